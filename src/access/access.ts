@@ -1,4 +1,5 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
@@ -8,12 +9,6 @@ import { type Quota, type RequestLimit, RequestQuota } from './request-quota.ts'
 import { commonRights, narrowedRights } from './session-rights.ts'
 import { maxSessionLength, sessionKey, signSession, splitSession, verifySession } from './session-token.ts'
 import { maxSessionMinutes, type SessionFields, type StoredToken } from './token.ts'
-
-interface Admission {
-  caller: Caller
-  /** Undefined for a token without a limit. */
-  quota: Quota | undefined
-}
 
 /** A valid token. */
 interface RecognizedToken {
@@ -56,7 +51,7 @@ export class Access {
   readonly #quota = new RequestQuota()
   readonly #lastUse = new Map<string, number>()
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
-  readonly #recent = new Map<string, Key>()
+  readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
   readonly #onChange: (() => void)[] = []
   /** Undefined if failed attempts are not limited. */
   readonly #failed: FailedAttempts | undefined
@@ -76,7 +71,7 @@ export class Access {
   }
 
   /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
-  admit(token: string | undefined, address = ''): Admission {
+  admit(token: string | undefined, address = '') {
     const nowMs = this.#clock.now()
     const key = this.#find(token, nowMs)
     if (!key) {
@@ -95,7 +90,7 @@ export class Access {
     const key = known && isValid(known, nowMs) ? known : this.#find(token, nowMs)
     if (key === undefined) return undefined
     if (known === key) this.#lastUse.set(key.caller.id, nowMs)
-    else this.#remember(token, key)
+    else this.#recent.set(token, key)
     return key
   }
 
@@ -186,13 +181,6 @@ export class Access {
       }
     }
     return undefined
-  }
-
-  #remember(token: string, key: Key): void {
-    this.#recent.delete(token)
-    this.#recent.set(token, key)
-    const [oldest] = this.#recent.keys()
-    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest)
   }
 
   /** Adds a token, or replaces its permissions. */

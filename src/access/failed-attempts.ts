@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
 
 interface FailedAttemptsOptions {
   /** Per client address; also the size of a burst. */
@@ -20,11 +21,12 @@ const minuteMs = 60_000
  * because of others behind the same address.
  */
 export class FailedAttempts {
-  readonly #options: FailedAttemptsOptions
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #perMinute: number
+  readonly #buckets: LRUCache<string, Bucket>
 
-  constructor(options: FailedAttemptsOptions) {
-    this.#options = options
+  constructor({ perMinute, maxAddresses }: FailedAttemptsOptions) {
+    this.#perMinute = perMinute
+    this.#buckets = new LRUCache({ max: maxAddresses })
   }
 
   get size(): number {
@@ -33,17 +35,14 @@ export class FailedAttempts {
 
   /** Counts an attempt. Returns the seconds until the next one is allowed if this one exceeds the limit. */
   take(address: string, nowMs: number): number | undefined {
-    const { perMinute, maxAddresses } = this.#options
+    const perMinute = this.#perMinute
     const name = networkOf(address)
     const known = this.#buckets.get(name)
     // A clock that is set back must not lock anyone out.
     const passedMs = known && nowMs > known.atMs ? nowMs - known.atMs : 0
     const left = Math.min(perMinute, (known?.left ?? perMinute) + (passedMs * perMinute) / minuteMs)
     const exceeded = left < 1
-    this.#buckets.delete(name)
     this.#buckets.set(name, { left: exceeded ? left : left - 1, atMs: nowMs })
-    const [oldest] = this.#buckets.keys()
-    if (this.#buckets.size > maxAddresses && oldest !== undefined) this.#buckets.delete(oldest)
     return exceeded ? Math.max(1, Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)) : undefined
   }
 }

@@ -6,7 +6,7 @@ import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readJsonRows, writeJsonRows } from '../engine/json-rows.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { Access, NewSession } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
 import type { Caller } from './caller.ts'
@@ -20,19 +20,10 @@ import {
   tokenShape,
 } from './token.ts'
 
-export interface TokenView extends TokenFields {
-  id: string
-  created_at: string
-  /** Id of the token that created it; null if unknown. */
-  created_by: string | null
-  updated_at: string
-  last_used_at: string | null
-  /** When the previous secret stops working. */
-  previous_valid_until: string | null
-}
+export type TokenView = ReturnType<TokenAdmin['get']>
 
 /** With the secret, which only this response contains. */
-export type NewToken = TokenView & { token: string }
+type NewToken = TokenView & { token: string }
 
 interface TokenAdminOptions {
   access: Access
@@ -66,15 +57,15 @@ export class TokenAdmin {
   }
 
   async #readUses(): Promise<void> {
-    const { body } = await this.#options.engine.query(
+    const rows = await queryRows<{ id: string; at: number }>(
+      this.#options.engine,
       {
         sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM _token_uses GROUP BY id`,
-        format: 'JSONEachRow',
         settings: { output_format_json_quote_64bit_integers: 0 },
       },
       limits,
     )
-    for (const { id, at } of readJsonRows<{ id: string; at: number }>(body)) this.#uses.set(id, at)
+    for (const { id, at } of rows) this.#uses.set(id, at)
   }
 
   async stop(): Promise<void> {
@@ -86,7 +77,7 @@ export class TokenAdmin {
     return [...this.#stored.keys()].map((id) => this.get(id)).sort(byCreation)
   }
 
-  get(given: string): TokenView {
+  get(given: string) {
     const { token, record } = this.#find(given)
     const { id } = record
     const { hash: _, previous, ...fields } = token
@@ -96,6 +87,7 @@ export class TokenAdmin {
       ...fields,
       updated_at: record.changed_at,
       last_used_at: lastUse === 0 ? null : new Date(lastUse).toISOString(),
+      /** When the previous secret stops working. */
       previous_valid_until: previous?.valid_until ?? null,
     }
   }
@@ -159,14 +151,7 @@ export class TokenAdmin {
   async revoke(id: string, by: string): Promise<void> {
     await lastWins(undefined, () => {
       const { token, record } = this.#find(id)
-      const version = record.version + 1
-      return this.#options.catalog.append(by, {
-        kind: 'token',
-        id: record.id,
-        version,
-        deleted: true,
-        body: token,
-      })
+      return this.#write(record.id, record.version + 1, by, token, true)
     })
   }
 
@@ -184,8 +169,8 @@ export class TokenAdmin {
     return found
   }
 
-  #write(id: string, version: number, by: string, body: StoredToken): Promise<void> {
-    return this.#options.catalog.append(by, { kind: 'token', id, version, deleted: false, body })
+  #write(id: string, version: number, by: string, body: StoredToken, deleted = false): Promise<void> {
+    return this.#options.catalog.append(by, { kind: 'token', id, version, deleted, body })
   }
 
   #take(changed: readonly CatalogRecord[]): void {

@@ -6,7 +6,7 @@ import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
-import { RequestReports } from '../endpoints/report/request-report.ts'
+import { requestReports } from '../endpoints/report/request-report.ts'
 import { readConsoleFiles } from '../http/routes/console.ts'
 import { createServer } from '../http/server.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
@@ -97,7 +97,7 @@ export function createHttp(
     }),
     searches: new SavedSearches(catalog, sources),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
-    reports: settings.statistics ? new RequestReports(calls, clock) : undefined,
+    reports: settings.statistics ? requestReports(calls, clock) : undefined,
     console: readConsoleFiles(packageFile('dist/console')),
     tokens,
     backups: storage.backups,

@@ -104,41 +104,23 @@ export function responseFrom(entry: CacheEntry, nowMs: number, outcome: CacheOut
 }
 
 /** A cached result as admins see it. */
-export interface CachedEntry {
-  key: string
-  recipe: unknown
-  ageSeconds: number
-  /** Until it is no longer fresh; 0 if it is not. */
-  expiresInSeconds: number
-  /** Until its refresh in the background; null if there will be none. */
-  refreshInSeconds: number | null
-  bytes: number
-  rows: number
-  uses: number
-  lastUsedSeconds: number
-  /** Only fresh results, and stale ones while they are refreshed, are served. Expired ones replace errors. */
-  state: 'fresh' | 'stale' | 'expired'
-  /** Whether it is kept warm. */
-  warm: boolean
-  /** Code of the error of the last refresh. */
-  failure: string | null
-}
-
-export function entryView(entry: CacheEntry, nowMs: number): CachedEntry {
+export function entryView(entry: CacheEntry, nowMs: number) {
   const { key, request, result, bytes, asOfMs, lastUsedMs, freshUntilMs, refreshAtMs, failure } = entry
   const usability = usabilityOf(entry, nowMs)
   const warm = isWarmed(entry) && isInUse(entry, nowMs)
   return {
     key,
     recipe: request.recipe,
-    ageSeconds: ageSeconds(asOfMs, nowMs),
-    expiresInSeconds: secondsUntil(freshUntilMs, nowMs),
-    refreshInSeconds: warm ? secondsUntil(refreshAtMs, nowMs) : null,
+    age_seconds: ageSeconds(asOfMs, nowMs),
+    /** 0 if it is no longer fresh. */
+    expires_in_seconds: secondsUntil(freshUntilMs, nowMs),
+    refresh_in_seconds: warm ? secondsUntil(refreshAtMs, nowMs) : null,
     bytes,
     rows: result.rows,
     uses: Math.round(entry.uses),
-    lastUsedSeconds: ageSeconds(lastUsedMs, nowMs),
-    state: usability === 'fresh' || usability === 'stale' ? usability : 'expired',
+    last_used_seconds: ageSeconds(lastUsedMs, nowMs),
+    /** Only fresh results, and stale ones while they are refreshed, are served. Expired ones replace errors. */
+    state: usability === 'fresh' || usability === 'stale' ? usability : ('expired' as const),
     warm,
     failure: failure?.code ?? null,
   }

@@ -13,20 +13,20 @@ test('a listed result has its age, its use and its state', async () => {
     {
       key: request().key,
       recipe: request().recipe,
-      ageSeconds: 30,
-      expiresInSeconds: 70,
-      refreshInSeconds: null,
+      age_seconds: 30,
+      expires_in_seconds: 70,
+      refresh_in_seconds: null,
       bytes: expect.any(Number),
       rows: 1,
       uses: 2,
-      lastUsedSeconds: 20,
+      last_used_seconds: 20,
       state: 'fresh',
       warm: false,
       failure: null,
     },
   ])
   time.advance(70_000)
-  expect(cache.resultsOf('group')).toMatchObject([{ state: 'expired', expiresInSeconds: 0 }])
+  expect(cache.resultsOf('group')).toMatchObject([{ state: 'expired', expires_in_seconds: 0 }])
   expect(cache.resultsOf('another group')).toEqual([])
 })
 
@@ -35,15 +35,15 @@ test('a warmed result has its next refresh, and why the last one failed', async 
   await landed(cache.get(request()))
   const [fresh] = cache.resultsOf('group')
   expect(fresh).toMatchObject({ warm: true, failure: null })
-  expect(fresh?.refreshInSeconds).toBeGreaterThan(40)
+  expect(fresh?.refresh_in_seconds).toBeGreaterThan(40)
   time.advance(50_000)
   await settled()
   fail()
   await settled()
   const [failed] = cache.resultsOf('group')
-  expect(failed).toMatchObject({ failure: 'engine_unavailable', refreshInSeconds: 1 })
+  expect(failed).toMatchObject({ failure: 'engine_unavailable', refresh_in_seconds: 1 })
   time.advance(60_000)
-  expect(cache.resultsOf('group')).toMatchObject([{ state: 'stale', warm: false, refreshInSeconds: null }])
+  expect(cache.resultsOf('group')).toMatchObject([{ state: 'stale', warm: false, refresh_in_seconds: null }])
 })
 
 test('results are listed by use', async () => {

@@ -96,9 +96,8 @@ export class RefreshQueue {
 
   #next(): WaitingJob | undefined {
     const mayFail = this.#runningFailing < Math.max(1, this.#options.maxRunning - 1)
-    if (!this.#options.busy()) return first(this.#healthy) ?? (mayFail ? first(this.#failing) : undefined)
-    const now = this.#options.time.now()
-    return firstUrgent(this.#healthy, now) ?? (mayFail ? firstUrgent(this.#failing, now) : undefined)
+    const untilMs = this.#options.busy() ? this.#options.time.now() : Infinity
+    return firstUrgent(this.#healthy, untilMs) ?? (mayFail ? firstUrgent(this.#failing, untilMs) : undefined)
   }
 
   #start(job: WaitingJob): void {
@@ -113,11 +112,7 @@ export class RefreshQueue {
   }
 }
 
-function first(line: Map<string, WaitingJob>): WaitingJob | undefined {
-  return line.values().next().value
-}
-
-function firstUrgent(line: Map<string, WaitingJob>, nowMs: number): WaitingJob | undefined {
-  for (const job of line.values()) if (job.urgentAtMs <= nowMs) return job
+function firstUrgent(line: Map<string, WaitingJob>, untilMs: number): WaitingJob | undefined {
+  for (const job of line.values()) if (job.urgentAtMs <= untilMs) return job
   return undefined
 }

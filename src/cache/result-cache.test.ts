@@ -38,7 +38,7 @@ describe('a result', () => {
     await landed(cache.get(request({ key: 'another' })))
     time.advance(3_200)
     expect(cache.groups()).toEqual(
-      new Map([[group, { results: 2, bytes: cache.bytes, newestAgeSeconds: 3 }]]),
+      new Map([[group, { results: 2, bytes: cache.bytes, newest_age_seconds: 3 }]]),
     )
     cache.drop(group)
     expect(cache.groups()).toEqual(new Map())

@@ -5,7 +5,6 @@ import {
   admits,
   ageSeconds,
   byUse,
-  type CachedEntry,
   type CacheEntry,
   createEntry,
   entryView,
@@ -44,7 +43,7 @@ export interface ResultCacheOptions {
 export interface CachedGroup {
   results: number
   bytes: number
-  newestAgeSeconds: number
+  newest_age_seconds: number
 }
 
 const hit = { kind: 'hit' } as const
@@ -100,17 +99,17 @@ export class ResultCache {
     const now = this.#time.now()
     const groups = new Map<string, CachedGroup>()
     for (const { request, bytes, asOfMs } of this.#entries.values()) {
-      const group = groups.get(request.group) ?? { results: 0, bytes: 0, newestAgeSeconds: Infinity }
+      const group = groups.get(request.group) ?? { results: 0, bytes: 0, newest_age_seconds: Infinity }
       group.results++
       group.bytes += bytes
-      group.newestAgeSeconds = Math.min(group.newestAgeSeconds, ageSeconds(asOfMs, now))
+      group.newest_age_seconds = Math.min(group.newest_age_seconds, ageSeconds(asOfMs, now))
       groups.set(request.group, group)
     }
     return groups
   }
 
   /** Results of a group, the most used first. */
-  resultsOf(group: string): CachedEntry[] {
+  resultsOf(group: string) {
     const now = this.#time.now()
     return this.#entries
       .values()
@@ -153,7 +152,7 @@ export class ResultCache {
       .filter((entry) => isWarmed(entry) && isInUse(entry, now))
       .sort(byUse)
       .slice(0, limit)
-      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
+      .map(warmKeyOf)
   }
 
   /** Keys of all results of a group, whether warmed or not. */
@@ -161,7 +160,7 @@ export class ResultCache {
     return this.#entries
       .values()
       .filter(({ request }) => request.group === group)
-      .map(({ request: { recipe }, lastUsedMs, uses }) => ({ recipe, lastUsedMs, uses }))
+      .map(warmKeyOf)
   }
 
   /**
@@ -352,6 +351,10 @@ export class ResultCache {
     const entry = this.#entries.peek(flight.request.key)
     if (entry !== undefined) this.#entries.schedule(entry)
   }
+}
+
+function warmKeyOf({ request: { recipe }, lastUsedMs, uses }: CacheEntry): WarmKey {
+  return { recipe, lastUsedMs, uses }
 }
 
 type PublicError = Pick<WellheadError, 'code' | 'status'>

@@ -61,3 +61,12 @@ export class StoredEntry {
     return text
   }
 }
+
+/** A condition that is decided test by test. */
+export interface EntryMatch {
+  /** The paths of metadata that its tests read. */
+  paths: readonly (readonly string[])[]
+  tests: readonly ((entry: StoredEntry) => boolean)[]
+  /** Combines the results of the tests, which are called by their index. */
+  decide: (isMet: (test: number) => boolean) => boolean
+}

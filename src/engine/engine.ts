@@ -79,6 +79,13 @@ export interface QueryResult {
   readonly readBytes: number | undefined
 }
 
+/** How the engine runs a query, and what it expects to read. */
+export interface QueryPlan {
+  plan: string
+  reads: { table: string; parts: number; rows: number; marks: number }[]
+}
+
+
 export type EngineState = (
   | { readonly kind: 'ready'; readonly engineVersion: string; readonly restarts: number }
   | { readonly kind: 'starting' | 'down' | 'closed'; readonly reason: string; readonly restarts: number }

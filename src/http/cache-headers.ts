@@ -1,30 +1,13 @@
-/** How a result was obtained, for the headers. */
-export interface CacheReport {
-  readonly outcome:
-    | { readonly kind: 'hit' }
-    | {
-        readonly kind: 'stale'
-        readonly failure?: { readonly code: string; readonly status: number; readonly tried: boolean }
-      }
-    | {
-        readonly kind: 'computed'
-        readonly why: 'miss' | 'stale' | 'request'
-        readonly joined: boolean
-        readonly stored: boolean
-      }
-  readonly ageSeconds: number
-  readonly ttlSeconds: number
-  readonly policy: { readonly cacheSeconds: number; readonly warmSeconds: number | null }
-}
+import type { CallResponse, EndpointCall } from '../endpoints/call/endpoint-calls.ts'
 
-type Coding = 'identity' | 'gzip' | 'br'
+type Cached = Extract<CallResponse, { kind: 'cached' }>['answer']
+type Coding = Parameters<Cached['result']['form']>[0]
+
+/** How a result was obtained, for the headers. */
+export type CacheReport = Omit<Cached, 'result'>
 
 /** Directives of a request's Cache-Control header. */
-export interface CacheDirectives {
-  noCache?: true
-  maxAgeSeconds?: number
-  onlyIfCached?: true
-}
+type CacheDirectives = EndpointCall['directives']
 
 /** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
 export const tokenVary = 'X-API-KEY, Authorization'

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import type { CacheUse, CallSubject, QueryPlan } from '../observability/call-record.ts'
+import type { CacheUse, CallSubject } from '../observability/call-record.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 
 declare module 'fastify' {
@@ -24,7 +24,7 @@ export interface CallNotes {
   response?: CallResponse
   /** Also measured for requests that fail. */
   engineTime?: EngineTime
-  explain?: () => Promise<QueryPlan>
+  explain?: () => ReturnType<EndpointCalls['explain']>
   /** Whether it is already recorded, or must not be. */
   done?: boolean
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { JsonPaths } from '../base/json/json-paths.ts'
 import type { StoredEntry } from '../catalog/stored-entry.ts'
@@ -60,7 +61,7 @@ export class LiveChannel {
   readonly #groups = new Map<string | undefined, Map<string, LiveGroup>>()
   /** The paths that all queries read. */
   readonly #paths = new JsonPaths()
-  readonly #stored = new Map<LiveEntry, StoredEntry>()
+  readonly #stored = new LRUCache<LiveEntry, StoredEntry>({ max: maxStored })
   /** Of the last line. */
   #cursor: number
   /** Stored and not yet in the ring. */
@@ -239,10 +240,7 @@ export class LiveChannel {
     const known = this.#stored.get(entry)
     if (known?.version === this.#paths.version) return known
     const stored = entry.stored(this.#paths)
-    this.#stored.delete(entry)
     this.#stored.set(entry, stored)
-    const [oldest] = this.#stored.keys()
-    if (oldest !== undefined && this.#stored.size > maxStored) this.#stored.delete(oldest)
     return stored
   }
 }

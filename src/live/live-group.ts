@@ -1,15 +1,10 @@
-import type { StoredEntry } from '../catalog/stored-entry.ts'
+import type { EntryMatch, StoredEntry } from '../catalog/stored-entry.ts'
 import type { LiveEntry } from './live-entry.ts'
 import { batchesOf, type LiveReader, type LiveRing } from './live-reader.ts'
 
 /** A condition on entries. Queries with the same key match the same entries. */
-export interface EntryQuery {
+export interface EntryQuery extends EntryMatch {
   key: string
-  /** The paths of metadata that its tests read. */
-  paths: readonly (readonly string[])[]
-  tests: readonly ((entry: StoredEntry) => boolean)[]
-  /** Combines the results of the tests, which are called by their index. */
-  decide: (isMet: (test: number) => boolean) => boolean
 }
 
 interface LiveGroupOptions {

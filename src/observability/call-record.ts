@@ -1,3 +1,5 @@
+import type { QueryPlan } from '../engine/engine.ts'
+
 /** How a request used the cache. `none`: the endpoint has no cache, or the request failed before the lookup. */
 export const cacheUses = ['none', 'hit', 'stale', 'miss', 'joined', 'bypass'] as const
 
@@ -13,11 +15,6 @@ export interface CallSubject {
   readonly project: string
   readonly method: string
   readonly format: string
-}
-
-export interface QueryPlan {
-  plan: string
-  reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
 /** Needed only for a request that is slow or fails. */

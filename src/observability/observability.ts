@@ -7,7 +7,7 @@ import { CallStatistics } from './call-statistics.ts'
 import { type CallStoreOptions, storeCalls } from './call-store.ts'
 import { type MetricSources, Metrics, RequestCounts } from './metrics.ts'
 import { SlowCalls } from './slow-calls.ts'
-import { SourceStorage } from './source-storage.ts'
+import { sourceStorage } from './source-storage.ts'
 import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
 
 interface ObservabilityOptions extends CallStoreOptions {
@@ -21,23 +21,13 @@ interface ObservabilityOptions extends CallStoreOptions {
   figures: Omit<MetricSources, 'version' | 'requests' | 'statistics' | 'storage'>
 }
 
-export interface Observability {
-  /** Undefined if requests are not recorded. */
-  statistics: CallStatistics | undefined
-  metrics: Metrics
-  slowCalls: SlowCalls
-  requests: RequestCounts
-  tracing: Tracing | undefined
-  /** Stores the last records, so the engine must still be running. */
-  settled(): Promise<void>
-  stop(): Promise<void>
-}
+export type Observability = Awaited<ReturnType<typeof startObservability>>
 
 const maxUnreadRecords = 2 ** 15
 const maxUnstoredEntries = 20_000
 const maxSlowEndpoints = 1000
 
-export async function startObservability(options: ObservabilityOptions): Promise<Observability> {
+export async function startObservability(options: ObservabilityOptions) {
   const { recording, engine, sources, time, log, figures } = options
   const requests = new RequestCounts()
   const statistics = recording
@@ -50,8 +40,8 @@ export async function startObservability(options: ObservabilityOptions): Promise
         log,
       })
     : undefined
-  const storage = new SourceStorage(engine, time, sources)
-  const metrics = new Metrics({ ...figures, version, requests, statistics, storage: () => storage.read() })
+  const storage = sourceStorage(engine, time, sources)
+  const metrics = new Metrics({ ...figures, version, requests, statistics, storage })
   const slowCalls = new SlowCalls({
     clock: time.wall,
     busy: () => figures.queue().waiting > 0,
@@ -61,11 +51,13 @@ export async function startObservability(options: ObservabilityOptions): Promise
   statistics?.onCalls((records, toWallMs) => slowCalls.take(records, toWallMs))
   const tracing = await startTracing(options)
   return {
+    /** Undefined if requests are not recorded. */
     statistics,
     metrics,
     slowCalls,
     requests,
     tracing,
+    /** Stores the last records, so the engine must still be running. */
     settled: async () => {
       await slowCalls.settled()
       await statistics?.stop()

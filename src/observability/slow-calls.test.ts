@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
 import { manualClock } from '../base/clock.ts'
-import type { CallRecord, QueryPlan } from './call-record.ts'
+import type { QueryPlan } from '../engine/engine.ts'
+import type { CallRecord } from './call-record.ts'
 import { SlowCalls, withoutValues } from './slow-calls.ts'
 
 const plan: QueryPlan = { plan: 'ReadFromMergeTree (wellhead.edge_logs)', reads: [] }
@@ -73,7 +74,7 @@ describe('slow requests', () => {
     take({ totalMs: 600, detail: { ...detail, explain } }, { totalMs: 700, detail: { ...detail, explain } })
     await slow.settled()
     expect(plans).toBe(1)
-    expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([null, plan, null])
+    expect(slow.of(subject.endpointId).map((call) => call.plan)).toEqual([plan, null, null])
     clock.advance(60_000)
     take({ totalMs: 800, detail: { ...detail, explain } })
     await slow.settled()
@@ -86,6 +87,14 @@ describe('slow requests', () => {
     const { slow, take } = open()
     const explain = () => Promise.reject(new Error('away'))
     take({ totalMs: 600, detail: { ...detail, explain } })
+    await slow.settled()
+    expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()
+  })
+
+  test('never reads the plan of a request that failed, because it may have reached a limit', async () => {
+    const { slow, take } = open()
+    const explain = async () => plan
+    take({ totalMs: 600, status: 504, code: 'query_timeout', detail: { ...detail, explain } })
     await slow.settled()
     expect(slow.of(subject.endpointId)[0]?.plan).toBeNull()
   })

@@ -1,22 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { queryCancelled } from '../base/errors.ts'
-import type { CallRecord, QueryPlan } from './call-record.ts'
-
-export interface SlowCall {
-  at: string
-  duration_ms: number
-  engine_ms: number
-  rows_read: number | null
-  status: number
-  /** Null for success. */
-  code: string | null
-  request_id: string
-  token_id: string
-  version: number
-  cache: string
-  /** Null if the engine was not asked for one. */
-  plan: QueryPlan | null
-}
+import type { QueryPlan } from '../engine/engine.ts'
+import type { CallRecord } from './call-record.ts'
 
 interface SlowCallsOptions {
   clock: Clock
@@ -25,20 +11,25 @@ interface SlowCallsOptions {
   maxEndpoints: number
 }
 
-interface Kept {
-  call: SlowCall
-  atMs: number
-}
-
 /** Refused requests are the caller's mistakes. They can be many, and must not push out the failed ones. */
 const kinds = ['slow', 'failed', 'refused'] as const
 type Kind = (typeof kinds)[number]
 
-interface EndpointCalls extends Record<Kind, Kept[]> {
+interface Kept {
+  endpointId: string
+  kind: Kind
+  atMs: number
+  call: SlowCall
+}
+
+interface EndpointCalls {
+  kept: Kept[]
   explainedAtMs: number
 }
 
-const maxEach = 20
+export type SlowCall = ReturnType<typeof slowCallOf>
+
+const maxEach: Record<Kind, number> = { slow: 20, failed: 20, refused: 20 }
 const maxOfAll: Record<Kind, number> = { slow: 25, failed: 15, refused: 10 }
 const keptMs = 3_600_000
 const explainEveryMs = 60_000
@@ -48,44 +39,49 @@ const explainFromMs = 500
 /** For each endpoint, the slowest requests of the last hour that reached the engine, and the last that failed or were refused. */
 export class SlowCalls {
   readonly #options: SlowCallsOptions
-  readonly #byEndpoint = new Map<string, EndpointCalls>()
+  readonly #byEndpoint: LRUCache<string, EndpointCalls>
   #explaining: Promise<void> | undefined
 
   constructor(options: SlowCallsOptions) {
     this.#options = options
+    this.#byEndpoint = new LRUCache({ max: options.maxEndpoints })
   }
 
   take(records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number): void {
+    const changed = new Set<EndpointCalls>()
+    const explain = new Map<Kept, () => Promise<QueryPlan>>()
     for (const record of records) {
-      const kind = kindOf(record.status)
-      if (record.detail === undefined || (kind === 'slow' && record.engineMs === 0)) continue
-      this.#keep(record, toWallMs(record.endedAt), kind)
+      const { detail, status, totalMs, subject } = record
+      const kind = kindOf(status)
+      if (detail === undefined || (kind === 'slow' && record.engineMs === 0)) continue
+      const { endpointId } = subject
+      const calls = this.#byEndpoint.get(endpointId) ?? { kept: [], explainedAtMs: -Infinity }
+      const atMs = toWallMs(record.endedAt)
+      const kept = { endpointId, kind, atMs, call: slowCallOf(record, atMs) }
+      calls.kept.push(kept)
+      changed.add(calls)
+      this.#byEndpoint.set(endpointId, calls)
+      // A request that failed may have reached a limit, and explaining it could do so again.
+      if (kind === 'slow' && totalMs >= explainFromMs && detail.explain) explain.set(kept, detail.explain)
+    }
+    for (const calls of changed) {
+      calls.kept = this.#first(calls.kept, maxEach)
+      const slowest = calls.kept.find((kept) => explain.has(kept))
+      if (slowest) this.#explain(calls, slowest.call, explain.get(slowest) as () => Promise<QueryPlan>)
     }
   }
 
   /** Slowest first. */
   of(endpointId: string): SlowCall[] {
-    const calls = this.#byEndpoint.get(endpointId)
-    if (calls === undefined) return []
-    this.#expire(calls)
-    return kinds
-      .flatMap((kind) => calls[kind])
-      .sort(bySlowness)
-      .map(({ call }) => call)
+    return this.#first(this.#byEndpoint.get(endpointId)?.kept ?? [], maxEach).map(({ call }) => call)
   }
 
   /** The slowest of all endpoints, and the last that failed or were refused. Slowest first. */
   all(): { endpointId: string; call: SlowCall }[] {
-    for (const calls of this.#byEndpoint.values()) this.#expire(calls)
-    const first = (kind: Kind) =>
-      [...this.#byEndpoint]
-        .flatMap(([endpointId, calls]) => calls[kind].map((kept) => ({ endpointId, ...kept })))
-        .sort((one, other) => (kind === 'slow' ? bySlowness(one, other) : other.atMs - one.atMs))
-        .slice(0, maxOfAll[kind])
-    return kinds
-      .flatMap(first)
-      .sort(bySlowness)
-      .map(({ endpointId, call }) => ({ endpointId, call }))
+    return this.#first(
+      [...this.#byEndpoint.values()].flatMap(({ kept }) => kept),
+      maxOfAll,
+    )
   }
 
   /** Resolves when no plan is being read. */
@@ -93,53 +89,30 @@ export class SlowCalls {
     await this.#explaining
   }
 
-  #keep(record: CallRecord, atMs: number, kind: Kind): void {
-    const { endpointId } = record.subject
-    const calls = this.#byEndpoint.get(endpointId) ?? {
-      slow: [],
-      failed: [],
-      refused: [],
-      explainedAtMs: Number.NEGATIVE_INFINITY,
-    }
-    // Moved to the end: the least recently used endpoint is removed first.
-    this.#byEndpoint.delete(endpointId)
-    this.#byEndpoint.set(endpointId, calls)
-    const [oldest] = this.#byEndpoint.keys()
-    if (this.#byEndpoint.size > this.#options.maxEndpoints && oldest !== undefined) {
-      this.#byEndpoint.delete(oldest)
-    }
-    this.#expire(calls)
-    const kept = { call: slowCallOf(record, atMs), atMs }
-    const sameKind = calls[kind]
-    sameKind.push(kept)
-    if (kind === 'slow') {
-      sameKind.sort(bySlowness)
-      if (sameKind.length > maxEach && sameKind.pop() === kept) return
-    } else if (sameKind.length > maxEach) sameKind.shift()
-    this.#explain(calls, kept.call, record)
-  }
-
-  #expire(calls: EndpointCalls): void {
+  #first(all: readonly Kept[], max: Record<Kind, number>): Kept[] {
     const since = this.#options.clock.now() - keptMs
-    for (const kind of kinds) calls[kind] = calls[kind].filter(({ atMs }) => atMs >= since)
+    // Reversed, so that the last of several at the same time comes first.
+    const recent = all.filter(({ atMs }) => atMs >= since).reverse()
+    return kinds
+      .flatMap((kind) =>
+        recent
+          .filter((kept) => kept.kind === kind)
+          .sort(kind === 'slow' ? bySlowness : (one, other) => other.atMs - one.atMs)
+          .slice(0, max[kind]),
+      )
+      .sort(bySlowness)
   }
 
-  /**
-   * One plan at a time, and one a minute for each endpoint, to spare an engine in trouble. None for a failed request: the
-   * engine computes constants while it plans, so what stopped the query or the engine would do it again.
-   */
-  #explain(calls: EndpointCalls, call: SlowCall, { detail, status, totalMs }: CallRecord): void {
+  /** One plan at a time, and one a minute for each endpoint, to spare an engine in trouble. */
+  #explain(calls: EndpointCalls, call: SlowCall, explain: () => Promise<QueryPlan>): void {
     const now = this.#options.clock.now()
-    const wanted = totalMs >= explainFromMs && status < 400
-    if (!wanted || detail?.explain === undefined || this.#explaining || this.#options.busy()) return
-    if (now - calls.explainedAtMs < explainEveryMs) return
+    if (this.#explaining || this.#options.busy() || now - calls.explainedAtMs < explainEveryMs) return
     calls.explainedAtMs = now
-    this.#explaining = detail
-      .explain()
+    this.#explaining = explain()
       .then(({ plan, reads }) => {
         call.plan = { plan: withoutValues(plan), reads }
       })
-      // The request succeeded, and a plan is not worth a retry.
+      // The engine may be unavailable by now.
       .catch(() => {})
       .finally(() => {
         this.#explaining = undefined
@@ -147,7 +120,7 @@ export class SlowCalls {
   }
 }
 
-function bySlowness(one: { call: SlowCall }, other: { call: SlowCall }): number {
+function bySlowness(one: Kept, other: Kept): number {
   return other.call.duration_ms - one.call.duration_ms
 }
 
@@ -157,7 +130,7 @@ function kindOf(status: number): Kind {
   return status >= 500 || status === queryCancelled.status ? 'failed' : 'refused'
 }
 
-function slowCallOf(record: CallRecord, atMs: number): SlowCall {
+function slowCallOf({ subject, detail, ...record }: CallRecord, atMs: number) {
   return {
     at: new Date(atMs).toISOString(),
     duration_ms: Math.round(record.totalMs * 100) / 100,
@@ -165,11 +138,12 @@ function slowCallOf(record: CallRecord, atMs: number): SlowCall {
     rows_read: record.rowsRead ?? null,
     status: record.status,
     code: record.code === '' ? null : record.code,
-    request_id: record.detail?.requestId ?? '',
-    token_id: record.subject.tokenId,
-    version: record.subject.version,
-    cache: record.cache,
-    plan: null,
+    request_id: detail?.requestId ?? '',
+    token_id: subject.tokenId,
+    version: subject.version,
+    cache: record.cache as string,
+    /** Null if the engine was not asked for one. */
+    plan: null as QueryPlan | null,
   }
 }
 

@@ -20,7 +20,7 @@ import {
   searchShape,
   valuesShape,
 } from './search-shape.ts'
-import { pathSettings, type SeenPath, seenPaths } from './seen-paths.ts'
+import { pathSettings, seenPaths } from './seen-paths.ts'
 
 interface LogSearchOptions {
   engine: Engine
@@ -39,29 +39,15 @@ export interface EntryReader {
   signal: AbortSignal
 }
 
-export interface Histogram {
-  bucket_seconds: number
-  /** In order, without empty ones. */
-  buckets: { timestamp: number; count: number; counts?: Record<string, number> }[]
-  notes: string[]
+interface Bucket {
+  timestamp: number
+  count: number
+  counts?: Record<string, number>
 }
 
 interface ValueCount {
   value: string
   count: number
-}
-
-export interface Facet {
-  field: string
-  column: string
-  values: ValueCount[]
-}
-
-interface SourceDescription {
-  fields: SeenPath[]
-  /** Number of entries of the last 24 hours. */
-  lastDay: number
-  newestMicros: number | undefined
 }
 
 /** One search, ready to run. */
@@ -154,7 +140,7 @@ export class LogSearch {
     throw entryNotFound(source.name, id)
   }
 
-  async histogram(name: string, body: unknown, reader: EntryReader): Promise<Histogram> {
+  async histogram(name: string, body: unknown, reader: EntryReader) {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
     const search = this.#search(name, filter, reader)
     const step = stepOf(filter, search.nowMicros, maxBuckets)
@@ -170,7 +156,7 @@ export class LogSearch {
         `FROM ${table} WHERE ${sql} GROUP BY bucket, value ORDER BY bucket, n DESC, value LIMIT ${2000 * (maxGroups + 1)}`,
       { ...search.parameters, step },
     )
-    const buckets = new Map<number, Histogram['buckets'][number]>()
+    const buckets = new Map<number, Bucket>()
     for (const { bucket, value, n } of rows) {
       const found = buckets.get(bucket) ?? { timestamp: bucket, count: 0, ...(by && { counts: {} }) }
       found.count += n
@@ -179,6 +165,7 @@ export class LogSearch {
       buckets.set(bucket, found)
     }
     const notes = buckets.size === 0 ? await this.#notes(search) : []
+    // In order, without empty ones.
     return { bucket_seconds: step, buckets: [...buckets.values()], notes }
   }
 
@@ -196,7 +183,7 @@ export class LogSearch {
   }
 
   /** The most frequent values of all typed columns that have few. */
-  async facets(name: string, body: unknown, reader: EntryReader): Promise<{ facets: Facet[] }> {
+  async facets(name: string, body: unknown, reader: EntryReader) {
     const search = this.#search(name, readShape(facetsShape, body), reader)
     const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
       const field = requiredField(column, search.source.columns, 'column')
@@ -223,7 +210,7 @@ export class LogSearch {
   }
 
   /** The fields of the newest entries, and how many entries arrived lately. */
-  async describe(name: string, reader: EntryReader): Promise<SourceDescription> {
+  async describe(name: string, reader: EntryReader) {
     const lastDay = new Date(this.#options.clock.now() - dayMs).toISOString()
     const search = this.#search(name, readShape(entryFilterShape, { from: lastDay }), reader)
     const { table, sql, parameters, source } = search

@@ -26,17 +26,13 @@ interface SourceAdminOptions {
 
 export class SourceAdmin {
   readonly #options: SourceAdminOptions
-  readonly #engine: Engine
-  readonly #sources: Sources
 
   constructor(options: SourceAdminOptions) {
     this.#options = options
-    this.#engine = options.engine
-    this.#sources = options.sources
   }
 
   list(): Source[] {
-    return this.#sources.list()
+    return this.#options.sources.list()
   }
 
   /** Names of the sources that clients send to. The service writes the others itself. */
@@ -46,17 +42,17 @@ export class SourceAdmin {
   }
 
   get(name: string): Source {
-    return this.#sources.get(name, () => true)
+    return this.#options.sources.get(name, () => true)
   }
 
   create(source: unknown, by: string): Promise<Source> {
-    return this.#sources.create(readShape(newSourceShape, source), by)
+    return this.#options.sources.create(readShape(newSourceShape, source), by)
   }
 
   /** Refuses to remove a typed column that endpoints read. */
   change(name: string, fields: unknown, by: string): Promise<Source> {
     const change = readShape(sourceChangeShape, fields)
-    const { name: source, columns: current } = this.#sources.get(name, () => true)
+    const { name: source, columns: current } = this.#options.sources.get(name, () => true)
     const kept = new Set((change.columns ?? current).map((column) => column.name))
     for (const { name: column } of current.filter((each) => !kept.has(each.name))) {
       const readers = this.#options.readersOf(source, column)
@@ -66,26 +62,26 @@ export class SourceAdmin {
         `Column ${column} is used by ${readers.slice(0, 5).join(', ')}. Change the query first, then remove the column.`,
       )
     }
-    return this.#sources.change(name, change, by)
+    return this.#options.sources.change(name, change, by)
   }
 
   /** Deletes the entries as well, so the caller has to repeat the name. */
   async delete(name: string, confirm: unknown, by: string): Promise<void> {
-    const source = this.#sources.get(name, () => true)
+    const source = this.#options.sources.get(name, () => true)
     if (confirm !== source.name) {
       throw invalidParameter(
         'confirm',
         `Deleting ${source.name} deletes its entries. To confirm, send confirm=${source.name}.`,
       )
     }
-    await this.#sources.delete(source.name, by)
+    await this.#options.sources.delete(source.name, by)
   }
 
   /** The paths of metadata in the newest entries, with their types and typed columns. */
   async schema(name: string): Promise<SourcePath[]> {
-    const source = this.#sources.get(name, () => true)
+    const source = this.#options.sources.get(name, () => true)
     const [seen, filled] = await Promise.all([
-      seenPaths(source, (sql, settings) => queryRows(this.#engine, { sql, settings }, limits)),
+      seenPaths(source, (sql, settings) => queryRows(this.#options.engine, { sql, settings }, limits)),
       this.#filled(source.name),
     ])
     return seen.map((path) => ({
@@ -96,14 +92,14 @@ export class SourceAdmin {
 
   /** The stored share of columns that are being filled; all others are complete. */
   async #filled(source: string): Promise<Map<string, number>> {
-    const { topology } = this.#sources
+    const { topology } = this.#options.sources
     const sql =
       "SELECT extract(command, 'MATERIALIZE COLUMN `?(\\\\w+)') AS column, max(parts_to_do) AS left, " +
       `(SELECT count() FROM ${systemTable(topology, 'parts')} WHERE active AND database = {database:String} AND table IN ({source:String}, {local:String})) AS parts ` +
       `FROM ${systemTable(topology, 'mutations')} WHERE NOT is_done AND column != '' AND database = {database:String} AND table IN ({source:String}, {local:String}) GROUP BY column`
-    const parameters = { database: this.#engine.database, source, local: `${source}_local` }
+    const parameters = { database: this.#options.engine.database, source, local: `${source}_local` }
     const rows = await queryRows<{ column: string; left: number; parts: number }>(
-      this.#engine,
+      this.#options.engine,
       { sql, parameters, settings: outwardJson },
       limits,
     )
@@ -114,12 +110,12 @@ export class SourceAdmin {
 
   /** The newest entries, newest first, as JSON written by the engine. */
   async recent(name: string, limit: unknown): Promise<Buffer> {
-    const source = this.#sources.get(name, () => true)
+    const source = this.#options.sources.get(name, () => true)
     const count = limit === undefined ? 100 : Number(limit)
     if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
       throw invalidParameter('limit', `limit must be an integer from 1 to ${maxRecent}.`)
     }
-    const { body } = await this.#engine.query(
+    const { body } = await this.#options.engine.query(
       {
         sql: `SELECT ${entryRow} FROM \`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,
         parameters: { count },

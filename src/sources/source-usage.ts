@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { readStoredTables } from '../catalog/stored-tables.ts'
@@ -13,21 +14,7 @@ interface SourceUsageOptions {
   reserveBytes: number
 }
 
-export interface Usage {
-  disk: { free_bytes: number; reserve_bytes: number } | null
-  sources: UsageOfSource[]
-  /** Entries of each source over time, oldest first. Sources without entries in a bucket are left out of it. */
-  entries: { bucket_seconds: number; buckets: { timestamp: number; counts: Record<string, number> }[] }
-}
-
-interface UsageOfSource {
-  name: string
-  entries: number
-  /** Compressed size on disk. */
-  bytes: number
-  /** Entries of each of the last 60 minutes by timestamp, oldest minute first. */
-  per_minute: number[]
-}
+export type Usage = Awaited<ReturnType<SourceUsage['read']>>
 
 /** How far back entries are counted, and for how long all requests share one count. */
 export const usageIntervals = {
@@ -53,13 +40,14 @@ interface Counts {
 /** The size of each source, and how many entries it receives. */
 export class SourceUsage {
   readonly #options: SourceUsageOptions
-  readonly #kept = new Map<string, { at: number; value: Promise<unknown> }>()
+  readonly #kept: LRUCache<string, Promise<unknown>>
 
   constructor(options: SourceUsageOptions) {
     this.#options = options
+    this.#kept = new LRUCache({ max: 10, ttlResolution: 0, perf: options.clock })
   }
 
-  async read(interval: UsageInterval): Promise<Usage> {
+  async read(interval: UsageInterval) {
     const { engine, sources, freeBytes, reserveBytes } = this.#options
     const [stored, lastHour, counts] = await Promise.all([
       this.#keep('stored', usageIntervals['1hr'].keepMs, () =>
@@ -74,24 +62,23 @@ export class SourceUsage {
       sources: sources.list().map(({ name }) => ({
         name,
         entries: stored.get(name)?.rows ?? 0,
+        /** Compressed size on disk. */
         bytes: stored.get(name)?.bytes ?? 0,
+        /** By timestamp, oldest minute first. */
         per_minute: lastHour.bySource.get(name) ?? new Array<number>(usageIntervals['1hr'].buckets).fill(0),
       })),
+      /** Oldest first. Sources without entries in a bucket are left out of it. */
       entries: entriesOf(counts, interval),
     }
   }
 
   /** All requests within this time share one result. */
   #keep<T>(key: string, keepMs: number, work: () => Promise<T>): Promise<T> {
-    const at = this.#options.clock.now()
-    const latest = this.#kept.get(key)
-    if (latest && Math.abs(at - latest.at) < keepMs) return latest.value as Promise<T>
+    const known = this.#kept.get(key)
+    if (known) return known as Promise<T>
     const value = work()
-    const kept = { at, value }
-    this.#kept.set(key, kept)
-    value.catch(() => {
-      if (this.#kept.get(key) === kept) this.#kept.delete(key)
-    })
+    this.#kept.set(key, value, { ttl: keepMs })
+    value.catch(() => this.#kept.delete(key))
     return value
   }
 
@@ -128,10 +115,10 @@ export class SourceUsage {
   }
 }
 
-function entriesOf({ first, bySource }: Counts, interval: UsageInterval): Usage['entries'] {
+function entriesOf({ first, bySource }: Counts, interval: UsageInterval) {
   const { buckets, bucketSeconds } = usageIntervals[interval]
   return {
-    bucket_seconds: bucketSeconds,
+    bucket_seconds: bucketSeconds as number,
     buckets: Array.from({ length: buckets }, (_, index) => {
       const counts = [...bySource].map(([source, all]) => [source, all[index] ?? 0] as const)
       return {

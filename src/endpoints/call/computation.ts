@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Compute } from '../../cache/cache-request.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
-import { type Blame, callerBlame } from '../../engine/engine.ts'
+import { type Blame, callerBlame, type QueryPlan } from '../../engine/engine.ts'
 import { callerSqlSettings } from '../../sql/isolation.ts'
-import type { BoundCall, EndpointPlan, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
+import type { BoundCall, EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
 import { IncrementalRefresh, spanOf } from './incremental-refresh.ts'
 import type { PreparedCall } from './prepared-call.ts'
 import type { Sandboxes } from './sandboxes.ts'
@@ -45,31 +45,21 @@ export class Computation {
     }
   }
 
-  async run(requester: Requester, part?: Part): Promise<RunResult> {
-    return this.#parts.runner.run(await this.#bind(requester), part)
+  run(requester: Requester, part?: Part): Promise<RunResult> {
+    return this.#parts.runner.run(this.#bind(requester), part)
   }
 
-  async explain(requester: Requester): Promise<EndpointPlan> {
-    return this.#parts.runner.explain(await this.#bind(requester))
+  explain(requester: Requester): Promise<QueryPlan> {
+    return this.#parts.runner.explain(this.#bind(requester))
   }
 
-  async #bind({ caller, signal, purpose, engineTime, trace, ...own }: Requester): Promise<BoundCall> {
+  #bind({ caller, signal, purpose, engineTime, trace, ...own }: Requester): BoundCall {
     const { endpoint, values, sql, format, project } = this.#call
-    const { sandboxes, runner } = this.#parts
     const blame = own.blame ?? blameFor(this.#call, caller)
     const bound = { endpoint, values, format, project, caller, signal, purpose, engineTime, trace, blame }
     if (sql === undefined) return bound
-    let checkMs = 0
-    const sandboxed =
-      sandboxes.get(endpoint, sql) ??
-      // The check takes the engine's time, so it waits for its turn like a query.
-      (await runner.inTurn(bound, async () => {
-        const since = performance.now()
-        const compiled = await sandboxes.compile(endpoint, sql, blame)
-        checkMs = performance.now() - since
-        return compiled
-      }))
-    return { ...bound, endpoint: sandboxed, usedMs: checkMs, settings: callerSqlSettings }
+    const compile = () => this.#parts.sandboxes.compile(endpoint, sql, blame)
+    return { ...bound, compile, settings: callerSqlSettings }
   }
 }
 

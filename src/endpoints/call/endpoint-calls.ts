@@ -1,17 +1,14 @@
 import { notCached } from '../../base/errors.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
-import type { CachedEntry } from '../../cache/cache-entry.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
-import type { CachedGroup, ResultCache } from '../../cache/result-cache.ts'
+import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
-import type { Engine } from '../../engine/engine.ts'
+import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/require-isolation.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
-import type { SandboxView } from '../definition/sandbox.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
-import type { EndpointPlan, RunPurpose, RunResult } from './endpoint-runner.ts'
+import type { RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
 import {
@@ -22,6 +19,7 @@ import {
   recipeOf,
   recipeShape,
 } from './prepared-call.ts'
+import type { Sandboxes } from './sandboxes.ts'
 
 export interface EndpointCall extends CallParameters {
   caller: string
@@ -39,15 +37,6 @@ type BackgroundCall = Omit<EndpointCall, 'signal' | 'directives'>
 export type CallResponse =
   | { kind: 'computed'; answer: RunResult }
   | { kind: 'cached'; answer: CacheResponse; key: string }
-
-/** A cached result and the call that it belongs to. */
-export interface CachedCall extends Omit<CachedEntry, 'recipe'> {
-  parameters: Readonly<Record<string, string>>
-  /** The project of a tenant's token. */
-  project: string | null
-  format: string
-  version: number
-}
 
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
@@ -81,9 +70,13 @@ interface EndpointCallsOptions extends ComputationParts {
 
 /** Serves calls from the cache, or by running the query. */
 export class EndpointCalls {
+  readonly cache: ResultCache
+  readonly sandboxes: Sandboxes
   readonly #options: EndpointCallsOptions
 
   constructor(options: EndpointCallsOptions) {
+    this.cache = options.cache
+    this.sandboxes = options.sandboxes
     this.#options = options
   }
 
@@ -99,28 +92,18 @@ export class EndpointCalls {
         .then((answer) => ({ kind: 'computed', answer }))
     }
     const { key } = prepared
-    const cached = this.#options.cache.lookup(key, directives)
+    const cached = this.cache.lookup(key, directives)
     if (cached) return { kind: 'cached', answer: cached, key }
     const request = this.#cacheRequest(call, prepared)
-    return this.#options.cache.get({ ...request, directives, signal, trace }).then((answer) => {
+    return this.cache.get({ ...request, directives, signal, trace }).then((answer) => {
       if (!answer) throw notCached()
       return { kind: 'cached', answer, key }
     })
   }
 
-  /** The views that callers of a sandbox can read. */
-  views(endpoint: Endpoint): Promise<readonly SandboxView[]> {
-    return this.#options.sandboxes.views(endpoint)
-  }
-
-  /** Cached results by the id of the endpoint. */
-  cached(): Map<string, CachedGroup> {
-    return this.#options.cache.groups()
-  }
-
   /** Cached results of an endpoint, the most used first. */
-  cachedOf(endpointId: string): CachedCall[] {
-    return this.#options.cache.resultsOf(endpointId).flatMap(({ key, recipe, ...entry }) => {
+  cachedOf(endpointId: string) {
+    return this.cache.resultsOf(endpointId).flatMap(({ key, recipe, ...entry }) => {
       const reading = recipeShape.safeParse(recipe)
       if (!reading.success) return []
       const { parameters, project, format, version } = reading.data
@@ -130,23 +113,8 @@ export class EndpointCalls {
     })
   }
 
-  /** Drops the cached results of an endpoint. Later requests compute them again. */
-  drop(endpointId: string): void {
-    this.#options.cache.drop(endpointId)
-  }
-
-  /** Figures of the whole cache. */
-  cacheFigures() {
-    return this.#options.cache.figures
-  }
-
-  /** The fresh cached result with this key. */
-  lookup(key: string): CacheResponse | undefined {
-    return this.#options.cache.lookup(key)
-  }
-
   follow(call: BackgroundCall): FollowedCall {
-    const { cache, arrivals } = this.#options
+    const { arrivals } = this.#options
     const { definition, compiled } = call.endpoint
     const { id: endpointId, cache_seconds: cacheSeconds } = definition
     const prepared = this.#prepare(call)
@@ -166,7 +134,7 @@ export class EndpointCalls {
           const { body, truncated } = await computation.run({ ...requester, signal })
           return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
         }
-        const response = await cache.get({ ...request, signal })
+        const response = await this.cache.get({ ...request, signal })
         if (!response) throw notCached()
         const { body, etags, truncated } = response.result
         return { etag: etags[0] as string, mark, body, truncated }
@@ -174,7 +142,7 @@ export class EndpointCalls {
     }
   }
 
-  async explain(call: EndpointCall): Promise<EndpointPlan> {
+  async explain(call: EndpointCall): Promise<QueryPlan> {
     return new Computation(prepareCall(call), this.#options).explain(call)
   }
 
@@ -184,7 +152,7 @@ export class EndpointCalls {
       const request = this.#fromRecipe(recipe)
       return request ? [{ request, lastUsedMs, uses }] : []
     })
-    await this.#options.cache.prewarm(requests)
+    await this.cache.prewarm(requests)
   }
 
   #prepare(call: CallParameters): PreparedCall {

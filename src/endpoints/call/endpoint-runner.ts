@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
@@ -5,6 +6,7 @@ import {
   type Blame,
   type Engine,
   maxResultBytes,
+  type QueryPlan,
   type QueryResult,
   type Statement,
 } from '../../engine/engine.ts'
@@ -55,8 +57,8 @@ export interface BoundCall {
   engineTime?: EngineTime | undefined
   /** Who is refused for a while if the query crashes the engine. */
   blame?: readonly Blame[]
-  /** Part of the time limit that was used before the run. */
-  usedMs?: number
+  /** For SQL that a caller sends: checks it, and returns the endpoint with it. */
+  compile?: () => Promise<Endpoint>
   /** Set for SQL that a caller sends. */
   settings?: Statement['settings']
 }
@@ -78,11 +80,6 @@ export interface RunResult {
   bytesRead: number | undefined
 }
 
-export interface EndpointPlan {
-  plan: string
-  reads: { table: string; parts: number; rows: number; marks: number }[]
-}
-
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
 const explainWithinMs = 10_000
 
@@ -98,17 +95,16 @@ export class EndpointRunner {
   readonly #options: EndpointRunnerOptions
 
   /** Regular expressions that the engine accepted. */
-  readonly #goodPatterns = new Set<string>()
+  readonly #goodPatterns = new LRUCache<string, true>({ max: maxGoodPatterns })
 
   constructor(options: EndpointRunnerOptions) {
     this.#options = options
   }
 
   async run(call: BoundCall, part: Part = {}): Promise<RunResult> {
-    const { endpoint, format } = call
-    const { compiled, columns, definition } = endpoint
+    const { format } = call
+    const maxRows = call.endpoint.definition.max_rows
     const values = this.#atTime(call, part.nowMicros)
-    const maxRows = definition.max_rows
     const since = performance.now()
     let startedAt: number | undefined
     let engineMs = 0
@@ -117,16 +113,18 @@ export class EndpointRunner {
       startedAt = performance.now()
       queued?.end()
       call.engineTime?.begin()
-      await this.#checkPatterns(call, values, startedAt)
+      const ready = await compiledCall(call)
+      const { compiled, columns, definition } = ready.endpoint
+      await this.#checkPatterns(ready, values, startedAt)
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
-      const { form, ...output } = outputOf(call)
-      const { json } = definition
+      const { form, ...output } = outputOf(ready)
       const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
-      const maxRowBytes = isUnsaved(call) ? maxResultBytes : undefined
+      const maxRowBytes = isUnsaved(ready) ? maxResultBytes : undefined
+      const { json } = definition
       const sql = wrapQuery(compiled.sent, selected, rows, form, json, format.isoTimestamps, maxRowBytes)
-      const answer = await this.#query(call, values, sql, { ...output, startedAt }, part.range)
-      return { answer, more: format.cut ? false : await this.#hasMore(call, values, startedAt) }
+      const answer = await this.#query(ready, values, sql, { ...output, startedAt }, part.range)
+      return { answer, more: format.cut ? false : await this.#hasMore(ready, values, startedAt) }
     }).finally(() => {
       call.engineTime?.end()
       // It left the queue before its turn.
@@ -156,15 +154,17 @@ export class EndpointRunner {
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 
-  async explain(call: BoundCall, { nowMicros, range }: Part = {}): Promise<EndpointPlan> {
-    const values = this.#atTime(call, nowMicros)
-    const { endpoint } = call
-    const sql = wrapQuery(endpoint.compiled.sent, endpoint.columns, endpoint.definition.max_rows + 1, 'json')
+  explain(call: BoundCall): Promise<QueryPlan> {
+    const values = this.#atTime(call)
     return this.inTurn(call, async () => {
-      const text = { format: 'TabSeparatedRaw', deadlineMs: explainWithinMs }
-      const plan = await this.#query(call, values, `EXPLAIN indexes = 1 ${sql}`, text, range)
-      const estimate = `EXPLAIN ESTIMATE ${sql}`
-      const reads = await this.#query(call, values, estimate, { ...text, format: 'JSONEachRow' }, range)
+      const ready = await compiledCall(call)
+      const { compiled, columns, definition } = ready.endpoint
+      const sql = wrapQuery(compiled.sent, columns, definition.max_rows + 1, 'json')
+      const output = { deadlineMs: explainWithinMs }
+      const text = { ...output, format: 'TabSeparatedRaw' }
+      const plan = await this.#query(ready, values, `EXPLAIN indexes = 1 ${sql}`, text)
+      const rows = { ...output, format: 'JSONEachRow' }
+      const reads = await this.#query(ready, values, `EXPLAIN ESTIMATE ${sql}`, rows)
       return {
         plan: plan.body.toString(),
         reads: readJsonRows<Record<string, string>>(reads.body).map(({ table, parts, rows, marks }) => ({
@@ -194,7 +194,7 @@ export class EndpointRunner {
     const deadlineMs =
       'deadlineMs' in output
         ? output.deadlineMs
-        : timeoutSeconds * 1000 - (call.usedMs ?? 0) - (performance.now() - output.startedAt)
+        : timeoutSeconds * 1000 - (performance.now() - output.startedAt)
     if (deadlineMs <= 0) throw queryTimeout(timeoutSeconds)
     const span = call.trace?.child('engine', { 'db.system.name': 'clickhouse' })
     try {
@@ -256,8 +256,7 @@ export class EndpointRunner {
       const pattern = values[name]
       if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
       await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null', startedAt })
-      if (this.#goodPatterns.size >= maxGoodPatterns) this.#goodPatterns.clear()
-      this.#goodPatterns.add(pattern)
+      this.#goodPatterns.set(pattern, true)
     }
   }
 
@@ -268,6 +267,11 @@ export class EndpointRunner {
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw', startedAt })
     return body.toString().trim() === '1'
   }
+}
+
+/** The check of a caller's SQL takes the engine's time, so it is part of the query's turn. */
+async function compiledCall(call: BoundCall): Promise<BoundCall> {
+  return call.compile ? { ...call, endpoint: await call.compile() } : call
 }
 
 /** Whether nobody has seen yet how large the result of the SQL is. */

@@ -18,17 +18,12 @@ export class Sandboxes {
     this.#compiled = new LRUCache({ max: maxCompiled })
   }
 
-  /** Undefined if the SQL has to be checked first. */
-  get(endpoint: Endpoint, sql: string): Endpoint | undefined {
-    const compiled = this.#compiled.get(keyOf(endpoint, sql))
-    return compiled?.from === endpoint.compiled ? compiled.endpoint : undefined
-  }
-
   /** Checks the caller's SQL within the time limit of the endpoint. */
   async compile(endpoint: Endpoint, sql: string, blame: readonly Blame[]): Promise<Endpoint> {
-    const ready = this.get(endpoint, sql)
-    if (ready) return ready
     const from = endpoint.compiled
+    const key = JSON.stringify([endpoint.definition.id, endpoint.version, sql])
+    const known = this.#compiled.get(key)
+    if (known?.from === from) return known.endpoint
     const { timeout_seconds: timeoutSeconds } = endpoint.definition
     const since = performance.now()
     let limitSeconds = timeoutSeconds
@@ -42,7 +37,7 @@ export class Sandboxes {
       // Report the limit that applied, not what was left of it.
       throw queryTimeout.is(error) ? queryTimeout(limitSeconds) : error
     })
-    this.#compiled.set(keyOf(endpoint, sql), { from, endpoint: compiled })
+    this.#compiled.set(key, { from, endpoint: compiled })
     return compiled
   }
 
@@ -56,8 +51,4 @@ export class Sandboxes {
     views.catch(() => this.#views.delete(compiled))
     return views
   }
-}
-
-function keyOf({ definition, version }: Endpoint, sql: string): string {
-  return JSON.stringify([definition.id, version, sql])
 }

@@ -51,10 +51,7 @@ export interface DeployedEndpoint {
   warnings: Warning[]
 }
 
-export interface DeploymentView {
-  dry_run: boolean
-  endpoints: DeployedEndpoint[]
-}
+export type DeploymentView = Awaited<ReturnType<Deployments['deploy']>>
 
 interface DesiredEndpoint {
   definition: EndpointDefinition
@@ -80,7 +77,7 @@ export class Deployments {
     this.#options = options
   }
 
-  async deploy(body: unknown, by: string): Promise<DeploymentView> {
+  async deploy(body: unknown, by: string) {
     const { endpoints, dry_run, allow_breaking, note } = readShape(deploymentShape, body)
     for (let attempt = 1; ; attempt++) {
       const steps = await this.#plan(endpoints, note)

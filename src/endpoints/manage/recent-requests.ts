@@ -26,7 +26,8 @@ export function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[], lim
     const { parameters, project } = reading.data
     const format = findFormat(reading.data.format)?.name
     if (format === undefined) continue
-    const key = keyOf(endpoint, parameters, project)
+    // The same for requests with the same rows.
+    const { key } = prepareCall({ endpoint, parameters, project, format: anyFormat })
     const same = requests.get(key)
     if (same) {
       same.uses += uses
@@ -45,12 +46,3 @@ function byUse(one: Used, other: Used): number {
 }
 
 const [anyFormat] = outputFormats as [(typeof outputFormats)[number]]
-
-/** The same for requests with the same rows. */
-function keyOf(
-  endpoint: Endpoint,
-  parameters: Readonly<Record<string, string>>,
-  project: string | undefined,
-) {
-  return prepareCall({ endpoint, parameters, project, format: anyFormat }).key
-}

@@ -12,12 +12,7 @@ export interface Run {
   error: WellheadError | undefined
 }
 
-export interface RunFigures {
-  rows: number | null
-  duration_ms: number
-  rows_read: number | null
-  error: { code: string; message: string } | null
-}
+export type RunFigures = ReturnType<typeof figuresOf>
 
 type ShownRow = Record<string, unknown>
 
@@ -82,7 +77,7 @@ function outcomeOf(before: Run, after: Run, { difference, unstable }: Compared):
   return before.error?.code === after.error.code ? 'same' : 'failed'
 }
 
-function figuresOf({ body, rows, engineMs, rowsRead, error }: Run, showValues: boolean): RunFigures {
+function figuresOf({ body, rows, engineMs, rowsRead, error }: Run, showValues: boolean) {
   return {
     rows: body ? rows : null,
     duration_ms: Math.round(engineMs * 10) / 10,

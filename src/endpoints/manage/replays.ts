@@ -145,13 +145,13 @@ export class Replays {
     const before = await this.#run(current, request, terms)
     const after = await this.#run(next, request, terms)
     const runs = { before, after }
-    const difference = differenceOf(before, after)
+    const difference = await differenceOf(before, after)
     if (!difference || isSame(difference)) return { runs, difference, unstable: false }
     const again = await this.#run(current, request, terms)
-    const own = differenceOf(before, again)
+    const own = await differenceOf(before, again)
     if (own && isSame(own)) return { runs, difference, unstable: false }
     // Entries may have arrived between the first two runs.
-    const later = differenceOf(again, after)
+    const later = await differenceOf(again, after)
     if (later && isSame(later)) return { runs: { before: again, after }, difference: later, unstable: false }
     return { runs, difference, unstable: true }
   }
@@ -194,6 +194,6 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
 }
 
 /** Undefined if one of the runs failed. */
-function differenceOf(one: Run, other: Run) {
+async function differenceOf(one: Run, other: Run) {
   return one.body && other.body && rowDifference(one.body, other.body)
 }

@@ -1,3 +1,5 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+
 /** How the rows of one result differ from those of another. A changed row is a removed and an added one. */
 export interface RowDifference {
   added: number
@@ -10,19 +12,28 @@ export interface RowDifference {
 
 const maxExamples = 5
 
-export const noDifference: RowDifference = { added: 0, removed: 0, reordered: false, examples: [] }
+/** Compared without a pause, so that a large result does not delay requests. Short rows take time as well. */
+const charactersPerTurn = 200_000
+const charactersPerRow = 100
 
 export function isSame({ added, removed, reordered }: RowDifference): boolean {
   return added + removed === 0 && !reordered
 }
 
 /** Compares rows in NDJSON as text, because parsing would round long numbers. */
-export function rowDifference(before: Buffer, after: Buffer): RowDifference {
-  if (before.equals(after)) return noDifference
-  const [was, is] = [linesOf(before), linesOf(after)]
-  const left = without(was, is).map(withoutNoise)
-  const right = without(is, was).map(withoutNoise)
-  const [removed, added] = [without(left, right), without(right, left)]
+export async function rowDifference(before: Buffer, after: Buffer): Promise<RowDifference> {
+  if (before.equals(after)) return { added: 0, removed: 0, reordered: false, examples: [] }
+  const [was, is] = [await linesOf(before), await linesOf(after)]
+  const left = await without(was, is, withoutNoise)
+  const right = await without(is, was, withoutNoise)
+  const [removed, added] = [await without(left, right), await without(right, left)]
+  let reordered = false
+  if (removed.length + added.length === 0) {
+    await inTurns(was, (line, index) => {
+      const other = is[index] ?? ''
+      reordered ||= line !== other && withoutNoise(line) !== withoutNoise(other)
+    })
+  }
   const examples = Array.from({ length: maxExamples }, (_, index) => [
     ...removed.slice(index, index + 1).map((line) => ({ before: line, after: null })),
     ...added.slice(index, index + 1).map((line) => ({ before: null, after: line })),
@@ -30,10 +41,19 @@ export function rowDifference(before: Buffer, after: Buffer): RowDifference {
   return {
     added: added.length,
     removed: removed.length,
-    reordered:
-      removed.length + added.length === 0 &&
-      was.some((line, index) => line !== is[index] && withoutNoise(line) !== withoutNoise(is[index] ?? '')),
+    reordered,
     examples: examples.flat().slice(0, maxExamples),
+  }
+}
+
+async function inTurns(lines: Iterable<string>, work: (line: string, index: number) => void): Promise<void> {
+  let [index, characters] = [0, 0]
+  for (const line of lines) {
+    work(line, index++)
+    characters += charactersPerRow + line.length
+    if (characters < charactersPerTurn) continue
+    characters = 0
+    await giveWay()
   }
 }
 
@@ -49,17 +69,31 @@ function withoutNoise(line: string): string {
   })
 }
 
-function linesOf(body: Buffer): string[] {
-  return body.toString().split('\n').slice(0, -1)
+async function linesOf(body: Buffer): Promise<string[]> {
+  const lines: string[] = []
+  await inTurns(slicesOf(body), (line) => lines.push(line))
+  return lines
+}
+
+function* slicesOf(body: Buffer): Generator<string> {
+  for (let start = 0, end = body.indexOf(10); end >= 0; start = end + 1, end = body.indexOf(10, start)) {
+    yield body.toString('utf8', start, end)
+  }
 }
 
 /** The lines without those of the other list, each of which counts once. */
-function without(lines: readonly string[], others: readonly string[]): string[] {
+async function without(
+  lines: readonly string[],
+  others: readonly string[],
+  change = (line: string) => line,
+): Promise<string[]> {
   const counts = new Map<string, number>()
-  for (const line of others) counts.set(line, (counts.get(line) ?? 0) + 1)
-  return lines.filter((line) => {
+  const left: string[] = []
+  await inTurns(others, (line) => counts.set(line, (counts.get(line) ?? 0) + 1))
+  await inTurns(lines, (line) => {
     const count = counts.get(line) ?? 0
     counts.set(line, count - 1)
-    return count <= 0
+    if (count <= 0) left.push(change(line))
   })
+  return left
 }

@@ -4,7 +4,7 @@ import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
 
-interface IntervalLength {
+export interface IntervalLength {
   seconds: number
   bucketSeconds: number
   cacheSeconds: number
@@ -113,11 +113,6 @@ function reportQuery(
   return { definition, version: 1, compiled: bindQuery(query, definition.parameters), columns }
 }
 
-interface ReportQueries {
-  figures: Endpoint
-  codes: Endpoint
-}
-
 /** Compiled when they are first needed, because compiling all of them would delay the start. */
 export const reportQueries = Object.fromEntries(
   Object.entries(reportIntervals).map(([interval, length]) => [
@@ -127,4 +122,4 @@ export const reportQueries = Object.fromEntries(
       codes: reportQuery('codes', interval, codesSql(length), codesColumns, length.cacheSeconds),
     })),
   ]),
-) as Record<ReportInterval, () => ReportQueries>
+) as Record<ReportInterval, () => Record<'figures' | 'codes', Endpoint>>

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EndpointCall, EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
-import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
+import { type IntervalLength, type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
 
 interface Figures {
   requests: number
@@ -12,16 +12,7 @@ interface Figures {
   p99_ms: number | null
 }
 
-export interface RequestReport {
-  interval: ReportInterval
-  bucket_seconds: number
-  /** Oldest first. Timestamps are microseconds. */
-  buckets: ({ timestamp: number } & Figures)[]
-  totals: Figures
-  endpoints: { endpoint: string; requests: number; errors: number; hits: number; p95_ms: number }[]
-  callers: { token_id: string; requests: number; errors: number; p95_ms: number; last_at: string }[]
-  codes: { code: string; status: number; endpoint: string; requests: number; last_at: string }[]
-}
+export type RequestReport = ReturnType<typeof reportOf>
 
 interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
   interval: ReportInterval
@@ -41,7 +32,13 @@ interface FiguresRow extends Required<Figures> {
   p95_ms: number
 }
 
-type CodesRow = Omit<RequestReport['codes'][number], 'last_at'> & { last_at: number }
+interface CodesRow {
+  code: string
+  status: number
+  endpoint: string
+  requests: number
+  last_at: number
+}
 
 const [json] = outputFormats as [(typeof outputFormats)[number]]
 const noFigures: Figures = { requests: 0, errors: 0, hits: 0, p50_ms: null, p95_ms: null, p99_ms: null }
@@ -50,16 +47,8 @@ const noFigures: Figures = { requests: 0, errors: 0, hits: 0, p50_ms: null, p95_
 const noEndpoint = '-'
 
 /** Reads statistics of requests, in the way in which an endpoint is called: cached, in turn, and isolated by project. */
-export class RequestReports {
-  readonly #calls: EndpointCalls
-  readonly #clock: Clock
-
-  constructor(calls: EndpointCalls, clock: Clock) {
-    this.#calls = calls
-    this.#clock = clock
-  }
-
-  async read({ interval, endpoints, token, renamed, ...on }: ReportRequest): Promise<RequestReport> {
+export function requestReports(calls: EndpointCalls, clock: Clock) {
+  return async ({ interval, endpoints, token, renamed, ...on }: ReportRequest) => {
     const parameters = {
       endpoints: endpoints?.length === 0 ? noEndpoint : (endpoints ?? []).join(),
       token: token ?? '',
@@ -67,23 +56,25 @@ export class RequestReports {
       present: [...renamed.values()].join(),
     }
     const rowsOf = async <Row>(endpoint: EndpointCall['endpoint']): Promise<Row[]> => {
-      const response = await this.#calls.call({ endpoint, parameters, format: json, ...on })
+      const response = await calls.call({ endpoint, parameters, format: json, ...on })
       const { body } = response.kind === 'cached' ? response.answer.result : response.answer
       return (JSON.parse(body.toString()) as { result: Row[] }).result
     }
     const { figures, codes } = reportQueries[interval]()
     const [rows, failed] = await Promise.all([rowsOf<FiguresRow>(figures), rowsOf<CodesRow>(codes)])
-    return reportOf(interval, rows, failed, this.#clock.now())
+    return reportOf(interval, rows, failed, clock.now())
   }
 }
+
+export type RequestReports = ReturnType<typeof requestReports>
 
 function reportOf(
   interval: ReportInterval,
   rows: readonly FiguresRow[],
   failed: readonly CodesRow[],
   nowMs: number,
-): RequestReport {
-  const { seconds, bucketSeconds } = reportIntervals[interval]
+) {
+  const { seconds, bucketSeconds }: IntervalLength = reportIntervals[interval]
   const of = (part: FiguresRow['part']) => rows.filter((row) => row.part === part)
   const total = of('total')[0]
   const byTime = new Map(of('bucket').map((row) => [row.timestamp, figuresOf(row)]))

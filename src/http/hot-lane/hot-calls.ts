@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../../base/log.ts'
@@ -75,7 +76,7 @@ interface Heads {
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['lookup']>>
+type Found = NonNullable<ReturnType<EndpointCalls['cache']['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
 /**
@@ -85,21 +86,19 @@ type Form = ReturnType<Found['result']['form']>
  */
 export class HotCalls {
   readonly #options: HotCallsOptions
-  readonly #known = new Map<string, HotCall>()
+  readonly #known: LRUCache<string, HotCall>
   readonly #writeLine: LineWriter | undefined
 
   constructor(options: HotCallsOptions) {
     this.#options = options
+    this.#known = new LRUCache({ max: options.maxKnown })
     this.#writeLine = lineWriterOf(options.log)
   }
 
   /** Remembers a GET request that was served from the cache. */
   learn(url: string | undefined, accept: string, call: KnownCall): void {
     const name = nameOf(url, accept, call.caller)
-    if (name.length > maxNameLength) return
-    this.#known.set(name, call)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > this.#options.maxKnown && oldest !== undefined) this.#known.delete(oldest)
+    if (name.length <= maxNameLength) this.#known.set(name, call)
   }
 
   /** Called whenever a URL may refer to something else than before. */
@@ -122,7 +121,7 @@ export class HotCalls {
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     if (!call || !open()) return false
-    const answer = calls.lookup(call.key)
+    const answer = calls.cache.lookup(call.key)
     if (answer === undefined) return false
     const form = answer.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch

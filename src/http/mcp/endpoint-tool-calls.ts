@@ -40,7 +40,11 @@ export class EndpointToolCalls {
     this.#parts = parts
     this.#recorder = recorder
     const { endpoints, calls } = parts
-    this.#tools = new EndpointTools({ endpoints, viewsOf: (endpoint) => calls.views(endpoint), maxCallers })
+    this.#tools = new EndpointTools({
+      endpoints,
+      viewsOf: (endpoint) => calls.sandboxes.views(endpoint),
+      maxCallers,
+    })
   }
 
   /** By name of the tool, in order. */

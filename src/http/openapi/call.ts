@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { JsonSchema } from '../../base/validation.ts'
-import type { EndpointPlan } from '../../endpoints/call/endpoint-runner.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import type { Response } from '../routes/route.ts'
 import { jsonSchema, nameComponents } from './json-schema.ts'
@@ -39,7 +39,7 @@ export const followHeaders = callHeaders.extend({
 
 const read = z.object({ table: z.string(), parts: z.number(), rows: z.number(), marks: z.number() })
 
-export const plan: z.ZodType<EndpointPlan> = z.object({
+export const plan: z.ZodType<Awaited<ReturnType<EndpointCalls['explain']>>> = z.object({
   plan: z.string().describe('The query plan of the engine.'),
   reads: z.array(read).describe('What the query would read.'),
 })

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { CachedCall } from '../../endpoints/call/endpoint-calls.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { params } from './endpoints.ts'
 import type { QueryRoutes } from './query.ts'
@@ -50,24 +49,13 @@ export function addEndpointCacheRoutes(
     handler: async ({ params }) => {
       const { id, cache_seconds, warm_seconds } = endpoints.get(params.reference).definition
       const all = calls.cachedOf(id)
-      return { cache_seconds, warm_seconds, total: all.length, results: all.slice(0, maxResults).map(view) }
+      return { cache_seconds, warm_seconds, total: all.length, results: all.slice(0, maxResults) }
     },
   })
   route(`DELETE ${path}`, 'dropCachedResults', 'Drop the cached results of an endpoint', {
     description: 'The next requests compute them again. Other processes keep theirs.',
     params,
     responses: { 204: json('The results are dropped.') },
-    handler: async ({ params }) => calls.drop(endpoints.get(params.reference).definition.id),
+    handler: async ({ params }) => calls.cache.drop(endpoints.get(params.reference).definition.id),
   })
-}
-
-function view(call: CachedCall): z.output<typeof result> {
-  const { ageSeconds, expiresInSeconds, refreshInSeconds, lastUsedSeconds, ...rest } = call
-  return {
-    ...rest,
-    age_seconds: ageSeconds,
-    expires_in_seconds: expiresInSeconds,
-    refresh_in_seconds: refreshInSeconds,
-    last_used_seconds: lastUsedSeconds,
-  }
 }

@@ -103,7 +103,7 @@ export function addRequestRoutes(
       if (!reports) throw notRecorded()
       const caller = request.caller as Caller
       const { interval, endpoint, token } = request.query
-      const read = await reports.read({
+      const read = await reports({
         interval,
         endpoints: namesToCount(endpoints, caller, endpoint),
         token,

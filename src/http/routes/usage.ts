@@ -68,7 +68,7 @@ export function addUsageRoutes(
     },
     errors: [400, 504],
     handler: async ({ query }) => {
-      const { entries: results, maxBytes, refreshFailures, ...figures } = calls.cacheFigures()
+      const { entries: results, maxBytes, refreshFailures, ...figures } = calls.cache.figures
       const cache = { results, max_bytes: maxBytes, refresh_failures: refreshFailures, ...figures }
       return { ...(await usage.read(query.interval)), cache }
     },
@@ -82,12 +82,10 @@ export function addUsageRoutes(
       ),
     },
     handler: async () => {
-      const cached = calls.cached()
+      const cached = calls.cache.groups()
       const endpointsWithResults = endpoints.list().flatMap(({ definition: { id, name } }) => {
         const group = cached.get(id)
-        if (!group) return []
-        const { results, bytes, newestAgeSeconds } = group
-        return [{ id, name, results, bytes, newest_age_seconds: newestAgeSeconds }]
+        return group ? [{ id, name, ...group }] : []
       })
       return { endpoints: endpointsWithResults }
     },

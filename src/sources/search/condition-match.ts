@@ -1,18 +1,9 @@
 import { pathName } from '../../base/json/json-paths.ts'
 import { contains } from '../../base/text/contains.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
-import type { StoredEntry } from '../../catalog/stored-entry.ts'
+import type { EntryMatch, StoredEntry } from '../../catalog/stored-entry.ts'
 import { numberPattern } from './parse-query.ts'
 import type { FieldCondition, SearchCondition } from './search-condition.ts'
-
-/** A condition that is decided test by test. */
-export interface EntryMatch {
-  /** The paths of metadata that its tests read. */
-  paths: readonly (readonly string[])[]
-  tests: readonly ((entry: StoredEntry) => boolean)[]
-  /** Combines the results of the tests, which are called by their index. */
-  decide: (isMet: (test: number) => boolean) => boolean
-}
 
 /** Decides like the SQL of the condition, for entries that no query reads. */
 export function entryMatch(condition: SearchCondition): EntryMatch {
