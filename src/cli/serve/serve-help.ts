@@ -1,9 +1,9 @@
-import { flagOf, settingDefinitions, settingNames } from '../../base/settings.ts'
+import { flagOf, settingDefinitions, settingNames, variableOf } from '../../base/settings.ts'
 
 export function serveHelp(): string {
   const rows = settingNames.map((name) => {
-    const { env, description, default: preset } = settingDefinitions[name]
-    return `  --${flagOf(name)} <value>\n      ${description}\n      ${env}${preset === undefined ? '' : `, default ${preset}`}`
+    const { description, default: preset } = settingDefinitions[name]
+    return `  --${flagOf(name)} <value>\n      ${description}\n      ${variableOf(name)}${preset === undefined ? '' : `, default ${preset}`}`
   })
   return `wellhead serve: run the service.
 

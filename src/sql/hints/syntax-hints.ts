@@ -222,18 +222,12 @@ function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: nu
     : `Unknown source "${name}". ${sourceHint(name, tables, [], aliased?.(name))}`
 }
 
-const clausesByWord = new Map(
-  clauses.map(({ words: [first = ''] }) => [first, clauses.filter(({ words }) => words[0] === first)]),
-)
-
 function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | undefined {
-  const found = clausesByWord
-    .get(tokens[at]?.text.toUpperCase() ?? '')
-    ?.find(({ words }) =>
-      words.every(
-        (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
-      ),
-    )
+  const found = clauses.find(({ words }) =>
+    words.every(
+      (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
+    ),
+  )
   if (isSandbox && found?.hint.includes('@project')) return parameterHint('{%', undefined, isSandbox)
   return found && shown(filled(found.hint, columnBefore(tokens, at)))
 }
@@ -261,19 +255,7 @@ function unclosedCase({ tokens }: RefusedSql): Hint | undefined {
     : { message: 'This CASE is not closed. Write END after its last value.', at }
 }
 
-const keywords = [
-  'SELECT',
-  'FROM',
-  'WHERE',
-  'GROUP',
-  'ORDER',
-  'LIMIT',
-  'HAVING',
-  'JOIN',
-  'BETWEEN',
-  'DISTINCT',
-  'UNION',
-]
+const keywords = 'SELECT FROM WHERE GROUP ORDER LIMIT HAVING JOIN BETWEEN DISTINCT UNION'.split(' ')
 
 /** A keyword with a typing mistake, at the token where the engine stopped or just before it. */
 export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {
