@@ -1,30 +1,12 @@
+import type { Compression } from '../base/compressed.ts'
+import type { CallResponse, EndpointCall } from '../endpoints/call/endpoint-calls.ts'
+
 /** How a result was obtained, for the headers. */
-export interface CacheReport {
-  readonly outcome:
-    | { readonly kind: 'hit' }
-    | {
-        readonly kind: 'stale'
-        readonly failure?: { readonly code: string; readonly status: number; readonly tried: boolean }
-      }
-    | {
-        readonly kind: 'computed'
-        readonly why: 'miss' | 'stale' | 'request'
-        readonly joined: boolean
-        readonly stored: boolean
-      }
-  readonly ageSeconds: number
-  readonly ttlSeconds: number
-  readonly policy: { readonly cacheSeconds: number; readonly warmSeconds: number | null }
-}
+export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>['answer'], 'result'>
 
-type Coding = 'identity' | 'gzip' | 'br'
+type CacheDirectives = NonNullable<EndpointCall['directives']>
 
-/** Directives of a request's Cache-Control header. */
-export interface CacheDirectives {
-  noCache?: true
-  maxAgeSeconds?: number
-  onlyIfCached?: true
-}
+type Coding = 'identity' | Compression
 
 /** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
 export const tokenVary = 'X-API-KEY, Authorization'
@@ -135,7 +117,8 @@ function codingOf(weights: ReadonlyMap<string, number>): Coding {
   return weight > 0 && weight >= (weights.get('identity') ?? 0) ? coding : 'identity'
 }
 
-function readWeights(header: string): Map<string, number> {
+/** The weights of a list such as "br;q=0.5, gzip", by name in lower case. */
+export function readWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const part of header.toLowerCase().split(',')) {
     const [coding = '', ...parameters] = part.split(';').map((piece) => piece.trim())
