@@ -56,15 +56,15 @@ interface Described {
 
 const catalogue = new Map<string, { code: string; status: number }>()
 
-function define<A extends unknown[]>(
+function define<A extends unknown[] = []>(
   code: string,
   status: number,
-  describe: (...args: A) => string | Described,
+  describe: string | ((...args: A) => string | Described),
 ): ErrorDefinition<A> {
   const definition = { code, status }
   catalogue.set(code, definition)
   const make = (...args: A) => {
-    const described = describe(...args)
+    const described = typeof describe === 'string' ? describe : describe(...args)
     if (typeof described === 'string') return new WellheadError(definition, described)
     const { message, ...options } = described
     return new WellheadError(definition, message, options)
@@ -130,7 +130,7 @@ export const tokenNotFound = define('not_found', 404, (id: string) => `No access
 export const notRecorded = define(
   'not_recorded',
   404,
-  () => 'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
+  'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
 )
 export const searchNotFound = define('not_found', 404, (id: string) => `No saved search has the id "${id}".`)
 export const entryNotFound = define(
@@ -181,12 +181,12 @@ export const versionConflict = define(
 export const requestTooSlow = define(
   'request_timeout',
   408,
-  () => 'The request did not arrive in time. Send it again.',
+  'The request did not arrive in time. Send it again.',
 )
 export const headersTooLarge = define(
   'headers_too_large',
   431,
-  () => 'The URL and headers are larger than 16 KiB. Send shorter ones.',
+  'The URL and headers are larger than 16 KiB. Send shorter ones.',
 )
 export const tooLarge = define('too_large', 413, (message: string) => message)
 export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)
@@ -248,11 +248,11 @@ export const queryTimeout = define(
 export const notCached = define(
   'not_cached',
   504,
-  () => 'The result is not in the cache. Omit only-if-cached to have it computed.',
+  'The result is not in the cache. Omit only-if-cached to have it computed.',
 )
 /** Only the log shows this error, since the client is gone. Proxies log the same status. */
 export const queryCancelled = define(
   'query_cancelled',
   499,
-  () => 'The client disconnected, so the query was stopped.',
+  'The client disconnected, so the query was stopped.',
 )

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { flagOf, readSettings, type Settings, settingDefinitions, settingNames } from './settings.ts'
+import {
+  flagOf,
+  readSettings,
+  type Settings,
+  settingDefinitions,
+  settingNames,
+  variableOf,
+} from './settings.ts'
 
 type Given = Parameters<typeof readSettings>
 
@@ -272,7 +279,8 @@ describe('docs/reference/settings.md', () => {
 
   test('lists every setting with its variable, flag and default, and no other', () => {
     const expected = settingNames.map((name) => {
-      const { env, default: preset } = settingDefinitions[name]
+      const env = variableOf(name)
+      const { default: preset } = settingDefinitions[name]
       return {
         variable: `\`${env}\``,
         flag: `\`--${flagOf(name)}\``,
@@ -284,7 +292,7 @@ describe('docs/reference/settings.md', () => {
   })
 
   test('names no variable that is not a setting', () => {
-    const known = new Set<string>(settingNames.map((name) => settingDefinitions[name].env))
+    const known = new Set(settingNames.map(variableOf))
     const named = new Set(page.match(/WELLHEAD_[A-Z_]*[A-Z]/g))
     expect([...named].filter((variable) => !known.has(variable))).toEqual([])
   })

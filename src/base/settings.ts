@@ -4,10 +4,11 @@ import process from 'node:process'
 import { z } from 'zod'
 import { serverAddresses } from './server-addresses.ts'
 
-/** A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. */
+/**
+ * A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. Its name gives the
+ * environment variable and the flag: dataDir is WELLHEAD_DATA_DIR and --data-dir.
+ */
 interface SettingDefinition {
-  /** Environment variable. The flag follows from it: WELLHEAD_DATA_DIR, --data-dir. */
-  env: `WELLHEAD_${string}`
   schema: z.ZodType<unknown, string>
   /** As a user would write it. */
   default?: string
@@ -38,13 +39,19 @@ const byteSize = z
     return Math.floor(Number.parseFloat(value) * byteUnits[unit])
   })
 
-const onOrOff = z.enum(['on', 'off']).transform((value) => value === 'on')
+const onOrOff = {
+  schema: z.enum(['on', 'off']).transform((value) => value === 'on'),
+  expected: 'on or off',
+}
 
 /** Origins exactly as browsers send them, or a single star. */
-const originList = z
-  .string()
-  .transform((value) => value.split(',').map((origin) => origin.trim()))
-  .refine((origins) => (origins.length === 1 && origins[0] === '*') || origins.every(isOrigin))
+const originList = {
+  schema: z
+    .string()
+    .transform((value) => value.split(',').map((origin) => origin.trim()))
+    .refine((origins) => (origins.length === 1 && origins[0] === '*') || origins.every(isOrigin)),
+  expected: 'a comma-separated list of origins such as https://app.example.com, or *',
+}
 
 function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
@@ -68,27 +75,23 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 
 const definitions = {
   host: {
-    env: 'WELLHEAD_HOST',
     schema: text,
     default: '127.0.0.1',
     expected: 'an address or host name',
     description: 'Address to listen on. 0.0.0.0 accepts connections from other machines.',
   },
   port: {
-    env: 'WELLHEAD_PORT',
     ...wholeNumber(0, 65_535),
     default: '4000',
     description: 'Port to listen on. 0 chooses a free one.',
   },
   dataDir: {
-    env: 'WELLHEAD_DATA_DIR',
     schema: text.transform((value) => resolve(value)),
     default: './data',
     expected: 'a directory',
     description: 'Directory for all data. Created if it does not exist.',
   },
   adminToken: {
-    env: 'WELLHEAD_ADMIN_TOKEN',
     schema: z
       .string()
       .min(16)
@@ -98,34 +101,26 @@ const definitions = {
     secret: true,
   },
   authFailuresPerMinute: {
-    env: 'WELLHEAD_AUTH_FAILURES_PER_MINUTE',
     ...wholeNumber(1, 1_000_000),
     default: '60',
     description:
       'Maximum number of requests with an invalid token per minute and client address. Further ones get 429.',
   },
   corsOrigins: {
-    env: 'WELLHEAD_CORS_ORIGINS',
-    schema: originList,
-    expected: 'a comma-separated list of origins such as https://app.example.com, or *',
+    ...originList,
     description: 'Origins of web pages that may use the API, or * for all. Default: none.',
   },
   embedOrigins: {
-    env: 'WELLHEAD_EMBED_ORIGINS',
-    schema: originList,
+    ...originList,
     default: '*',
-    expected: 'a comma-separated list of origins such as https://app.example.com, or *',
     description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
   },
   mcpWrite: {
-    env: 'WELLHEAD_MCP_WRITE',
-    schema: onOrOff,
+    ...onOrOff,
     default: 'off',
-    expected: 'on or off',
     description: 'Whether /mcp has the tools check_endpoint and save_endpoint for admins.',
   },
   clickhouseUrl: {
-    env: 'WELLHEAD_CLICKHOUSE_URL',
     schema: z.string().refine(isAddressList),
     expected:
       'an http:// or https:// URL, or several separated by commas (write %2C for a comma in a password)',
@@ -134,20 +129,17 @@ const definitions = {
     secret: true,
   },
   clickhouseUser: {
-    env: 'WELLHEAD_CLICKHOUSE_USER',
     schema: text,
     expected: 'a user name',
     description: 'User of the ClickHouse server. Overrides the user in the URL.',
   },
   clickhousePassword: {
-    env: 'WELLHEAD_CLICKHOUSE_PASSWORD',
     schema: z.string(),
     expected: 'a password',
     description: 'Password of that user. Overrides the password in the URL.',
     secret: true,
   },
   clickhouseDatabase: {
-    env: 'WELLHEAD_CLICKHOUSE_DATABASE',
     schema: z.string().regex(/^(?!(?:system|default|information_schema)$)[a-z_]\w{0,63}$/i),
     default: 'wellhead',
     expected: 'a name of letters, digits and underscores other than system, default and information_schema',
@@ -155,52 +147,44 @@ const definitions = {
       'Database on the ClickHouse server, one per group of services. Created if it does not exist.',
   },
   clickhouseCluster: {
-    env: 'WELLHEAD_CLICKHOUSE_CLUSTER',
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),
     expected: 'the name of a cluster',
     description: 'Name of the ClickHouse cluster. Default: a single server.',
   },
   clickhouseQuorum: {
-    env: 'WELLHEAD_CLICKHOUSE_QUORUM',
     ...wholeNumber(1, 100),
     description:
       'Number of replicas that store entries before they are acknowledged. Default: 2, or 1 if a shard has one replica.',
   },
   engineMemory: {
-    env: 'WELLHEAD_ENGINE_MEMORY',
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
     default: `${Math.max(512, Math.floor(availableMemory() / 2 / 2 ** 20))}MiB`,
     expected: 'a size of at least 512MiB, such as 4GiB',
     description: 'Memory limit of the embedded engine. Default: half of the machine or container.',
   },
   cacheMemory: {
-    env: 'WELLHEAD_CACHE_MEMORY',
     schema: byteSize.refine((value) => value >= 2 ** 20),
     default: '128MiB',
     expected: 'a size of at least 1MiB, such as 256MiB',
     description: 'Memory limit of cached results. The least recently used are evicted first.',
   },
   liveStreams: {
-    env: 'WELLHEAD_LIVE_STREAMS',
     ...wholeNumber(1, 100_000),
     default: '1000',
     description: 'Maximum number of open live streams, shared fairly among tokens.',
   },
   diskReserve: {
-    env: 'WELLHEAD_DISK_RESERVE',
     schema: byteSize,
     default: '256MiB',
     expected: 'a size, such as 1GiB',
     description: 'Free disk space below which logs are refused.',
   },
   engineNode: {
-    env: 'WELLHEAD_ENGINE_NODE',
     schema: text,
     expected: 'the path of an executable',
     description: 'Node executable of the engine process. Default: the one that runs the service.',
   },
   enginePatience: {
-    env: 'WELLHEAD_ENGINE_PATIENCE',
     schema: number(1, 100, /^\d+(\.\d+)?$/),
     default: '1',
     expected: 'a number from 1 to 100',
@@ -208,28 +192,23 @@ const definitions = {
       'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
   },
   statistics: {
-    env: 'WELLHEAD_STATISTICS',
-    schema: onOrOff,
+    ...onOrOff,
     default: 'on',
-    expected: 'on or off',
     description: 'Records requests to endpoints for statistics, metrics and the list of slow requests.',
   },
   metrics: {
-    env: 'WELLHEAD_METRICS',
     schema: z.enum(['token', 'open']),
     default: 'token',
     expected: 'token or open',
     description: 'Who can read /metrics: token for admins, open for everyone.',
   },
   logLevel: {
-    env: 'WELLHEAD_LOG_LEVEL',
     schema: z.enum(logLevels),
     default: 'info',
     expected: `one of ${logLevels.join(', ')}`,
     description: 'Minimum level of log lines.',
   },
   logFormat: {
-    env: 'WELLHEAD_LOG_FORMAT',
     schema: z.enum(['auto', 'json', 'text']),
     default: 'auto',
     expected: 'auto, json or text',
@@ -250,11 +229,16 @@ export type Settings = Readonly<{ [N in SettingName]: Value<Definitions[N]> }>
 
 export const settingDefinitions: Record<SettingName, SettingDefinition> = definitions
 
-export function flagOf(name: SettingName): string {
-  return settingDefinitions[name].env.replace('WELLHEAD_', '').toLowerCase().replaceAll('_', '-')
+export const settingNames = Object.keys(settingDefinitions) as SettingName[]
+
+/** The environment variable of a setting. */
+export function variableOf(name: SettingName): string {
+  return `WELLHEAD_${flagOf(name).replaceAll('-', '_').toUpperCase()}`
 }
 
-export const settingNames = Object.keys(settingDefinitions) as SettingName[]
+export function flagOf(name: SettingName): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
 
 type SettingsReading = { settings: Settings } | { problems: string[] }
 
@@ -265,7 +249,7 @@ export function readSettings(
 ): SettingsReading {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
-  const known = new Set<string>(settingNames.map((name) => settingDefinitions[name].env))
+  const known = new Set(settingNames.map(variableOf))
   for (const variable of Object.keys(environment)) {
     const ours = variable.startsWith('WELLHEAD_') && !foreignVariable.test(variable)
     if (ours && !known.has(variable) && !clientVariables.has(variable)) {
@@ -276,7 +260,7 @@ export function readSettings(
     const definition = settingDefinitions[name]
     const flag = flags[name]
     // An empty variable counts as unset, as in most tools.
-    const fromEnvironment = environment[definition.env] || undefined
+    const fromEnvironment = environment[variableOf(name)] || undefined
     const injected = name === 'port' && foreignValue.test(fromEnvironment ?? '')
     const written = flag ?? (injected ? undefined : fromEnvironment) ?? definition.default
     if (written === undefined) continue
@@ -285,27 +269,28 @@ export function readSettings(
       values[name] = parsed.data
       continue
     }
-    const where = flag === undefined ? definition.env : `--${flagOf(name)}`
+    const where = flag === undefined ? variableOf(name) : `--${flagOf(name)}`
     const shown = definition.secret ? '' : `, not "${written}"`
     problems.push(`${where} must be ${definition.expected}${shown}.`)
   }
   if (problems.length > 0) return { problems }
   const settings = Object.freeze(values) as Settings
-  const missing = missingSettings(settings)
-  return missing.length > 0 ? { problems: missing } : { settings }
+  const missing = missingSetting(settings)
+  return missing === undefined ? { settings } : { problems: [missing] }
 }
 
-/** Settings that have no effect without another. */
-function missingSettings({ clickhouseUrl, clickhouseCluster, clickhouseQuorum }: Settings): string[] {
-  const problems: string[] = []
+/** A setting that has no effect without another. */
+function missingSetting({
+  clickhouseUrl,
+  clickhouseCluster,
+  clickhouseQuorum,
+}: Settings): string | undefined {
   if (clickhouseCluster !== undefined && clickhouseUrl === undefined) {
-    problems.push('WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL, the addresses of its nodes.')
+    return 'WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL, the addresses of its nodes.'
   }
-  if (clickhouseCluster !== undefined) return problems
-  if (clickhouseQuorum !== undefined) {
-    problems.push('WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER, the name of the cluster.')
-  }
-  return problems
+  return clickhouseQuorum !== undefined && clickhouseCluster === undefined
+    ? 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER, the name of the cluster.'
+    : undefined
 }
 
 /** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */

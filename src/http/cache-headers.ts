@@ -1,13 +1,12 @@
+import type { Compression } from '../base/compressed.ts'
 import type { CallResponse, EndpointCall } from '../endpoints/call/endpoint-calls.ts'
 
-type Cached = Extract<CallResponse, { kind: 'cached' }>['answer']
-type Coding = Parameters<Cached['result']['form']>[0]
-
 /** How a result was obtained, for the headers. */
-export type CacheReport = Omit<Cached, 'result'>
+export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>['answer'], 'result'>
 
-/** Directives of a request's Cache-Control header. */
-type CacheDirectives = EndpointCall['directives']
+type CacheDirectives = NonNullable<EndpointCall['directives']>
+
+type Coding = 'identity' | Compression
 
 /** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
 export const tokenVary = 'X-API-KEY, Authorization'
@@ -118,7 +117,8 @@ function codingOf(weights: ReadonlyMap<string, number>): Coding {
   return weight > 0 && weight >= (weights.get('identity') ?? 0) ? coding : 'identity'
 }
 
-function readWeights(header: string): Map<string, number> {
+/** The weights of a list such as "br;q=0.5, gzip", by name in lower case. */
+export function readWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const part of header.toLowerCase().split(',')) {
     const [coding = '', ...parameters] = part.split(';').map((piece) => piece.trim())

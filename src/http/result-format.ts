@@ -1,5 +1,6 @@
 import { invalidParameter, notAcceptable } from '../base/errors.ts'
 import { type OutputFormat, outputFormats, withIsoTimestamps } from '../endpoints/call/output-formats.ts'
+import { readWeights } from './cache-headers.ts'
 import { eventStreamType } from './streams/event-streams.ts'
 
 export interface ChosenFormat {
@@ -50,14 +51,6 @@ function matches(contentType: string, range: string): boolean {
 
 /** Accepted media types, the most preferred first. */
 function acceptedTypes(accept: string): string[] {
-  return accept
-    .split(',')
-    .map((part) => {
-      const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-      const quality = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1)
-      return { type, quality }
-    })
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) => b.quality - a.quality)
-    .map(({ type }) => type)
+  const accepted = [...readWeights(accept)].filter(([, weight]) => weight > 0)
+  return accepted.sort(([, one], [, other]) => other - one).map(([type]) => type)
 }

@@ -70,18 +70,18 @@ export function pathAt(
     qualifier: column === first ? '' : sql.slice(start, tokens[column - 1]?.end),
     column: sql.slice(start, tokens[column]?.end),
     steps,
-    element: type?.text.replace(/^[`"](.*)[`"]$/, '$1'),
+    element: type?.type.replace(/^[`"](.*)[`"]$/, '$1'),
     isObject,
   }
   return { ...path, cast: castOf(tokens, path) }
 }
 
 /** The name of a type with its arguments. */
-function typeAt(tokens: readonly CodeToken[], at: number): { text: string; end: number } | undefined {
+export function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
   const texts = tokens.slice(at, end).map(({ text }) => text)
-  return { text: texts.join(''), end }
+  return { type: texts.join(''), end }
 }
 
 /**
@@ -98,19 +98,19 @@ function castOf(
   if (steps.length > 1 || element !== undefined || isObject) return undefined
   const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
   if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {
-    const type = typeAt(tokens, end + 2)
-    return type && isDirect(type.text) ? { type: type.text, first, end: type.end } : undefined
+    const cast = typeAt(tokens, end + 2)
+    return cast && isDirect(cast.type) ? { ...cast, first } : undefined
   }
   if (!isKeyword(tokens[first - 2], 'CAST') || !isSymbol(tokens[first - 1], '(')) return undefined
   if (isSymbol(tokens[first - 3], '.')) return undefined
   const name = isSymbol(tokens[end], ',') && tokens[end + 1]?.kind === 'string' ? tokens[end + 1] : undefined
-  const type = name
-    ? { text: name.text.slice(1, -1), end: end + 2 }
+  const cast = name
+    ? { type: name.text.slice(1, -1), end: end + 2 }
     : isKeyword(tokens[end], 'AS')
       ? typeAt(tokens, end + 1)
       : undefined
-  if (!type || !isDirect(type.text) || !isSymbol(tokens[type.end], ')')) return undefined
-  return { type: type.text, first: first - 2, end: type.end + 1 }
+  if (!cast || !isDirect(cast.type) || !isSymbol(tokens[cast.end], ')')) return undefined
+  return { type: cast.type, first: first - 2, end: cast.end + 1 }
 }
 
 /** SQL that reads the path from the JSON text. */

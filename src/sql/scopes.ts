@@ -35,14 +35,12 @@ export interface SqlScopes {
   tableTokens: ReadonlySet<number>
 }
 
-const clauses = [
-  ...['WHERE', 'PREWHERE', 'GROUP', 'HAVING', 'WINDOW', 'QUALIFY', 'ORDER', 'LIMIT', 'OFFSET', 'FETCH'],
-  ...['SETTINGS', 'FORMAT', 'INTO', 'SELECT'],
-]
-const joins = [
-  ...['JOIN', 'INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS', 'OUTER', 'ANY', 'ALL', 'ASOF', 'SEMI', 'ANTI'],
-  ...['GLOBAL', 'LOCAL', 'PASTE', 'NATURAL', 'ARRAY'],
-]
+const clauses = (
+  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO ' + 'SELECT'
+).split(' ')
+const joins = (
+  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ' + 'ARRAY'
+).split(' ')
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
 
 /** The SELECTs of a statement and the tables that they read, as far as its text shows. */

@@ -6,6 +6,7 @@ import {
   type SettingName,
   type Settings,
   settingDefinitions,
+  variableOf,
   settingNames,
 } from '../../base/settings.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
@@ -99,8 +100,8 @@ function suggestionFor(name: string, flags: Iterable<string>): string {
 
 export function serveHelp(): string {
   const rows = settingNames.map((name) => {
-    const { env, description, default: preset } = settingDefinitions[name]
-    return `  --${flagOf(name)} <value>\n      ${description}\n      ${env}${preset === undefined ? '' : `, default ${preset}`}`
+    const { description, default: preset } = settingDefinitions[name]
+    return `  --${flagOf(name)} <value>\n      ${description}\n      ${variableOf(name)}${preset === undefined ? '' : `, default ${preset}`}`
   })
   return `wellhead serve: run the service.
 

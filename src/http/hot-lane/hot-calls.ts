@@ -116,7 +116,7 @@ export class HotCalls {
   #serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
-    const { access, calls, open, traces, unread } = this.#options
+    const { access, calls, open, traces, unread, statistics, requests } = this.#options
     const headers = requestHeaders(request.rawHeaders)
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
@@ -145,36 +145,16 @@ export class HotCalls {
     const body = held === undefined ? form.body : undefined
     if (body) unread.add(body, response)
     response.end(body)
-    this.#count(call.subject, status, endedAt, endedAt - since, answer.result.rows, body?.length ?? 0)
+    requests.add(status)
+    if (call.subject) {
+      statistics?.add({
+        ...{ subject: call.subject, status, cache: 'hit', endedAt, totalMs: endedAt - since, engineMs: 0 },
+        ...{ rows: answer.result.rows, bytes: body?.length ?? 0, rowsRead: 0, code: '', detail: undefined },
+      })
+    }
     this.#log(call, request.url, id, status, ms, trace)
     if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
     return true
-  }
-
-  #count(
-    subject: CallSubject | undefined,
-    status: number,
-    endedAt: number,
-    totalMs: number,
-    rows: number,
-    bytes: number,
-  ): void {
-    const { statistics, requests } = this.#options
-    requests.add(status)
-    if (statistics === undefined || subject === undefined) return
-    statistics.add({
-      subject,
-      status,
-      cache: 'hit',
-      endedAt,
-      totalMs,
-      engineMs: 0,
-      rows,
-      bytes,
-      rowsRead: 0,
-      code: '',
-      detail: undefined,
-    })
   }
 
   #headsOf(call: HotCall, form: Form, answer: Found): Heads {

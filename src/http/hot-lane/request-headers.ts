@@ -1,82 +1,46 @@
 import { bearerToken } from '../route-access.ts'
 
+const fields = {
+  host: 'host',
+  'x-api-key': 'token',
+  authorization: 'token',
+  accept: 'accept',
+  'accept-encoding': 'acceptEncoding',
+  'if-none-match': 'ifNoneMatch',
+  'x-request-id': 'requestId',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate',
+} as const
+
+type Field = (typeof fields)[keyof typeof fields]
+
 /** The headers of an ordinary request to an endpoint. */
-interface RequestHeaders {
-  token: string
-  accept: string
-  acceptEncoding: string | undefined
-  ifNoneMatch: string | undefined
-  requestId: string | undefined
-  traceparent: string | undefined
-  tracestate: string | undefined
-}
+type RequestHeaders = { [F in Field]?: string } & { token: string; accept: string }
+
+/** Node reports an invalid body after the request, when the response would already be sent. */
+const needFramework =
+  'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
+
+const known = new Map<string, Field | 'framework'>([
+  ...Object.entries(fields),
+  ...needFramework.map((name) => [name, 'framework'] as const),
+])
 
 /**
  * Reads the raw headers, because creating Node's headers object takes longer than the rest of the response. Undefined if a
  * header occurs twice or needs the framework.
  */
 export function requestHeaders(raw: readonly string[]): RequestHeaders | undefined {
-  let host: string | undefined
-  let token: string | undefined
-  let accept: string | undefined
-  let acceptEncoding: string | undefined
-  let ifNoneMatch: string | undefined
-  let requestId: string | undefined
-  let traceparent: string | undefined
-  let tracestate: string | undefined
+  const found: { [F in Field]?: string } = {}
   for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    const field = known.get(name)
+    if (field === undefined) continue
+    if (field === 'framework' || found[field] !== undefined) return undefined
     const value = raw[i + 1] as string
-    switch ((raw[i] as string).toLowerCase()) {
-      case 'host':
-        if (host !== undefined) return undefined
-        host = value
-        break
-      case 'x-api-key':
-        if (token !== undefined) return undefined
-        token = value
-        break
-      case 'accept':
-        if (accept !== undefined) return undefined
-        accept = value
-        break
-      case 'accept-encoding':
-        if (acceptEncoding !== undefined) return undefined
-        acceptEncoding = value
-        break
-      case 'if-none-match':
-        if (ifNoneMatch !== undefined) return undefined
-        ifNoneMatch = value
-        break
-      case 'x-request-id':
-        if (requestId !== undefined) return undefined
-        requestId = value
-        break
-      case 'traceparent':
-        if (traceparent !== undefined) return undefined
-        traceparent = value
-        break
-      case 'tracestate':
-        if (tracestate !== undefined) return undefined
-        tracestate = value
-        break
-      case 'authorization':
-        // The framework refuses a malformed or second token.
-        if (token !== undefined) return undefined
-        token = bearerToken(value) ?? ''
-        break
-      // Node reports an invalid body after the request, when the response would already be sent.
-      case 'content-length':
-      case 'transfer-encoding':
-      case 'cache-control':
-      case 'expect':
-      case 'if-match':
-      case 'origin':
-      case 'range':
-      case 'upgrade':
-        return undefined
-    }
+    // The framework refuses a malformed token.
+    found[field] = name === 'authorization' ? (bearerToken(value) ?? '') : value
   }
-  return token === undefined || token === '' || host === undefined
-    ? undefined
-    : { token, accept: accept ?? '', acceptEncoding, ifNoneMatch, requestId, traceparent, tracestate }
+  const { host, token, accept = '' } = found
+  return !token || host === undefined ? undefined : { ...found, token, accept }
 }

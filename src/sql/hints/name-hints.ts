@@ -2,10 +2,9 @@ import { invalidQuery, type WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
-import { functionNames, isGenerator, withoutCombinators } from '../functions.ts'
+import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from '../functions.ts'
 import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
-import { refusedFunctions } from './refused-functions.ts'
 import {
   argumentsOf,
   callOf,

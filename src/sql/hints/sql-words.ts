@@ -92,38 +92,10 @@ export function pathSql(column: string, keys: readonly string[], type = 'Nullabl
   return `${[column, ...parts].join('.')}::${type}`
 }
 
-const operators = [
-  ...[
-    'SELECT',
-    'WHERE',
-    'AND',
-    'OR',
-    'NOT',
-    'IN',
-    'LIKE',
-    'ILIKE',
-    'BETWEEN',
-    'HAVING',
-    'ON',
-    'LIMIT',
-    'OFFSET',
-  ],
-  ...[
-    'THEN',
-    'ELSE',
-    'WHEN',
-    'CASE',
-    'BY',
-    'INTERVAL',
-    'IS',
-    'DISTINCT',
-    'AS',
-    'FROM',
-    'JOIN',
-    'USING',
-    'WITH',
-  ],
-]
+const operators = (
+  'SELECT WHERE AND OR NOT IN LIKE ILIKE BETWEEN HAVING ON LIMIT OFFSET THEN ELSE WHEN CASE BY ' +
+  'INTERVAL IS DISTINCT AS FROM JOIN USING WITH'
+).split(' ')
 
 /** Whether a value ends with this token, so that an operator must follow. */
 export function endsValue(token: CodeToken | undefined): boolean {

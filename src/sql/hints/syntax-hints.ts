@@ -1,19 +1,10 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { functionNames } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, isKeyword, isSymbol } from '../tokens.ts'
 import { clauses, extractUnits } from './dialect-hints.ts'
 import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
-import {
-  dottedName,
-  endsValue,
-  type Hint,
-  pathSql,
-  type RefusedSql,
-  shown,
-  textBetween,
-  textOf,
-} from './sql-words.ts'
+import { dottedName, endsValue, type Hint, pathSql, type RefusedSql, shown, textOf } from './sql-words.ts'
 
 /** Looks for SQL of another dialect that starts at a token. */
 type SyntaxRule = (text: RefusedSql, at: number) => string | undefined
@@ -49,36 +40,24 @@ export function parameterHint(written: string, name: string | undefined, isSandb
     : `Write @${name} instead of ${written}.`
 }
 
-/** Enough for {{ String(name, 'default', description='…', required=True) }}. */
-const maxTemplateTokens = 40
+/** Parameters of other tools, with their names. */
+const templates = [
+  /\{\{\s*(?:\w+\s*\(\s*)?([A-Za-z_]\w*)?[^{}]{0,300}\}\}/y,
+  /[$#]\{\s*([A-Za-z_]\w*)[^{}]{0,300}\}/y,
+  /\{\s*([A-Za-z_]\w*)\s*\}/y,
+]
+/** The same, but after a value these are operators. */
+const placeholders = [/:([A-Za-z_]\w*)/y, /%s\b/y, /%\(([A-Za-z_]\w*)\)s/y, /\?\d*/y]
 
-function foreignParameter(text: RefusedSql, at: number): string | undefined {
-  const { tokens, isSandbox } = text
-  if (!/^[{$#:%?]$/.test(tokens[at]?.text ?? '')) return undefined
-  const [token, next, third, fourth] = tokens.slice(at, at + 4)
-  const hint = (end: number, name: string | undefined) =>
-    parameterHint(textBetween(text, at, end), name, isSandbox)
-  const isWord = (some: CodeToken | undefined) => some?.kind === 'word'
-  if (isSymbol(token, '{') && isSymbol(next, '{')) {
-    const end = Math.min(closingOf(tokens, at) + 1, at + maxTemplateTokens)
-    const isCall = isWord(third) && isSymbol(fourth, '(')
-    return hint(end, identifierOf(tokens[isCall ? at + 4 : at + 2]))
+function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): string | undefined {
+  const [before, token] = [tokens[at - 1], tokens[at]]
+  if (!token || !/^[{$#:%?]$/.test(token.text)) return undefined
+  const mayStand = !endsValue(before) && !isSymbol(before, ':')
+  for (const notation of mayStand ? [...templates, ...placeholders] : templates) {
+    notation.lastIndex = token.start
+    const found = notation.exec(sql)
+    if (found) return parameterHint(found[0], found[1], isSandbox)
   }
-  // ${name} and #{name}
-  if ((token?.text === '$' || isSymbol(token, '#')) && isSymbol(next, '{') && isWord(third)) {
-    return hint(Math.min(closingOf(tokens, at + 1) + 1, at + maxTemplateTokens), third?.text)
-  }
-  if (isSymbol(token, '{') && isWord(next) && isSymbol(third, '}')) return hint(at + 3, next?.text)
-  if (endsValue(tokens[at - 1])) return undefined
-  const follows = token !== undefined && next?.start === token.end
-  if (isSymbol(token, ':') && follows && isWord(next) && !isSymbol(tokens[at - 1], ':')) {
-    return hint(at + 2, next?.text)
-  }
-  if (isSymbol(token, '%') && follows && next?.text === 's') return hint(at + 2, undefined)
-  if (isSymbol(token, '%') && follows && next?.text === '(' && isWord(third)) {
-    return hint(at + 5, third?.text)
-  }
-  if (isSymbol(token, '?')) return hint(next?.kind === 'number' && follows ? at + 2 : at + 1, undefined)
   return undefined
 }
 
@@ -109,6 +88,8 @@ function jsonOperator(text: RefusedSql, at: number): string | undefined {
   return named && `Write ${pathSql(root, [...keys, ...named.name.split('.')])}.`
 }
 
+const arrowStep = /\s*(->>?)\s*(?:'([^'\\]*)'|(\d+))/
+
 /** A chain such as metadata->'a'->>'b'. A lambda has an arrow, too, but never after metadata in SQL that is refused. */
 function arrowPath(
   text: RefusedSql,
@@ -117,34 +98,30 @@ function arrowPath(
   start: number,
   isMetadata: boolean,
 ): string | undefined {
-  const { tokens } = text
+  const { sql, tokens } = text
   const keys: (string | number)[] = [...before]
-  let [at, isText] = [start, false]
-  while (isSymbol(tokens[at], '-') && isSymbol(tokens[at + 1], '>') && keys.length < 20) {
-    at += 2
-    if (isSymbol(tokens[at], '>')) {
-      isText = true
-      at++
-    }
-    const key = textOf(tokens[at])
-    if (key !== undefined) keys.push(...key.replace(/^\$\./, '').split('.'))
-    else if (tokens[at]?.kind === 'number') keys.push(Number(tokens[at]?.text))
-    else break
-    at++
+  const chain = new RegExp(arrowStep, 'y')
+  chain.lastIndex = tokens[start]?.start ?? sql.length
+  let [end, isText] = [chain.lastIndex, false]
+  for (let step = chain.exec(sql); step && keys.length < 20; step = chain.exec(sql)) {
+    const [, arrow, key, index] = step
+    if (key === undefined) keys.push(Number(index))
+    else keys.push(...key.replace(/^\$\./, '').split('.'))
+    isText ||= arrow === '->>'
+    end = chain.lastIndex
   }
   if (keys.length === before.length || !(isMetadata || isText)) return undefined
   const texts = keys.filter((key) => typeof key === 'string')
   if (isMetadata && texts.length === keys.length)
-    return `Write ${pathSql(root, texts, castAfter(tokens, at))}.`
+    return `Write ${pathSql(root, texts, castAfter(sql.slice(end, end + 40)))}.`
   // Arrays start at 1 here, and at 0 there.
   const steps = keys.map((key) => (typeof key === 'number' ? String(key + 1) : `'${key}'`))
   return `Write JSONExtractString(${[root, ...steps].join(', ')}).`
 }
 
 /** The type for (metadata->>'x')::int: as text first, a missing value could not be converted. */
-function castAfter(tokens: readonly CodeToken[], at: number): string {
-  const isCast = isSymbol(tokens[at], ')') && isSymbol(tokens[at + 1], ':') && isSymbol(tokens[at + 2], ':')
-  const type = isCast ? (tokens[at + 3]?.text ?? '') : ''
+function castAfter(rest: string): string {
+  const [, type = ''] = /^\s*\)\s*::\s*(\w+)/.exec(rest) ?? []
   if (/^(?:int\d?|integer|bigint|smallint)$/i.test(type)) return 'Nullable(Int64)'
   return /^(?:float\d?|double|real|numeric|decimal)$/i.test(type) ? 'Nullable(Float64)' : 'Nullable(String)'
 }
@@ -222,18 +199,12 @@ function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: nu
     : `Unknown source "${name}". ${sourceHint(name, tables, [], aliased?.(name))}`
 }
 
-const clausesByWord = new Map(
-  clauses.map(({ words: [first = ''] }) => [first, clauses.filter(({ words }) => words[0] === first)]),
-)
-
 function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | undefined {
-  const found = clausesByWord
-    .get(tokens[at]?.text.toUpperCase() ?? '')
-    ?.find(({ words }) =>
-      words.every(
-        (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
-      ),
-    )
+  const found = clauses.find(({ words }) =>
+    words.every(
+      (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
+    ),
+  )
   if (isSandbox && found?.hint.includes('@project')) return parameterHint('{%', undefined, isSandbox)
   return found && shown(filled(found.hint, columnBefore(tokens, at)))
 }
@@ -261,19 +232,7 @@ function unclosedCase({ tokens }: RefusedSql): Hint | undefined {
     : { message: 'This CASE is not closed. Write END after its last value.', at }
 }
 
-const keywords = [
-  'SELECT',
-  'FROM',
-  'WHERE',
-  'GROUP',
-  'ORDER',
-  'LIMIT',
-  'HAVING',
-  'JOIN',
-  'BETWEEN',
-  'DISTINCT',
-  'UNION',
-]
+const keywords = 'SELECT FROM WHERE GROUP ORDER LIMIT HAVING JOIN BETWEEN DISTINCT UNION'.split(' ')
 
 /** A keyword with a typing mistake, at the token where the engine stopped or just before it. */
 export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {

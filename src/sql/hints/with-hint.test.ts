@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable, invalidQuery, type WellheadError } from '../../base/errors.ts'
-import { functionNames, isAllowedFunction } from '../functions.ts'
+import { functionNames, isAllowedFunction, refusedFunctions } from '../functions.ts'
 import { functionHints } from './dialect-hints.ts'
 import { refuseFunction, refuseSource, refuseTableFunction } from './name-hints.ts'
-import { refusedFunctions } from './refused-functions.ts'
 import { withHint } from './with-hint.ts'
 
 const hinted = (message: string, sql: string, isSandbox = false) => {

@@ -33,9 +33,7 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
       const message =
         `${use} reads the alias ${alias.name}, not the column of ${sources.join(' and ')} with this name. ` +
         'Choose another alias, or write the table before the column.'
-      return [
-        { code: 'alias_shadows_column' as const, message, at: (query.tokens[alias.at] as CodeToken).start },
-      ]
+      return [{ code: 'alias_shadows_column' as const, message, at: alias.at }]
     })
   })
 }

@@ -1,4 +1,5 @@
-import { type FoundPath, findPaths } from '../paths.ts'
+import { typeAt } from '../metadata-path.ts'
+import type { FoundPath } from '../paths.ts'
 import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { type ColumnsOf, clausesOf, type Finding, functionAround, type QueryText } from './query-text.ts'
 
@@ -32,8 +33,8 @@ function defaultOf(type: string): string | undefined {
 
 /** Casts that turn a missing value into one that looks real. */
 export function castWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {
-  const { sql, tokens, scopes } = query
-  return findPaths(sql, tokens, scopes).flatMap((found): Finding[] => {
+  const { sql, tokens } = query
+  return query.paths.flatMap((found): Finding[] => {
     const { path, isColumn } = found
     if (isColumn || path.element !== undefined || path.isObject || path.steps.length > 1) return []
     const cast = castAfter(query, found) ?? castAround(query, found)
@@ -42,7 +43,7 @@ export function castWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] 
     if (isTypedColumn(found, cast, columnsOf) || isHandled(query, found, cast, missing)) return []
     const written = shown(sql.slice(tokens[cast.first]?.start, tokens[cast.end - 1]?.end))
     const message = `${written} is ${missing} where the path is missing. Use ${cast.instead} to get null.`
-    return [{ code: 'cast_hides_missing', message, at: (tokens[cast.first] as CodeToken).start }]
+    return [{ code: 'cast_hides_missing', message, at: cast.first }]
   })
 }
 
@@ -53,7 +54,7 @@ function isTypedColumn({ place }: FoundPath, { type }: Cast, columnsOf: ColumnsO
 }
 
 /** "metadata.x::Int64" and "(metadata.x)::Int64". */
-function castAfter({ sql, tokens }: QueryText, { path }: FoundPath): Cast | undefined {
+function castAfter({ tokens }: QueryText, { path }: FoundPath): Cast | undefined {
   let { first, end: at } = path
   // Not the brackets of a function.
   while (isSymbol(tokens[first - 1], '(') && isSymbol(tokens[at], ')') && !endsName(tokens[first - 2])) {
@@ -61,7 +62,7 @@ function castAfter({ sql, tokens }: QueryText, { path }: FoundPath): Cast | unde
     at++
   }
   if (!isSymbol(tokens[at], ':') || !isSymbol(tokens[at + 1], ':')) return undefined
-  const type = typeAt(sql, tokens, at + 2)
+  const type = typeAt(tokens, at + 2)
   return type && { ...type, first, instead: `::${nullable(type.type)}` }
 }
 
@@ -71,10 +72,9 @@ function endsName(token: CodeToken | undefined): boolean {
   return isWord || isSymbol(token, ')')
 }
 
-const beforeValue = [
-  ...['SELECT', 'DISTINCT', 'WHERE', 'AND', 'OR', 'NOT', 'BY', 'HAVING', 'ON', 'QUALIFY', 'BETWEEN'],
-  ...['CASE', 'WHEN', 'THEN', 'ELSE'],
-]
+const beforeValue = 'SELECT DISTINCT WHERE AND OR NOT BY HAVING ON QUALIFY BETWEEN CASE WHEN THEN ELSE'.split(
+  ' ',
+)
 
 /** "CAST(metadata.x AS Int64)", "CAST(metadata.x, 'Int64')" and "toInt64(metadata.x)". */
 function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {
@@ -90,7 +90,7 @@ function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {
     const type = isNamed
       ? tokens[path.end + 1]?.text.slice(1, -1)
       : isKeyword(next, 'AS')
-        ? typeAt(sql, tokens, path.end + 1)?.type
+        ? typeAt(tokens, path.end + 1)?.type
         : undefined
     return type === undefined ? undefined : { ...place, type, instead: `${written}::${nullable(type)}` }
   }
@@ -101,18 +101,9 @@ function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {
   return { ...place, type, instead: `${written}::${nullable(full)}` }
 }
 
-function typeAt(
-  sql: string,
-  tokens: readonly CodeToken[],
-  at: number,
-): { type: string; end: number } | undefined {
-  if (identifierOf(tokens[at]) === undefined) return undefined
-  const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
-  return { type: sql.slice(tokens[at]?.start, tokens[end - 1]?.end), end }
-}
-
 function nullable(type: string): string {
-  return /^LowCardinality\(/i.test(type) ? 'LowCardinality(Nullable(String))' : `Nullable(${type})`
+  const spaced = type.replace(/, ?/g, ', ')
+  return /^LowCardinality\(/i.test(type) ? 'LowCardinality(Nullable(String))' : `Nullable(${spaced})`
 }
 
 /** Functions for which the default of a type has the same effect as null, or that exist to recognize it. */

@@ -37,5 +37,5 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
   return findings
     .sort((one, other) => one.at - other.at)
     .slice(0, maxWarnings)
-    .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, at) }))
+    .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, query.tokens[at]?.start ?? 0) }))
 }

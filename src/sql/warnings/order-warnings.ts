@@ -1,6 +1,6 @@
 import { isAggregate } from '../functions.ts'
 import type { SelectScope } from '../scopes.ts'
-import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   type Clause,
   callEnd,
@@ -17,9 +17,10 @@ export function orderWarnings(query: QueryText): Finding[] {
     const clauses = clausesOf(query, scope)
     const limit = clauses.find((clause) => isRowLimit(query, clause))
     if (!limit || clauses.some(({ keyword }) => keyword === 'ORDER')) return []
-    if (isOneRow(query, scope, clauses) || isOrdered(query, scope) || isExists(query, scope)) return []
+    const isExists = isKeyword(query.tokens[scope.open - 1], 'EXISTS')
+    if (isOneRow(query, scope, clauses) || isOrdered(query, scope) || isExists) return []
     const message = 'LIMIT without ORDER BY can keep different rows each time. Add ORDER BY.'
-    return [{ code: 'no_order', message, at: (query.tokens[limit.at] as CodeToken).start }]
+    return [{ code: 'no_order', message, at: limit.at }]
   })
 }
 
@@ -63,8 +64,4 @@ function isOrdered(query: QueryText, scope: SelectScope): boolean {
   return (
     inner.length === 1 && clausesOf(query, inner[0] as SelectScope).some(({ keyword }) => keyword === 'ORDER')
   )
-}
-
-function isExists({ tokens }: QueryText, { open }: SelectScope): boolean {
-  return isKeyword(tokens[open - 1], 'EXISTS')
 }

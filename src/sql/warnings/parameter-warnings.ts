@@ -15,8 +15,8 @@ export function parameterWarnings(
   { declared, reserved, usedElsewhere }: WarnedParameters,
 ): Finding[] {
   const used = new Map<string, number>()
-  for (const { kind, text, start } of tokens) {
-    if (kind === 'parameter' && !used.has(text.slice(1))) used.set(text.slice(1), start)
+  for (const [at, { kind, text }] of tokens.entries()) {
+    if (kind === 'parameter' && !used.has(text.slice(1))) used.set(text.slice(1), at)
   }
   const known = new Set([...declared, ...reserved])
   const undeclared = [...used].filter(([name]) => !known.has(name))
@@ -35,7 +35,7 @@ export function parameterWarnings(
       ? `In quotes, @${name} is only text; remove the quotes.`
       : `Use @${name}, or remove the declaration.`
     const message = `The parameter ${name} is declared, but the SQL does not use it. ${help}`
-    findings.push({ code: 'unused_parameter', message, at: 0 })
+    findings.push({ code: 'unused_parameter', message, at: -1 })
   }
   return findings
 }

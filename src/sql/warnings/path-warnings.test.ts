@@ -27,8 +27,12 @@ function sampledWith({ entries = 10, paths = [], rare = [] }: Entries): SampledS
 
 async function warned(sql: string, entries: Entries | SampledSources): Promise<string[]> {
   const sampled = 'sample' in entries ? entries : sampledWith(entries)
-  const found = await pathWarnings(readQuery(sql), columnsOf, sampled)
-  return found.map(({ code, message, at }) => `${code} ${sql.slice(at).split(/[^\w.]/)[0]}: ${message}`)
+  const query = readQuery(sql)
+  const found = await pathWarnings(query, columnsOf, sampled)
+  return found.map(({ code, message, at }) => {
+    const [written] = sql.slice(query.tokens[at]?.start).split(/[^\w.]/)
+    return `${code} ${written}: ${message}`
+  })
 }
 
 describe('unknown_path', () => {

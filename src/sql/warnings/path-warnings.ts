@@ -1,7 +1,7 @@
 import { didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
-import { type FoundPath, findPaths } from '../paths.ts'
-import { type CodeToken, identifierOf, isSymbol } from '../tokens.ts'
+import type { FoundPath } from '../paths.ts'
+import { identifierOf, isSymbol } from '../tokens.ts'
 import { closestPath } from './closest-path.ts'
 import { type ColumnsOf, clausesOf, type Finding, type QueryText } from './query-text.ts'
 
@@ -43,7 +43,7 @@ export async function pathWarnings(
   columnsOf: ColumnsOf,
   sampled: SampledSources,
 ): Promise<Finding[]> {
-  const paths = findPaths(query.sql, query.tokens, query.scopes).flatMap((found): ReadPath[] => {
+  const paths = query.paths.flatMap((found): ReadPath[] => {
     const { place, isColumn } = found
     return place && !isColumn && columnsOf(place.source) ? [{ ...found, place }] : []
   })
@@ -70,10 +70,7 @@ export async function pathWarnings(
               columnPath.test(place.path) &&
               columns.every((column) => column.path !== place.path),
           )
-    return [
-      ...missing.map((found) => unknownPath(query, found, sample)),
-      ...slow.map((found) => slowPath(query, found)),
-    ]
+    return [...missing.map((found) => unknownPath(found, sample)), ...slow.map((found) => slowPath(found))]
   })
   return (await Promise.all(findings)).flat()
 }
@@ -101,21 +98,21 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
 /** Others are not suggested: senders choose them, and a whole sentence can be one. */
 const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
 
-function unknownPath(query: QueryText, { path, place }: ReadPath, { paths }: SourceSample): Finding {
+function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
   const closest = closestPath(
     place.path,
     [...paths.keys()].filter((known) => namedPath.test(known)),
   )
   const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
-  return { code: 'unknown_path', message, at: (query.tokens[path.first] as CodeToken).start }
+  return { code: 'unknown_path', message, at: path.first }
 }
 
-function slowPath(query: QueryText, { path, place }: ReadPath): Finding {
+function slowPath({ path, place }: ReadPath): Finding {
   const message =
     `metadata.${place.path} is read from the JSON text of each entry, and ${place.source} has many. ` +
     'Add a typed column for it to the source.'
-  return { code: 'slow_path', message, at: (query.tokens[path.first] as CodeToken).start }
+  return { code: 'slow_path', message, at: path.first }
 }
 
 /** False in the list of the final SELECT if it does not aggregate: only rows that are returned need the value. */

@@ -1,3 +1,4 @@
+import { type FoundPath, findPaths } from '../paths.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
 import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
@@ -17,7 +18,7 @@ export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 export interface Finding {
   code: WarningCode
   message: string
-  /** Offset in the SQL. */
+  /** Index of its token; -1 for the start of the SQL. */
   at: number
 }
 
@@ -25,6 +26,7 @@ export interface QueryText {
   readonly sql: string
   readonly tokens: readonly CodeToken[]
   readonly scopes: SqlScopes
+  readonly paths: readonly FoundPath[]
   /** Every SELECT once. */
   readonly selects: readonly SelectScope[]
   /** The clauses of each SELECT, without those of its subqueries. */
@@ -46,6 +48,7 @@ export function readQuery(sql: string): QueryText {
   const subqueries = namedSubqueries(tokens)
   return {
     ...{ sql, tokens, scopes, selects, subqueries },
+    paths: findPaths(sql, tokens, scopes),
     clauses: new Map(selects.map((scope) => [scope, readClauses(tokens, scope)])),
     subqueriesBy: grouped(subqueries, ({ name }) => name),
     selectsIn: grouped(selects, ({ open }) => open),
@@ -84,31 +87,13 @@ export interface Clause {
   end: number
 }
 
-const clauseWords = [
-  ...['SELECT', 'FROM', 'WHERE', 'GROUP', 'HAVING', 'WINDOW', 'QUALIFY', 'ORDER', 'LIMIT', 'OFFSET'],
-  'SETTINGS',
-]
+const clauseWords = 'SELECT FROM WHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET SETTINGS'.split(' ')
 
 /** Words after which an expression follows, so that the next word is a name. */
-const beforeName = [
-  ...[
-    'AS',
-    'SELECT',
-    'DISTINCT',
-    'BY',
-    'WHERE',
-    'HAVING',
-    'ON',
-    'AND',
-    'OR',
-    'NOT',
-    'IN',
-    'LIKE',
-    'ILIKE',
-    'IS',
-  ],
-  ...['BETWEEN', 'CASE', 'WHEN', 'THEN', 'ELSE', 'FROM', 'JOIN', 'WITH', 'FILL'],
-]
+const beforeName = (
+  'AS SELECT DISTINCT BY WHERE HAVING ON AND OR NOT IN LIKE ILIKE IS BETWEEN CASE WHEN THEN ' +
+  'ELSE FROM JOIN WITH FILL'
+).split(' ')
 
 export function clausesOf({ clauses }: QueryText, scope: SelectScope): readonly Clause[] {
   return clauses.get(scope) ?? []

@@ -41,7 +41,7 @@ export function timeWarnings(
       if (source === undefined || isBounded(scope, table)) return []
       if (isBoundedOutside(scope)) return []
       const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
-      return [{ code: 'unbounded_time', message, at: (query.tokens[table.at] as CodeToken).start }]
+      return [{ code: 'unbounded_time', message, at: table.at }]
     })
   })
 }

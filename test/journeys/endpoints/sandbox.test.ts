@@ -15,10 +15,10 @@ import {
   isAggregate,
   isAllowedFunction,
   isSandboxFunction,
+  refusedFunctions,
   unstoppable,
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
-import { refusedFunctions } from '../../../src/sql/hints/refused-functions.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine, openEngine } from '../../support/engines.ts'

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { readSettings, settingDefinitions } from '../../../src/base/settings.ts'
+import { readSettings, settingNames, variableOf } from '../../../src/base/settings.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { neededGrants } from '../../../src/cluster/needed-grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
@@ -150,7 +150,7 @@ describe('docs/cluster.md', () => {
     )
     const files = [...page.matchAll(/\bdeploy\/[\w./-]*\w/g)].map(([path]) => path)
     expect([...links, ...files].filter((path) => !isThere(path))).toEqual([])
-    const known = Object.values(settingDefinitions).map(({ env }) => env as string)
+    const known = settingNames.map(variableOf)
     const settings = [...page.matchAll(/\bWELLHEAD_(?!TEST_)[A-Z_]+[A-Z]/g)].map(([name]) => name)
     expect(settings.filter((name) => !known.includes(name))).toEqual([])
     const { commands } = await createProgram(memoryIo())

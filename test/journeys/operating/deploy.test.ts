@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { readSettings, settingDefinitions } from '../../../src/base/settings.ts'
+import { readSettings, settingNames, variableOf } from '../../../src/base/settings.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
@@ -67,7 +67,7 @@ describe('docs/operations/operating.md', () => {
   })
 
   test('mentions only existing settings', () => {
-    const known = Object.values(settingDefinitions).map(({ env }) => env as string)
+    const known = settingNames.map(variableOf)
     const named = [...page.matchAll(/\bWELLHEAD_[A-Z_]+/g)].map(([name]) => name)
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })

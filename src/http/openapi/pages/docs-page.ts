@@ -55,8 +55,7 @@ ${table(
   parameters.map(({ name, in: place, required, schema, description: meaning }) => [
     code(name),
     place,
-    inline(typeText(schema)),
-    inline([required ? 'Required.' : '', meaning].filter(Boolean).join(' ')),
+    ...fieldCells(schema, meaning, required),
   ]),
 )}
 ${bodyHtml(document, operation)}
@@ -83,10 +82,13 @@ function bodyHtml(document: OpenApiDocument, { requestBody }: DescribedOperation
     ['Field', 'Type', 'Meaning'],
     fields.map(([name, field]) => [
       code(name),
-      inline(typeText(field)),
-      inline([required.includes(name) ? 'Required.' : '', field.description].filter(Boolean).join(' ')),
+      ...fieldCells(field, field.description, required.includes(name)),
     ]),
   )
+}
+
+function fieldCells(schema: FieldSchema, meaning = '', required = false): string[] {
+  return [inline(typeText(schema)), inline(`${required ? 'Required. ' : ''}${meaning}`.trimEnd())]
 }
 
 /** Follows a reference. */
