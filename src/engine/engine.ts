@@ -85,7 +85,6 @@ export interface QueryPlan {
   reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
-
 export type EngineState = (
   | { readonly kind: 'ready'; readonly engineVersion: string; readonly restarts: number }
   | { readonly kind: 'starting' | 'down' | 'closed'; readonly reason: string; readonly restarts: number }

@@ -6,8 +6,8 @@ import {
   type SettingName,
   type Settings,
   settingDefinitions,
-  variableOf,
   settingNames,
+  variableOf,
 } from '../../base/settings.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { defaultSessions, launchHost } from '../../engine/launch-host.ts'

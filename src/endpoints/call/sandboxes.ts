@@ -8,13 +8,15 @@ import { compileSandboxed, describeViews, maxCheckMs, type SandboxView } from '.
 /** Sandbox endpoints with a caller's SQL in them. SQL that was checked is remembered. */
 export class Sandboxes {
   readonly #engine: Engine
+  readonly #checkMs: number
   readonly #compiled: LRUCache<string, { from: CompiledQuery; endpoint: Endpoint }>
 
   /** By the SQL that they belong to, which changes with typed columns. */
   readonly #views = new WeakMap<CompiledQuery, Promise<readonly SandboxView[]>>()
 
-  constructor(engine: Engine, maxCompiled: number) {
+  constructor(engine: Engine, maxCompiled: number, checkMs = maxCheckMs) {
     this.#engine = engine
+    this.#checkMs = checkMs
     this.#compiled = new LRUCache({ max: maxCompiled })
   }
 
@@ -30,8 +32,8 @@ export class Sandboxes {
     const limits = (): Limits => {
       const leftMs = timeoutSeconds * 1000 - (performance.now() - since)
       if (leftMs <= 0) throw queryTimeout(timeoutSeconds)
-      limitSeconds = leftMs > maxCheckMs ? maxCheckMs / 1000 : timeoutSeconds
-      return { deadlineMs: Math.min(maxCheckMs, leftMs), blame, isolated: true }
+      limitSeconds = leftMs > this.#checkMs ? this.#checkMs / 1000 : timeoutSeconds
+      return { deadlineMs: Math.min(this.#checkMs, leftMs), blame, isolated: true }
     }
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
       // Report the limit that applied, not what was left of it.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
 import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
+import { Sandboxes } from '../../../src/endpoints/call/sandboxes.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
@@ -236,6 +237,22 @@ describe('sandboxed SQL', () => {
       .map(({ name }) => name)
     expect(known).toEqual(expect.arrayContaining(names))
     expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
+  })
+
+  test.each([
+    ['the check', 200, 30, '0.2 s'],
+    ['the endpoint', 60_000, 1, '1 s'],
+  ])('names the time limit of %s if that one applied', async (_, checkMs, timeoutSeconds, named) => {
+    const sandboxes = new Sandboxes(open.engine, 10, checkMs)
+    const limited = {
+      ...endpoint,
+      definition: { ...endpoint.definition, timeout_seconds: timeoutSeconds },
+    }
+    const slow = 'SELECT (SELECT max(sipHash64(number)) FROM numbers(100000000000)) AS n FROM entries'
+    await expect(sandboxes.compile(limited, slow, [])).rejects.toMatchObject({
+      code: 'query_timeout',
+      message: expect.stringContaining(`its time limit of ${named}.`),
+    })
   })
 
   test('errors have their position', async () => {

@@ -260,9 +260,8 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(refused.stdout).not.toContain('project=asked')
       const shown = await deploy('--dry-run', '--replay', '--show-values')
       expect(shown.stdout).toContain(', project=asked: 1 row removed; 1 row added')
-      expect(shown.stdout).toContain(
-        '{"before":{"project":"asked","entries":1},"after":{"project":"asked","entries":2}}',
-      )
+      expect(shown.stdout).toContain('{"before":{"entries":1,"project":"asked"},"after":null}')
+      expect(shown.stdout).toContain('{"before":null,"after":{"entries":2,"project":"asked"}}')
 
       edit('2 * count()', 'count() + toUInt64(any(project))')
       const failing = await deploy('--replay=strict')
