@@ -1,6 +1,7 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName } from '../../sql/names.ts'
+import { type EngineType, parseEngineType } from './engine-type.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
 
 export interface ResultColumn {
@@ -65,18 +66,22 @@ function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps:
     : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
 }
 
-/** Types that store a text once and refer to it, however often it is written. */
-const dictionaries = [
-  [/LowCardinality\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/g, '$1'],
-  [/Enum(?:8|16)\((?:[^()']|'(?:[^'\\]|\\.)*')*\)/g, 'String'],
-] as const
+/** The type without types that store a text once and refer to it, however often it is written. */
+function withoutDictionaries({ name, arguments: parts, text }: EngineType): string {
+  if (name.startsWith('Enum')) return 'String'
+  const full = parts.map(
+    (part) => part.text.slice(0, -part.type.text.length) + withoutDictionaries(part.type),
+  )
+  if (name === 'LowCardinality') return full.join()
+  return full.length === 0 ? text : `${name}(${full.join(', ')})`
+}
 
 /** A column with the size that the output has, except for what the format adds. */
 function asWritten({ name, type }: ResultColumn, sql: string): string {
   // However many, empty tuples have no size.
   if (type.includes('Tuple()')) return written(`toJSONString(${sql})`, 'String')
-  const full = dictionaries.reduce((text, [dictionary, plain]) => text.replace(dictionary, plain), type)
-  return written(sql, full === type || sql !== sqlName(name) ? undefined : full)
+  const hasDictionary = /LowCardinality|Enum/.test(type) && sql === sqlName(name)
+  return written(sql, hasDictionary ? withoutDictionaries(parseEngineType(type)) : undefined)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

@@ -57,7 +57,7 @@ async function inTurns(lines: Iterable<string>, work: (line: string, index: numb
   }
 }
 
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** The last digits of a sum of floating-point numbers depend on the order in which threads add them. */
 const significantDigits = 14

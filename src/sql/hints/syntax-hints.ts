@@ -40,14 +40,16 @@ export function parameterHint(written: string, name: string | undefined, isSandb
     : `Write @${name} instead of ${written}.`
 }
 
-/** Parameters of other tools, with their names. */
-const templates = [
-  /\{\{\s*(?:\w+\s*\(\s*)?([A-Za-z_]\w*)?[^{}]{0,300}\}\}/y,
-  /[$#]\{\s*([A-Za-z_]\w*)[^{}]{0,300}\}/y,
-  /\{\s*([A-Za-z_]\w*)\s*\}/y,
-]
+/** Parameters of other tools. */
+const templates = [/\{\{[^{}]{0,400}\}\}/y, /[$#]\{[^{}]{1,400}\}/y, /\{\s*[A-Za-z_]\w*\s*\}/y]
 /** The same, but after a value these are operators. */
 const placeholders = [/:([A-Za-z_]\w*)/y, /%s\b/y, /%\(([A-Za-z_]\w*)\)s/y, /\?\d*/y]
+
+/** The name in {{ Int32(days, 7) }} or ${days}. */
+function templateName(template: string): string | undefined {
+  const [first, second] = template.match(/[A-Za-z_]\w*/g) ?? []
+  return template.includes('(') ? second : first
+}
 
 function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): string | undefined {
   const [before, token] = [tokens[at - 1], tokens[at]]
@@ -56,7 +58,7 @@ function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): s
   for (const notation of mayStand ? [...templates, ...placeholders] : templates) {
     notation.lastIndex = token.start
     const found = notation.exec(sql)
-    if (found) return parameterHint(found[0], found[1], isSandbox)
+    if (found) return parameterHint(found[0], found[1] ?? templateName(found[0]), isSandbox)
   }
   return undefined
 }
@@ -88,8 +90,6 @@ function jsonOperator(text: RefusedSql, at: number): string | undefined {
   return named && `Write ${pathSql(root, [...keys, ...named.name.split('.')])}.`
 }
 
-const arrowStep = /\s*(->>?)\s*(?:'([^'\\]*)'|(\d+))/
-
 /** A chain such as metadata->'a'->>'b'. A lambda has an arrow, too, but never after metadata in SQL that is refused. */
 function arrowPath(
   text: RefusedSql,
@@ -100,7 +100,7 @@ function arrowPath(
 ): string | undefined {
   const { sql, tokens } = text
   const keys: (string | number)[] = [...before]
-  const chain = new RegExp(arrowStep, 'y')
+  const chain = /\s*(->>?)\s*(?:'([^'\\]*)'|(\d+))/y
   chain.lastIndex = tokens[start]?.start ?? sql.length
   let [end, isText] = [chain.lastIndex, false]
   for (let step = chain.exec(sql); step && keys.length < 20; step = chain.exec(sql)) {

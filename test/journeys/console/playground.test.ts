@@ -175,7 +175,7 @@ describe('the playground', () => {
         .split('\n')
       expect(lines).toHaveLength(1501)
       expect(lines[0]).toBe('"n","big","time","yes"')
-      expect(lines[1]).toBe('7,"9007199254740993",1769860800000000,true')
+      expect(lines[1]).toBe('7,9007199254740993,1769860800000000,true')
     })
   })
 
