@@ -100,10 +100,9 @@ describe('a program that is not Wellhead', () => {
     'sql -',
     'source list',
     'source show s',
-    'source show s --schema',
     'source schema s',
     'source create s',
-    'source update s --retention-days 30',
+    'source update s --retention 30d',
     'source delete s --yes',
     'token list',
     'token create --scope query',
@@ -113,7 +112,6 @@ describe('a program that is not Wellhead', () => {
     'logs send --source s',
     'logs search s',
     'logs tail s',
-    'logs tail --source s',
     'backup b',
   ]
 

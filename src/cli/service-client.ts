@@ -24,7 +24,6 @@ interface FailureDetails {
   code: string
   retryAfterSeconds?: number | undefined
   position?: SqlPosition | undefined
-  changes?: readonly string[]
   cause?: unknown
 }
 
@@ -35,12 +34,9 @@ export class ServiceFailure extends CommandFailure {
   readonly retryAfterSeconds: number | undefined
   /** Where the SQL of the request is wrong. */
   readonly position: SqlPosition | undefined
-  /** Changes that would break callers. */
-  readonly changes: readonly string[]
 
   constructor(message: string, details: FailureDetails) {
     super(message, undefined, { cause: details.cause })
-    this.changes = details.changes ?? []
     this.status = details.status
     this.code = details.code
     this.retryAfterSeconds = details.retryAfterSeconds
@@ -149,6 +145,7 @@ interface ErrorBody {
   line?: number
   column?: number
   request_id?: string
+  /** That would break callers. */
   changes?: { message: string }[]
 }
 
@@ -164,14 +161,15 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
   const reason = /error_description="([^"]*)/.exec(challenge)?.[1]
-  const text = `${reason === undefined ? message : `${message} ${reason}`} (${details.filter(Boolean).join(', ')})`
+  const sentences = reason === undefined ? message : `${message} ${reason}`
+  const breaking = changes?.map((change) => `\n  breaking  ${change.message}`) ?? []
+  const text = `${sentences} (${details.filter(Boolean).join(', ')})${breaking.join('')}`
   // Another program may listen there and send control characters.
   return new ServiceFailure(text.split('\n').map(visible).join('\n'), {
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
     position: line === undefined || column === undefined ? undefined : { line, column },
-    changes: changes?.map((change) => visible(change.message)) ?? [],
   })
 }
 

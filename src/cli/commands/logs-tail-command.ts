@@ -3,7 +3,6 @@ import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
 import { entryText, type LoggedEntry, queryArgument } from '../logs/logged-entry.ts'
@@ -13,7 +12,6 @@ import { type ServiceClient, ServiceFailure, sourcePath, unexpectedResponse } fr
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TailOptions {
-  source?: string
   project?: string
   lines?: number
   json?: true
@@ -30,11 +28,10 @@ standard error. Stop with Ctrl-C.
 
 export function addLogsTailCommand(logs: Command, io: CommandIo): void {
   const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
-    .argument('[source]', 'source to follow')
+    .argument('<source>', 'source to follow')
     .argument('[query...]', queryArgument)
     .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
     .option('--project <project>', 'only entries of this project')
-    .option('--source <name>', 'the source, if it is not the first argument')
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
     .addHelpText('after', tailHelp)
   addServiceAction(tail, io, {
@@ -43,24 +40,16 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
       "wellhead logs tail edge_logs --project demo 'status:>=500 OR timeout'",
       'wellhead logs tail edge_logs --project demo | jq .metadata',
     ],
-    request: (client, argument: string | undefined, words: string[], options: TailOptions) => {
-      const [source, ...query] =
-        options.source === undefined
-          ? [argument, ...words]
-          : [options.source, ...(argument === undefined ? [] : [argument, ...words])]
-      if (source === undefined) throw usageFailure('Name the source to follow: wellhead logs tail <source>.')
-      const tailed = { ...options, source, query: query.join(' ').trim() }
+    request: (client, source: string, words: string[], options: TailOptions) => {
+      const tailed = { ...options, source, query: words.join(' ').trim() }
       return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
     },
   })
 }
 
-interface Tailed {
+interface Tailed extends TailOptions {
   source: string
   query: string
-  project?: string
-  lines?: number
-  json?: true
 }
 
 /** Follows a source until the command is stopped or the service rejects the request. */

@@ -1,14 +1,10 @@
 import type { Command } from 'commander'
-import { declarationsOf } from '../../endpoints/definition/declared-values.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import type { Warning } from '../../sql/warnings/warning.ts'
 import { collectPair, wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { findInputs, readUnpacked } from '../logs/log-input.ts'
-import { visible } from '../output/visible.ts'
-import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
@@ -51,7 +47,6 @@ export function defineSql(command: Command, io: CommandIo): void {
       } catch (error) {
         throw await withExcerpt(error, query, io)
       }
-      await printWarnings(query, parameters, client, io)
     },
   })
 }
@@ -107,27 +102,4 @@ async function withExcerpt(error: unknown, query: string, io: CommandIo): Promis
   const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
   const excerpt = sqlExcerpt(query, error.position, io.stderr.columns)
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
-}
-
-const checkResponse = objectWith<{ warnings: Warning[] }>('warnings')
-
-/** Warnings are about the SQL alone, so a failure to get them does not hide the rows. */
-async function printWarnings(
-  query: string,
-  values: Record<string, JsonValue>,
-  client: ServiceClient,
-  io: CommandIo,
-): Promise<void> {
-  const json = { query, parameters: declarationsOf(values) }
-  const checking = client.json('POST', '/api/endpoints/check', checkResponse, { json })
-  const { warnings } = await checking.catch((error: unknown) => {
-    if (io.signal.aborted) throw error
-    return { warnings: [] }
-  })
-  if (warnings.length === 0) return
-  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
-  for (const { code, message, line, column } of warnings) {
-    const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
-    await io.stderr.write(`\nWarning: ${visible(message)} (${visible(code)})\n${excerpt ?? ''}\n`)
-  }
 }

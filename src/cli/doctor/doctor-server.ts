@@ -8,7 +8,7 @@ import { ServerProblem } from '../../cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
 import { queryRows } from '../../engine/json-rows.ts'
 import { formatBytes } from '../output/format-amount.ts'
-import { type Finding, ok, problem, warning } from './doctor-report.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
 
 const limits = { deadlineMs: 30_000 }
 

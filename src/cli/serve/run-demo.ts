@@ -30,7 +30,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
       nowMs - historyMs,
       reached.get(source) ?? (await newestOf(options.client, source)),
     )
-    const sent = await send(options, source, { afterMs, untilMs: nowMs, nowMs })
+    const sent = await send(options, source, { afterMs, untilMs: nowMs })
     reached.set(source, nowMs)
     return sent
   }
@@ -45,14 +45,12 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   }
 }
 
-interface Span {
-  afterMs: number
-  untilMs: number
-  nowMs: number
-}
-
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */
-async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
+async function send(
+  { client, signal }: DemoOptions,
+  source: DemoSource,
+  span: Parameters<typeof demoTraffic>[1],
+): Promise<number> {
   const keyOf = await batchKeys(source)
   async function* entries() {
     for (const { entry } of demoTraffic(source, span)) {

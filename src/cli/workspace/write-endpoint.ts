@@ -10,7 +10,7 @@ import { writeNewFiles } from './create-workspace.ts'
 import { openWorkspace } from './findings.ts'
 
 export interface NewOptions {
-  query?: string
+  query: string
   parameter?: Record<string, string>
 }
 
@@ -23,17 +23,11 @@ export async function writeEndpoint(
   const values = valuesOf(options.parameter ?? {})
   refuseName(name)
   const { directory, fixtures } = openWorkspace(shown, io)
-  const query = options.query === undefined ? undefined : await readSql(options.query, undefined, io)
-  if (query !== undefined && !definitionShape.shape.query.safeParse(query).success) {
-    throw usageFailure('The query is empty.')
-  }
-  const used = parametersOf(query ?? '')
+  const query = await readSql(options.query, undefined, io)
+  if (!definitionShape.shape.query.safeParse(query).success) throw usageFailure('The query is empty.')
+  const used = parametersOf(query)
   const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
-  if (unused !== undefined) {
-    throw usageFailure(
-      query === undefined ? '--parameter needs --query.' : `The query does not use @${unused}.`,
-    )
-  }
+  if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
   const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
   const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))

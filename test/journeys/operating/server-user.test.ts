@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Finding } from '../../../src/cli/doctor/doctor-report.ts'
+import type { Finding } from '../../../src/cli/doctor/finding.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 import { neededGrants } from '../../../src/cluster/needed-grants.ts'
 import { ask, makeToken } from '../../support/callers.ts'
