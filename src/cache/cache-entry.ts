@@ -129,8 +129,3 @@ export function entryView(entry: CacheEntry, nowMs: number) {
 function secondsUntil(atMs: number, nowMs: number): number {
   return Math.max(0, Math.ceil((atMs - nowMs) / 1000))
 }
-
-/** The most used first. */
-export function byUse(one: CacheEntry, other: CacheEntry): number {
-  return other.uses - one.uses || other.lastUsedMs - one.lastUsedMs
-}

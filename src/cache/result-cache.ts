@@ -4,7 +4,6 @@ import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
-  byUse,
   type CacheEntry,
   createEntry,
   entryView,
@@ -111,11 +110,7 @@ export class ResultCache {
   /** Results of a group, the most used first. */
   resultsOf(group: string) {
     const now = this.#time.now()
-    return this.#entries
-      .values()
-      .filter(({ request }) => request.group === group)
-      .sort(byUse)
-      .map((entry) => entryView(entry, now))
+    return this.#mostUsed(({ request }) => request.group === group).map((entry) => entryView(entry, now))
   }
 
   /** Fast path: returns a fresh result without waiting. */
@@ -147,20 +142,18 @@ export class ResultCache {
   /** Keys of warmed results that are in use, the most used first. */
   warmKeys(limit: number): WarmKey[] {
     const now = this.#time.now()
-    return this.#entries
-      .values()
-      .filter((entry) => isWarmed(entry) && isInUse(entry, now))
-      .sort(byUse)
-      .slice(0, limit)
-      .map(warmKeyOf)
+    const warm = this.#mostUsed((entry) => isWarmed(entry) && isInUse(entry, now))
+    return warm.slice(0, limit).map(warmKeyOf)
   }
 
-  /** Keys of all results of a group, whether warmed or not. */
+  /** Keys of all results of a group, the most used first. */
   keysOf(group: string): WarmKey[] {
-    return this.#entries
-      .values()
-      .filter(({ request }) => request.group === group)
-      .map(warmKeyOf)
+    return this.#mostUsed(({ request }) => request.group === group).map(warmKeyOf)
+  }
+
+  #mostUsed(isWanted: (entry: CacheEntry) => boolean): CacheEntry[] {
+    const used = this.#entries.values().filter(isWanted)
+    return used.sort((one, other) => other.uses - one.uses || other.lastUsedMs - one.lastUsedMs)
   }
 
   /**

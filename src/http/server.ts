@@ -259,7 +259,7 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, { endpoints, tokens: options.tokens, sources: options.sources })
+  addWhoamiRoutes(server, endpoints, options.tokens, options.sources)
   addDraftRoutes(server, options.drafts)
   addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)

@@ -1,6 +1,6 @@
 import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import { type Catalog, namesOf, readBody } from '../../catalog/catalog.ts'
+import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
@@ -24,7 +24,6 @@ export class Endpoints {
   readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
-  #renamed: ReadonlyMap<string, SavedEndpoint> | undefined
   readonly #onChange: ChangeListener[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
@@ -71,20 +70,6 @@ export class Endpoints {
     })
   }
 
-  /** Endpoints by their former names that no other endpoint has taken. */
-  renamed(): ReadonlyMap<string, SavedEndpoint> {
-    this.#renamed ??= new Map(
-      this.list().flatMap((endpoint) =>
-        this.#catalog
-          .history('endpoint', endpoint.definition.id)
-          .flatMap((record) => namesOf('endpoint', record.body))
-          .filter((former) => !this.#byName.has(former))
-          .map((former) => [former, endpoint] as const),
-      ),
-    )
-    return this.#renamed
-  }
-
   /** Every version, newest first. */
   versions(reference: string): SavedEndpoint[] {
     const { id } = this.get(reference).definition
@@ -107,7 +92,6 @@ export class Endpoints {
       const endpoint = read(record, this.#sources)
       return { record, endpoint, before: this.#byId.get(endpoint.definition.id) }
     })
-    this.#renamed = undefined
     for (const { endpoint, before } of readings) {
       if (before && this.#byName.get(before.definition.name) === before) {
         this.#byName.delete(before.definition.name)
