@@ -5,11 +5,17 @@ import { invalidParameter, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
 import { type Caller, callerWith, type Rights } from './caller.ts'
 import { networkOf, type Quota, type RequestLimit, RequestQuota } from './request-quota.ts'
-import { commonRights, narrowedRights } from './session-rights.ts'
-import { maxSessionLength, sessionKey, signSession, splitSession, verifySession } from './session-token.ts'
+import {
+  commonRights,
+  maxSessionLength,
+  narrowedRights,
+  sessionKey,
+  signSession,
+  splitSession,
+  verifySession,
+} from './session-token.ts'
 import { maxSessionMinutes, type SessionFields, type StoredToken } from './token.ts'
 
-/** A valid token. */
 interface RecognizedToken {
   readonly caller: Caller
   readonly limits: readonly RequestLimit[]
@@ -111,7 +117,6 @@ export class Access {
     return () => this.#keys.get(name) === stored && isValid(key, this.#clock.now())
   }
 
-  /** Called when a token's permissions change or the token is revoked. */
   onChange(listener: () => void): void {
     this.#onChange.push(listener)
   }
@@ -186,7 +191,6 @@ export class Access {
     return undefined
   }
 
-  /** Adds a token, or replaces its permissions. */
   put(id: string, token: StoredToken): void {
     this.#removeKeys(id)
     const { scopes, project, parameters, requests_per_minute: perMinute, previous } = token

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 
 export interface Quota {
   limit: number
-  /** Requests left in this minute. */
   remaining: number
   resetSeconds: number
   exceeded: boolean

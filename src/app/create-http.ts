@@ -24,7 +24,6 @@ export type Phase = 'starting' | 'open' | 'stopping'
 const maxPendingLogBytes = 256 * 2 ** 20
 const replayWithinMs = 60_000
 
-/** The server, and the parts that only its routes use. */
 export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,

@@ -1,8 +1,7 @@
 import { droppedLinesOf } from '../base/log.ts'
 import { version } from '../base/package-file.ts'
 import type { Tracing } from '../base/tracing.ts'
-import { CallStatistics } from '../observability/call-statistics.ts'
-import { storeCalls } from '../observability/call-store.ts'
+import { CallStatistics, storeCalls } from '../observability/call-statistics.ts'
 import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
 import { SlowCalls } from '../observability/slow-calls.ts'
 import { traceExporters, unsupportedProtocol } from '../observability/trace-exporters.ts'
@@ -16,7 +15,6 @@ const maxUnreadRecords = 2 ** 15
 const maxUnstoredEntries = 20_000
 const maxSlowEndpoints = 1000
 
-/** Statistics, metrics, slow requests and traces. */
 export async function createObservability(
   options: ServiceOptions,
   storage: Storage,
@@ -63,7 +61,6 @@ export async function createObservability(
   endpoints.onChange(() => metrics.namesChanged())
   const tracing = await startTracing(options)
   return {
-    /** Undefined if requests are not recorded. */
     statistics,
     metrics,
     slowCalls,

@@ -53,7 +53,6 @@ export function sourceStorage(engine: Engine, time: Clock, sources: SourceNames)
     engine.state().kind === 'ready' ? ((await read.fetch('all').catch(() => [])) ?? []) : []
 }
 
-/** Entries of one source that were stored or rejected together. */
 interface IntakeReport {
   source: string
   accepted: number
@@ -99,7 +98,6 @@ class BoundedLabels {
     return name
   }
 
-  /** Frees the slots of names that no longer exist, and returns those names. */
   release(): string[] {
     const removed = [...this.#names].filter((name) => !this.#exists(name))
     for (const name of removed) this.#names.delete(name)
@@ -170,7 +168,6 @@ export class Metrics {
     this.#addPulled()
   }
 
-  /** The Prometheus text format. */
   async text(): Promise<string> {
     this.#sources.statistics?.read()
     this.#release()
@@ -207,13 +204,11 @@ export class Metrics {
     this.#intakeDurations.observe({ source }, ms / 1000)
   }
 
-  /** Counts an endpoint query; there are only a few purposes. */
   ran(purpose: string, ms: number): void {
     this.#runs.inc({ purpose })
     this.#engineSeconds.inc({ purpose }, ms / 1000)
   }
 
-  /** Takes a code of the error catalog. */
   refused(code: string): void {
     this.#refused.inc({ code })
   }

@@ -27,13 +27,11 @@ export type ChangeKind = (typeof changeKinds)[number]
 export interface ContractChange {
   kind: ChangeKind
   breaking: boolean
-  /** A sentence for people. */
   message: string
   parameter?: string
   column?: string
 }
 
-/** What callers of an endpoint rely on. */
 interface Contract {
   definition: EndpointDefinition
   columns: readonly ResultColumn[]
@@ -41,7 +39,6 @@ interface Contract {
 
 type Effect = 'breaking' | 'compatible'
 
-/** Adds a change if the condition holds. */
 type Add = (
   isChange: boolean | undefined,
   kind: ChangeKind,
@@ -91,7 +88,6 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
 }
 
 interface ChangedContract {
-  /** Name of the endpoint. */
   name: string
   changes: readonly ContractChange[]
 }

@@ -18,7 +18,6 @@ export interface SavedEndpoint extends Endpoint {
 /** Receives the id of an endpoint, and whether it returns the same results as before. */
 type ChangeListener = (id: string, isSameResult: boolean) => void
 
-/** The endpoints of the catalog, by name and by id. */
 export class Endpoints {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
@@ -32,7 +31,6 @@ export class Endpoints {
     catalog.onChange('endpoint', (changed) => this.#take(changed))
   }
 
-  /** The listener is called for every endpoint that changes. */
   onChange(listener: ChangeListener): void {
     this.#onChange.push(listener)
   }
@@ -61,7 +59,6 @@ export class Endpoints {
     return endpoint
   }
 
-  /** Names of the endpoints whose SQL may read a column of a source. */
   readersOf(source: string, column: string): string[] {
     return this.list().flatMap(({ definition }) => {
       // A path of metadata that the column serves is not a use: it works without the column.
@@ -70,7 +67,6 @@ export class Endpoints {
     })
   }
 
-  /** Every version, newest first. */
   versions(reference: string): SavedEndpoint[] {
     const { id } = this.get(reference).definition
     return this.#catalog

@@ -1,17 +1,13 @@
 import { invalidParameter, invalidQuery, type WellheadError } from '../../base/errors.ts'
 import { isSame, type RowDifference } from './row-difference.ts'
 
-/** A request that callers sent recently. */
 export interface RecentRequest {
   parameters: Readonly<Record<string, string>>
-  /** The project of a tenant's token. */
   project: string | undefined
-  /** The most frequent one. */
   format: string
   uses: number
 }
 
-/** A run of a request against one version. */
 export interface Run {
   /** Rows of the format NDJSON. Undefined if it failed. */
   body: Buffer | undefined

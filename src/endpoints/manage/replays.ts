@@ -50,7 +50,6 @@ const comparable: OutputFormat = {
 /** All replays share one line in the queue of queries. */
 const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
 
-/** What all runs of a replay have in common. */
 interface Terms {
   signal: AbortSignal
   nowMicros: bigint
@@ -196,7 +195,6 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
   if (unknown !== undefined) throw unknownParameter(unknown, known)
 }
 
-/** Undefined if one of the runs failed. */
 async function differenceOf(one: Run, other: Run) {
   return one.body && other.body && rowDifference(one.body, other.body)
 }

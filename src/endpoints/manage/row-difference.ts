@@ -4,7 +4,6 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 export interface RowDifference {
   added: number
   removed: number
-  /** Whether the same rows are in another order. */
   reordered: boolean
   /** Some rows that differ, as lines of NDJSON. */
   examples: { before: string | null; after: string | null }[]

@@ -2,7 +2,6 @@ import type { DescribedOperation, FieldSchema, OpenApiDocument } from './documen
 
 type PageOperation = DescribedOperation & { method: string; path: string }
 
-/** The document as plain HTML without scripts. */
 export function docsPage(document: OpenApiDocument): string {
   const { info, tags } = document
   const groups = tags.map((tag) => ({ ...tag, operations: operationsOf(document, tag.name) }))
@@ -85,7 +84,6 @@ function fieldCells(schema: FieldSchema, meaning = '', required = false): string
   return [inline(typeText(schema)), inline(`${required ? 'Required. ' : ''}${meaning}`.trimEnd())]
 }
 
-/** Follows a reference. */
 function resolved(document: OpenApiDocument, part: object): object {
   const pointer = '$ref' in part ? String(part.$ref) : undefined
   if (pointer === undefined) return part
@@ -108,7 +106,6 @@ function code(text: string): string {
   return `<code>${escaped(text)}</code>`
 }
 
-/** Text with `code`. */
 function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
@@ -129,7 +126,6 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => entities[sign] as string)
 }
 
-/** A schema in a few words. */
 function typeText(schema: FieldSchema): string {
   const { enum: values, default: preset } = schema
   const allowed = values === undefined ? '' : `: ${values.map((value) => `\`${String(value)}\``).join(', ')}`

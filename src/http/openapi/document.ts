@@ -9,7 +9,6 @@ import { headerComponents, headersOf } from './headers.ts'
 import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
 
 export interface DocumentOptions {
-  /** Version of the service. */
   version: string
   /** Endpoints that get operations of their own: those that the reader is allowed to call. */
   endpoints?: readonly Endpoint[]
@@ -152,7 +151,6 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
   }
 }
 
-/** A saved endpoint as an operation of its own. */
 function operationOf(endpoint: Endpoint, row: object): Operation {
   const { name, description, sandbox, max_rows } = endpoint.definition
   const items = sandbox ? { anyOf: [row, { type: 'object', additionalProperties: true }] } : row

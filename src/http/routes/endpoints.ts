@@ -178,7 +178,6 @@ const changing = {
 }
 const changeText = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
 
-/** Managing endpoints. */
 export function addEndpointRoutes(
   server: FastifyInstance,
   admin: EndpointAdmin,

@@ -69,7 +69,6 @@ const report = z.object<FieldShapes<RequestReport>>({
 const slowRequest = z.object({ endpoint: z.string().describe('Name of the endpoint.'), ...slowCall.shape })
 nameComponents('output', { RequestReport: report, SlowRequest: slowRequest })
 
-/** Statistics of requests. */
 export function addRequestRoutes(
   server: FastifyInstance,
   { reports, endpoints, tokens, slowCalls }: RequestRoutes,

@@ -85,7 +85,6 @@ const changing = {
   errors: [412],
 }
 
-/** Managing access tokens. */
 export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'

@@ -36,7 +36,6 @@ const group = z.object({
   newest_age_seconds: z.int(),
 })
 
-/** What the service uses of disk and memory. */
 export function addUsageRoutes(
   server: FastifyInstance,
   usage: SourceUsage,

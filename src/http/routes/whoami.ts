@@ -81,7 +81,6 @@ function callerView({ definition, version, columns }: Endpoint, caller: Caller) 
   return picked(callable, { ...definition, ...shown })
 }
 
-/** Only the fields of the shape. */
 function picked(shape: z.ZodObject, from: object): object {
   return Object.fromEntries(Object.entries(from).filter(([field]) => Object.hasOwn(shape.shape, field)))
 }
