@@ -30,7 +30,6 @@ const finishWithinMs = 30_000
 /** Connections that may wait to be accepted, for many clients that connect at once. */
 const backlog = 4096
 
-/** Creates all parts and passes each what it needs. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings } = options
   prepareDataDirectory(settings.dataDir)

@@ -36,7 +36,6 @@ interface TokenAdminOptions {
 const limits = { deadlineMs: 10_000 }
 const writeUsesEveryMs = 30_000
 
-/** Creates, changes, rotates and revokes access tokens. */
 export class TokenAdmin {
   readonly #options: TokenAdminOptions
   readonly #stored = new Map<string, { token: StoredToken; record: CatalogRecord }>()

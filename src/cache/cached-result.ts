@@ -61,7 +61,6 @@ export class CachedResult {
     return this.#identity.body
   }
 
-  /** Size of all forms. */
   get bytes(): number {
     return this.body.length + (this.#forms.gzip?.body.length ?? 0) + (this.#forms.br?.body.length ?? 0)
   }

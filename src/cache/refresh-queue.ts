@@ -3,7 +3,6 @@ import type { Timers } from '../base/clock.ts'
 interface RefreshQueueOptions {
   time: Timers
   maxRunning: number
-  /** Whether requests wait for the engine. */
   busy: () => boolean
 }
 
@@ -39,7 +38,6 @@ export class RefreshQueue {
     this.#options = options
   }
 
-  /** Resolves when the job is done or no longer needed. */
   add(job: RefreshJob): Promise<void> {
     if (this.#stopped || this.has(job.key)) return Promise.resolve()
     return new Promise((settle) => {
@@ -65,7 +63,6 @@ export class RefreshQueue {
     }
   }
 
-  /** Starts no more jobs, and waits for those that run. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelRetry?.()

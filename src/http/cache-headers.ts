@@ -11,7 +11,6 @@ type Coding = 'identity' | Compression
 /** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
 export const tokenVary = 'X-API-KEY, Authorization'
 
-/** Request headers that a result depends on. */
 export const resultVary = `Accept, Accept-Encoding, ${tokenVary}`
 
 export function cacheHeaders(report: CacheReport, etag: string): Record<string, string> {

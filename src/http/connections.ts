@@ -4,9 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface ConnectionLimits {
-  /** Further connections are closed immediately. */
   maxConnections: number
-  /** Time to receive the headers of a request. */
   headersWithinMs: number
   /** A client that reads nothing for this long is disconnected. */
   stalledAfterMs: number
@@ -15,7 +13,6 @@ export interface ConnectionLimits {
 /** Connections other than event streams, and file descriptors reserved for the engine and the disk. */
 const bounds = { connections: 10_000, reservedFiles: 256, atLeast: 64 } as const
 
-/** Maximum number of connections that leaves enough file descriptors for everything else. */
 export function maxConnections(maxStreams: number, openFiles = openFileLimit() ?? Infinity): number {
   return Math.max(bounds.atLeast, Math.min(bounds.connections + maxStreams, openFiles - bounds.reservedFiles))
 }
@@ -77,7 +74,6 @@ export function sendsBeforeClosing(server: Server, withinMs: number): () => Prom
   }
 }
 
-/** Closes an idle connection unless its response is being computed. */
 function closeUnlessResponding(socket: Socket): void {
   if (!responseOf(socket) || socket.writableLength > 0) socket.destroy()
 }
@@ -95,7 +91,6 @@ export function endsWithResponse(socket: Socket): boolean {
   return true
 }
 
-/** The pending response of a connection. */
 function responseOf(socket: Socket): ServerResponse | undefined {
   // Node has no public name for it; its own handler of malformed requests uses it, too.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }

@@ -9,8 +9,6 @@ import fastify, {
 } from 'fastify'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
-import type { TokenAdmin } from '../access/token-admin.ts'
-import type { Backups } from '../backup/backups.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -23,20 +21,11 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Tracing } from '../base/tracing.ts'
-import type { Deployments } from '../endpoints/manage/deployments.ts'
-import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
-import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
-import type { Replays } from '../endpoints/manage/replays.ts'
 import type { RequestReports } from '../endpoints/report/request-report.ts'
-import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
 import type { SlowCalls } from '../observability/slow-calls.ts'
-import type { LogSearch } from '../sources/log-search.ts'
-import type { SavedSearches } from '../sources/saved-searches.ts'
-import type { SourceAdmin } from '../sources/source-admin.ts'
-import type { SourceUsage } from '../sources/source-usage.ts'
 import { resultVary, tokenVary } from './cache-headers.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
 import {
@@ -46,18 +35,15 @@ import {
   maxConnections,
   sendsBeforeClosing,
 } from './connections.ts'
-import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { addMcpRoutes } from './mcp/mcp-route.ts'
-import { RequestEnds } from './request-ends.ts'
-import { logRequests, pathOf, requestIdOf } from './request-log.ts'
-import { addRequestTraces, RequestTraces } from './request-traces.ts'
+import { logRequests, pathOf, RequestTraces, requestIdOf } from './request-log.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addBackupRoutes } from './routes/backup.ts'
-import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
+import { addConsoleRoutes } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
@@ -65,20 +51,18 @@ import { addEndpointCacheRoutes } from './routes/endpoint-cache.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
-import { addSearchRoutes } from './routes/logs/search.ts'
-import { addSavedSearchRoutes } from './routes/logs/searches.ts'
+import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
-import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
+import { addQueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
 import { addRequestRoutes } from './routes/requests.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
-import { addSqlRoutes } from './routes/sql.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
 import { addUsageRoutes } from './routes/usage.ts'
 import { addWhoamiRoutes } from './routes/whoami.ts'
-import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
+import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
@@ -88,37 +72,36 @@ declare module 'fastify' {
   }
 }
 
+/** The part of the service that routes are added for. */
+type PartOf<Add extends (server: FastifyInstance, part: never, ...more: never[]) => void> = Parameters<Add>[1]
+
 export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
-  intake: LogIntake
-  sources: SourceAdmin
+  intake: PartOf<typeof addLogRoutes>
+  sources: PartOf<typeof addSourceRoutes>
   tail: LiveTail
   streams: EventStreams
-  queries: QueryRoutes
-  endpoints: EndpointAdmin
-  deployments: Deployments
-  replays: Replays
-  drafts: EndpointDrafts
-  search: LogSearch
-  searches: SavedSearches
-  usage: SourceUsage
-  /** Undefined if requests are not recorded. */
+  queries: PartOf<typeof addQueryRoutes>
+  endpoints: PartOf<typeof addEndpointRoutes>
+  deployments: PartOf<typeof addDeploymentRoutes>
+  replays: PartOf<typeof addReplayRoutes>
+  drafts: PartOf<typeof addDraftRoutes>
+  search: PartOf<typeof addSearchRoutes>
+  searches: PartOf<typeof addSavedSearchRoutes>
+  usage: PartOf<typeof addUsageRoutes>
   reports: RequestReports | undefined
-  console: ConsoleFiles
-  tokens: TokenAdmin
-  backups: Backups
-  /** Maximum number of connections that are event streams. */
+  console: PartOf<typeof addConsoleRoutes>
+  tokens: PartOf<typeof addTokenRoutes>
+  backups: PartOf<typeof addBackupRoutes>
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
-  /** Whether admins have MCP tools that save endpoints. */
   mcpWrite: boolean
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
     slowCalls: SlowCalls
-    /** Undefined if requests are not recorded. */
     statistics: CallStatistics | undefined
     requests: RequestCounts
     /** Undefined if traces are not exported. */
@@ -191,9 +174,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
   listRoutes(server)
-  const ends = new RequestEnds(server)
-  addRequestTraces(server, traces, ends)
-  logRequests(ends, requests)
+  logRequests(server, traces, requests)
   addCallRecording(server)
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
@@ -228,7 +209,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return server
 }
 
-/** All routes, without a service behind them. */
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
@@ -259,9 +239,8 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, { endpoints, tokens: options.tokens, sources: options.sources })
+  addWhoamiRoutes(server, endpoints, options.tokens, options.sources)
   addDraftRoutes(server, options.drafts)
-  addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
   addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
   addSearchRoutes(server, options.search)

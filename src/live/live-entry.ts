@@ -7,7 +7,6 @@ const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
 
-/** Estimated size of an entry's objects. */
 const overheadBytes = 256
 
 /**

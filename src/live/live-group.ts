@@ -14,7 +14,6 @@ interface LiveGroupOptions {
   /** Only entries after this cursor. */
   since: number
   read: (entry: LiveEntry) => StoredEntry
-  /** Called when all entries are matched and written. */
   onIdle: () => void
 }
 
@@ -83,7 +82,6 @@ export class LiveGroup {
     if (!this.hasWork) this.#options.onIdle()
   }
 
-  /** The waiting entries are gone. */
   loseAll(): void {
     this.stop()
     this.#hasLost = true

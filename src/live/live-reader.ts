@@ -1,7 +1,6 @@
 import type { LiveEntry } from './live-entry.ts'
 
 export interface LiveSink {
-  /** Bytes that were written and not yet sent. */
   readonly pendingBytes: number
   write(frames: Buffer): void
   end(): void
@@ -65,7 +64,6 @@ export class LiveRing {
 /** Events that are written together, to any number of readers. */
 interface Batch {
   frames: Buffer
-  /** Of its entries. */
   cursors: readonly number[]
 }
 
@@ -107,7 +105,6 @@ export class LiveReader {
     this.#forgetMissed()
   }
 
-  /** Reports that an unknown number of entries is missing. */
   reset(reason: string): void {
     this.#waiting = []
     this.#missed = 0
@@ -115,7 +112,6 @@ export class LiveReader {
     this.catchUp()
   }
 
-  /** Called when the connection has drained. */
   catchUp(): void {
     if (!this.isBehind || this.#isSlow()) return
     if (this.#resetReason !== undefined) this.#say('reset', { reason: this.#resetReason })

@@ -42,7 +42,6 @@ export class LiveTail {
     return channel.subscribe(filter, sink, lastEventId)
   }
 
-  /** Ends the streams of a deleted source. */
   close(source: string): void {
     const channel = this.#channels.get(source)
     if (channel === undefined) return

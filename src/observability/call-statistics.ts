@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Timers } from '../base/clock.ts'
-import { engineUnavailable } from '../base/errors.ts'
+import { engineUnavailable, internal } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { Arrivals } from '../catalog/arrivals.ts'
+import { builtInSources, callsSource } from '../catalog/built-in-sources.ts'
+import type { Sources } from '../catalog/sources.ts'
+import type { Engine } from '../engine/engine.ts'
 import { CallEntries } from './call-lines.ts'
 import type { CallRecord } from './call-record.ts'
 
@@ -11,9 +15,7 @@ interface CallStatisticsOptions {
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
   time: Timers
   monotonicMs: () => number
-  /** Maximum number of records not yet read. */
   maxRecords: number
-  /** Maximum number of entries not yet stored. */
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
@@ -25,7 +27,6 @@ interface Batch {
   lines: Buffer
   token: string
   calls: number
-  /** Time of its first response. */
   earliestMs: number
   tries: number
 }
@@ -61,7 +62,6 @@ export class CallStatistics {
     this.#entries = new CallEntries(options.maxEntries)
   }
 
-  /** Requests that are missing from the statistics. */
   get dropped(): number {
     return this.#dropped
   }
@@ -82,7 +82,6 @@ export class CallStatistics {
     else if (count === Math.min(recordsPerRead, maxRecords >> 2)) setImmediate(() => this.read())
   }
 
-  /** Passes the records to the readers and turns them into entries to store. */
   read(): void {
     const records = this.#records
     if (records.length === 0) return
@@ -172,4 +171,54 @@ export class CallStatistics {
     const { calls, earliestMs } = entries
     return { lines: Buffer.concat(lines), token: randomUUID(), calls, earliestMs, tries: 0 }
   }
+}
+
+interface CallStoreOptions {
+  engine: Engine
+  sources: Pick<Sources, 'get'>
+  /** Throws if the disk is full. */
+  disk: { check(): void }
+  arrivals: Arrivals
+  /** Gets every stored entry. */
+  tail: { publish(source: string, lines: readonly Buffer[]): void }
+}
+
+const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
+const limits = { deadlineMs: 10_000 }
+const typedColumns = builtInSources.find(({ name }) => name === callsSource)?.columns ?? []
+
+export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreOptions) {
+  return async (lines: Buffer, token: string, earliestMs: number): Promise<void> => {
+    const columnsOfSource = new Set(sources.get(callsSource).columns.map(({ name }) => name))
+    if (!typedColumns.every(({ name }) => columnsOfSource.has(name))) {
+      throw internal(
+        new Error(`Source ${callsSource} was created by a user and lacks the columns for statistics.`),
+      )
+    }
+    disk.check()
+    try {
+      await engine.insert(
+        {
+          table: callsSource,
+          columns,
+          format: 'JSONEachRow',
+          settings: { insert_deduplication_token: token },
+        },
+        lines,
+        limits,
+      )
+    } finally {
+      // A failed insert may have stored entries as well.
+      arrivals.note(callsSource, BigInt(Math.floor(earliestMs)) * 1000n)
+    }
+    tail.publish(callsSource, linesOf(lines))
+  }
+}
+
+function linesOf(text: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  for (let start = 0, end = text.indexOf(10); end >= 0; start = end + 1, end = text.indexOf(10, start)) {
+    lines.push(text.subarray(start, end + 1))
+  }
+  return lines
 }

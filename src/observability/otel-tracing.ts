@@ -106,30 +106,11 @@ export function exportWarnings(
   monotonicMs: () => number = () => performance.now(),
 ): (message: string) => void {
   let warnedAtMs = Number.NEGATIVE_INFINITY
-  let suppressed = 0
   return (message) => {
-    const now = monotonicMs()
-    if (now - warnedAtMs < warnEveryMs) {
-      suppressed++
-      return
-    }
-    log.warn(
-      { reason: reasonOf(message), ...(suppressed > 0 && { suppressed }) },
-      'traces could not be exported',
-    )
-    warnedAtMs = now
-    suppressed = 0
+    if (monotonicMs() - warnedAtMs < warnEveryMs) return
+    warnedAtMs = monotonicMs()
+    // Errors of exports arrive as JSON with their whole stack.
+    const reason = /"message":"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message.split('\n', 1)[0] ?? ''
+    log.warn({ reason: reason.slice(0, maxReasonLength) }, 'traces could not be exported')
   }
-}
-
-/** Errors of exports arrive as JSON with their whole stack. */
-function reasonOf(message: string): string {
-  let text = message
-  try {
-    const { name, message: inner, code } = JSON.parse(message)
-    if (typeof inner === 'string') text = [name, code, inner].filter(Boolean).join(' ')
-  } catch {
-    // Plain text is used as it is.
-  }
-  return (text.split('\n')[0] as string).slice(0, maxReasonLength)
 }

@@ -71,7 +71,6 @@ export class SlowCalls {
     }
   }
 
-  /** Slowest first. */
   of(endpointId: string): SlowCall[] {
     return this.#first(this.#byEndpoint.get(endpointId)?.kept ?? [], maxEach).map(({ call }) => call)
   }
@@ -84,7 +83,6 @@ export class SlowCalls {
     )
   }
 
-  /** Resolves when no plan is being read. */
   async settled(): Promise<void> {
     await this.#explaining
   }
@@ -167,7 +165,6 @@ const facts = [
   /^Search Algorithm: [a-z ]+$/,
 ]
 
-/** A column of a key, or a function of it. */
 const keyColumn = /^[a-z_]\w*(?:\([a-z_]\w*\))?$/
 
 /**

@@ -44,10 +44,8 @@ export interface DeployedEndpoint {
   name: string
   id: string
   action: 'created' | 'updated' | 'unchanged'
-  /** Version of the endpoint after the deployment. */
   version: number
   changes: ContractChange[]
-  /** What is probably wrong in its SQL. */
   warnings: Warning[]
 }
 
@@ -69,7 +67,6 @@ const maxAttempts = 5
 
 const remedy = 'nothing was deployed. Send "allow_breaking": true to deploy anyway.'
 
-/** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
 
@@ -160,7 +157,6 @@ export class Deployments {
   }
 }
 
-/** Adds to an error which of the sent endpoints it is about. */
 async function naming<T>(
   { name }: { name?: unknown },
   index: number,

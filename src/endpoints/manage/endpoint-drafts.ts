@@ -49,7 +49,6 @@ const draftName = 'draft'
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
 
-/** Checks and runs endpoints that are being written. Nothing is saved. */
 export class EndpointDrafts {
   readonly #options: EndpointDraftsOptions
 

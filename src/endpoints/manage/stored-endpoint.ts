@@ -8,7 +8,6 @@ import { compileEndpoint, type KnownSources } from '../definition/endpoint.ts'
 
 const noteLength = { error: 'must have at most 500 characters' }
 
-/** Why a version was made. */
 export const noteShape = z
   .string({ error: 'must be text' })
   .max(500, noteLength)

@@ -25,13 +25,7 @@ export type ReportInterval = keyof typeof reportIntervals
 const maxEach = 200
 
 /** Lists are separated by commas, which names cannot contain. Empty: no restriction. */
-const parameters = {
-  endpoints: { default: '' },
-  token: { default: '' },
-  /** Former names of endpoints, and in the same order their present names. */
-  former: { default: '' },
-  present: { default: '' },
-}
+const parameters = { endpoints: { default: '' }, token: { default: '' } }
 
 /** An entry may stand for several requests that were alike; their number is its weight. */
 const recorded = ({ seconds, bucketSeconds }: IntervalLength, code: string) => `
@@ -41,7 +35,7 @@ WITH
         SELECT
             toDateTime64(toStartOfInterval(timestamp, toIntervalSecond(${bucketSeconds})), 6, 'UTC') AS bucket,
             timestamp AS at,
-            transform(endpoint, splitByChar(',', @former), splitByChar(',', @present), endpoint) AS name,
+            endpoint AS name,
             token_id AS token,
             toUInt64(ifNull(calls, 1)) AS weight,
             toUInt16(ifNull(status, 0)) AS response,

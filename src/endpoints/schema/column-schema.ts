@@ -49,7 +49,6 @@ const dateTime: JsonSchema = {
 }
 const inexact = 'A string if a double cannot hold it exactly.'
 
-/** The schema of a result column in JSON. */
 export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
   return schemaOf(parseEngineType(type), timestamps === 'iso')
 }

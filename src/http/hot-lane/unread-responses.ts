@@ -1,4 +1,3 @@
-/** The part of a response that is needed to abort it. */
 interface AbortableResponse {
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown

@@ -50,7 +50,6 @@ const withToken = [
   'X-RateLimit-Reset',
 ] as const
 
-/** The headers of a response, with those that every response has. */
 export function headersOf(names: readonly HeaderName[], hasToken: boolean): JsonSchema {
   const all = new Set<HeaderName>([...names, ...everywhere, ...(hasToken ? withToken : [])])
   return Object.fromEntries([...all].map((name) => [name, { $ref: `#/components/headers/${name}` }]))

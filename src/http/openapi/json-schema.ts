@@ -14,13 +14,11 @@ export function nameComponents(direction: Direction, shapes: Readonly<Record<str
   for (const [name, shape] of Object.entries(shapes)) components[direction].set(shape, name)
 }
 
-/** Adds descriptions to the fields of a component or body. */
 export function describeFields<S extends z.ZodType>(shape: S, texts: Readonly<Record<string, string>>): S {
   fieldTexts.set(shape, texts)
   return shape
 }
 
-/** Every named shape, by name. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const directions = ['input', 'output'] as const
   return Object.fromEntries(
@@ -30,7 +28,6 @@ export function componentSchemas(): Record<string, JsonSchema> {
   )
 }
 
-/** The JSON schema of a shape: a reference if the shape has a name. */
 export function jsonSchema(shape: z.ZodType | JsonSchema, direction: Direction): JsonSchema {
   if (!(shape instanceof z.ZodType)) return shape
   const name = components[direction].get(shape)

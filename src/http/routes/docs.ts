@@ -6,23 +6,14 @@ import { onFirstUse } from '../../base/on-first-use.ts'
 import { version } from '../../base/package-file.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import { docsPage, docsStyle } from '../openapi/docs-page.ts'
 import { documentsOf } from '../openapi/document.ts'
-import { docsPage } from '../openapi/pages/docs-page.ts'
-import { docsStyle } from '../openapi/pages/docs-style.ts'
 import { docsHeaders } from '../security-headers.ts'
-import { compressedFile, fileOf, type ServedFile, sendFile } from '../send-file.ts'
+import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, json, pageResponses, routesOf, text } from './route.ts'
-
-/** Placeholder for the address of the service, which the request decides. */
-const noAddress = 'http://address.invalid'
-
-const pageType = 'text/html; charset=utf-8'
 
 /** Of documents and pages together. */
 const maxKeptBytes = 32 * 2 ** 20
-
-/** Pages for this many addresses are kept: Host can be anything, so a page for each would be work for an attacker to give. */
-const maxAddresses = 16
 
 /** The OpenAPI document, and the same as a page. Both are made once for all callers who may call the same endpoints. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): void {
@@ -37,31 +28,22 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
     fetchMethod: (_key, _kept, { context: make }) => make(),
   })
   const keep = (key: string, make: () => Promise<ServedFile>) => kept.forceFetch(key, { context: make })
-  const addresses = new Set<string>()
 
   route('GET /openapi.json', 'getDescription', 'Get the OpenAPI document', {
     description: 'With a token, it has an operation for every endpoint that the token can call.',
     responses: fileResponses(json('The document.', z.record(z.string(), z.unknown()))),
     handler: async (request, reply) => {
       const { key, document } = viewOf(request.caller)
-      const made = () => compressedFile('application/json; charset=utf-8', JSON.stringify(document('/')))
-      return send(request, reply, await keep(`document ${key}`, made))
+      const make = () => compressedFile('application/json; charset=utf-8', JSON.stringify(document()))
+      return send(request, reply, await keep(`document ${key}`, make))
     },
   })
   route('GET /docs', 'getDocs', 'Show the documentation as a page', {
     responses: pageResponses,
     handler: async (request, reply) => {
       const { key, document } = viewOf(request.caller)
-      const template = await keep(`page ${key}`, async () =>
-        fileOf(pageType, { identity: Buffer.from(docsPage(document(noAddress))) }),
-      )
-      const address = addressOf(request)
-      const page = () => template.forms.identity.toString().replaceAll(noAddress, address)
-      if (addresses.size < maxAddresses) addresses.add(address)
-      const file = addresses.has(address)
-        ? await keep(`page ${key} ${address}`, () => compressedFile(pageType, page()))
-        : fileOf(pageType, { identity: Buffer.from(page()) })
-      return send(request, reply.headers(docsHeaders), file)
+      const make = () => compressedFile('text/html; charset=utf-8', docsPage(document()))
+      return send(request, reply.headers(docsHeaders), await keep(`page ${key}`, make))
     },
   })
   route('GET /docs/style.css', 'getDocsStyle', 'Get the style of the documentation page', {
@@ -78,17 +60,11 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
     const versions = callable.map(({ definition, version }) => [definition.id, version])
     return {
       key: contentTag(JSON.stringify([versions, Object.keys(reader.parameters).sort()])),
-      document: (url: string) => documents()({ version, url, endpoints: callable, reader }),
+      document: () => documents()({ version, endpoints: callable, reader }),
     }
   }
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, file: ServedFile): FastifyReply {
   return sendFile(request, reply.header('Cache-Control', 'private, no-cache'), file)
-}
-
-/** The address as the reader wrote it, so that the examples work there. */
-function addressOf({ protocol, host }: FastifyRequest): string {
-  const address = `${protocol}://${host}`
-  return /^https?:\/\/[\w.:[\]-]+$/.test(address) && URL.canParse(address) ? address : 'http://127.0.0.1:4000'
 }

@@ -35,7 +35,6 @@ const cached = z.object({
 })
 nameComponents('output', { CachedResult: result, EndpointCache: cached })
 
-/** Cached results of an endpoint, in this process. */
 export function addEndpointCacheRoutes(
   server: FastifyInstance,
   { endpoints, calls }: Pick<QueryRoutes, 'endpoints' | 'calls'>,

@@ -5,14 +5,12 @@ import type { JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
 import type { RouteAccess } from '../route-access.ts'
 
-/** A route as the OpenAPI document describes it. */
 export interface Operation {
   id: string
   tag: string
   access: RouteAccess
   summary: string
   description?: string
-  /** Parameters in the path. */
   params?: z.ZodObject
   query?: z.ZodObject
   /** Documented only: handlers read headers themselves. */

@@ -27,29 +27,15 @@ const usageShape = z.object<FieldShapes<Usage>>({
     buckets: z.array(z.object({ timestamp: z.int(), counts: z.record(z.string(), z.int()) })),
   }),
 })
-const cacheShape = z.object({
-  results: z.int(),
-  bytes: z.int(),
-  max_bytes: z.int(),
-  hits: z.int(),
-  misses: z.int(),
-  joined: z.int(),
-  stale: z.int(),
-  refreshed: z.int(),
-  refresh_failures: z.int(),
-  evicted: z.int(),
-})
-const groups = z.array(
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    results: z.int(),
-    bytes: z.int(),
-    newest_age_seconds: z.int(),
-  }),
+const cacheFigures = ['results', 'bytes', 'max_bytes', 'hits', 'misses', 'joined', 'stale', 'refreshed']
+const cacheShape = z.object(
+  Object.fromEntries([...cacheFigures, 'refresh_failures', 'evicted'].map((name) => [name, z.int()])),
 )
+const group = z.object({
+  ...{ id: z.string(), name: z.string(), results: z.int(), bytes: z.int() },
+  newest_age_seconds: z.int(),
+})
 
-/** What the service uses of disk and memory. */
 export function addUsageRoutes(
   server: FastifyInstance,
   usage: SourceUsage,
@@ -78,16 +64,13 @@ export function addUsageRoutes(
       200: json(
         'For each endpoint with cached results: their number, their bytes in memory, and the seconds since the query of ' +
           'the newest one started.',
-        z.object({ endpoints: groups }),
+        z.object({ endpoints: z.array(group) }),
       ),
     },
     handler: async () => {
-      const cached = calls.cache.groups()
-      const endpointsWithResults = endpoints.list().flatMap(({ definition: { id, name } }) => {
-        const group = cached.get(id)
-        return group ? [{ id, name, ...group }] : []
-      })
-      return { endpoints: endpointsWithResults }
+      const groups = calls.cache.groups()
+      const named = endpoints.list().map(({ definition: { id, name } }) => ({ id, name, ...groups.get(id) }))
+      return { endpoints: named.filter(({ id }) => groups.has(id)) }
     },
   })
 }

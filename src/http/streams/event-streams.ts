@@ -45,7 +45,6 @@ export class EventStreams {
     return this.#open.size
   }
 
-  /** Throws if the caller cannot open another stream. */
   admit(owner: StreamOwner): void {
     if (this.#stopped) throw engineUnavailable('The service is stopping.')
     const { maxStreams } = this.#options
@@ -76,7 +75,6 @@ export class EventStreams {
     this.#options.time.after(partingMs, () => newest.destroy())
   }
 
-  /** Turns the response into a stream; undefined for a HEAD request. */
   begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
     const caller = request.caller as Caller
     this.admit(caller)
@@ -98,7 +96,6 @@ export class EventStreams {
     return stream
   }
 
-  /** Ends all streams and refuses new ones. */
   stop(): void {
     this.#stopped = true
     for (const stream of this.#open) stream.end()

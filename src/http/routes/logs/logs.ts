@@ -68,7 +68,6 @@ const example = {
 }
 export const sendErrors = [404, 507]
 
-/** Sending entries. */
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)

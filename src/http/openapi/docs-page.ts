@@ -1,12 +1,9 @@
-import type { OpenApiDocument } from '../document.ts'
-import type { DescribedOperation, FieldSchema } from '../operation.ts'
-import { curlOf } from './docs-curl.ts'
+import type { DescribedOperation, FieldSchema, OpenApiDocument } from './document.ts'
 
 type PageOperation = DescribedOperation & { method: string; path: string }
 
-/** The document as plain HTML without scripts. */
 export function docsPage(document: OpenApiDocument): string {
-  const { info, tags, servers } = document
+  const { info, tags } = document
   const groups = tags.map((tag) => ({ ...tag, operations: operationsOf(document, tag.name) }))
   const links = groups.map(({ name }) => `<li><a href="#${anchor(name)}">${escaped(name)}</a></li>`)
   const sections = groups.map(
@@ -24,7 +21,7 @@ export function docsPage(document: OpenApiDocument): string {
 </head>
 <body>
 <header><h1>${escaped(info.title)} ${escaped(info.version)}</h1>
-<p>${inline(info.description)} At <code>${escaped(servers[0]?.url ?? '')}</code>.
+<p>${inline(info.description)}
 For programs: <a href="openapi.json">openapi.json</a>. With a token, it has the endpoints that the token can call.</p></header>
 <nav aria-label="Groups"><ul>${links.join('')}</ul></nav>
 <main>
@@ -66,32 +63,27 @@ ${table(
     const { description: meaning } = resolved(document, response) as { description: string }
     return [code(status === 'default' ? 'other' : status), inline(meaning)]
   }),
-)}
-<h3>Example</h3>
-<pre><code>${escaped(curlOf(operation, document.servers[0]?.url ?? ''))}</code></pre></details>`
+)}</details>`
 }
 
 function bodyHtml(document: OpenApiDocument, { requestBody }: DescribedOperation): string {
-  const schema = requestBody?.content['application/json']?.schema
+  const { schema, example } = requestBody?.content['application/json'] ?? {}
   if (!schema) return ''
   const { anyOf } = resolved(document, schema) as { anyOf?: object[] }
   const { properties = {}, required = [] } = resolved(document, anyOf?.[0] ?? schema) as FieldSchema
   const fields = Object.entries(properties).filter(([, field]) => field.readOnly !== true)
-  return table(
-    'Body',
-    ['Field', 'Type', 'Meaning'],
-    fields.map(([name, field]) => [
-      code(name),
-      ...fieldCells(field, field.description, required.includes(name)),
-    ]),
-  )
+  const rows = fields.map(([name, field]) => [
+    code(name),
+    ...fieldCells(field, field.description, required.includes(name)),
+  ])
+  const shown = `<h3>Example body</h3><pre><code>${escaped(JSON.stringify(example, null, 2))}</code></pre>`
+  return `${table('Body', ['Field', 'Type', 'Meaning'], rows)}${shown}`
 }
 
 function fieldCells(schema: FieldSchema, meaning = '', required = false): string[] {
   return [inline(typeText(schema)), inline(`${required ? 'Required. ' : ''}${meaning}`.trimEnd())]
 }
 
-/** Follows a reference. */
 function resolved(document: OpenApiDocument, part: object): object {
   const pointer = '$ref' in part ? String(part.$ref) : undefined
   if (pointer === undefined) return part
@@ -114,7 +106,6 @@ function code(text: string): string {
   return `<code>${escaped(text)}</code>`
 }
 
-/** Text with `code`. */
 function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
@@ -135,7 +126,6 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => entities[sign] as string)
 }
 
-/** A schema in a few words. */
 function typeText(schema: FieldSchema): string {
   const { enum: values, default: preset } = schema
   const allowed = values === undefined ? '' : `: ${values.map((value) => `\`${String(value)}\``).join(', ')}`
@@ -151,3 +141,22 @@ function kindText({ $ref, type, format, items, anyOf }: FieldSchema): string {
   const kinds = [type].flat().join(' or ')
   return format === undefined ? kinds : `${kinds} (${format})`
 }
+
+/** Uses the colors of the reader's system. */
+export const docsStyle = `:root { color-scheme: light dark; --line: color-mix(in srgb, CanvasText 20%, Canvas); }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; font: 1rem/1.55 system-ui, sans-serif; }
+h1 { margin: 0; }
+h2 { margin: 2.5rem 0 0.25rem; }
+h3 { margin: 1rem 0 0.25rem; font-size: 0.95rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0; list-style: none; }
+code, pre { font: 0.875rem/1.5 ui-monospace, monospace; }
+pre { overflow-x: auto; padding: 0.75rem; border: 1px solid var(--line); }
+details { border: 1px solid var(--line); border-radius: 0.375rem; margin: 0.5rem 0; padding: 0 0.75rem; }
+summary { cursor: pointer; padding: 0.5rem 0; overflow-wrap: anywhere; }
+summary span { margin-left: 0.5rem; }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.375rem 0.75rem 0.375rem 0; border-bottom: 1px solid var(--line); }
+`
