@@ -19,7 +19,6 @@ import {
   type Verdict,
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
-import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate } from './migrations.ts'
 import { rememberChanges } from './tables.ts'
 
@@ -102,11 +101,7 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
-    // Nobody else creates tables in an embedded engine.
-    if (this.shared) {
-      await refuseForeignOwnTables((sql) => this.read(sql))
-      await refuseUnfinishedCopy(this.#options.engine)
-    }
+    if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology)
     if (this.shared) await this.run(rememberChanges(this.topology))
     await this.#exclusive(() => this.#reload())

@@ -31,6 +31,7 @@ export async function migrate(
   topology: Topology,
   known: readonly Migration[] = migrations,
 ): Promise<number[]> {
+  await refuseForeignTables(engine)
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
   const done = await readDone(engine)
   const newest = Math.max(0, ...done)
@@ -56,6 +57,17 @@ export async function migrate(
     ran.push(id)
   }
   return ran
+}
+
+/** Before the first migration, the tables in the database belong to another program: a source could take one over. */
+async function refuseForeignTables(engine: Engine): Promise<void> {
+  const sql =
+    "SELECT countIf(NOT startsWith(name, '_')) FROM system.tables WHERE database = currentDatabase() " +
+    "HAVING countIf(name = '_migrations') = 0"
+  if (Number(await queryText(engine, { sql }, limits)) === 0) return
+  throw new StartProblem(
+    `The database ${engine.database} has tables of another program. Choose another with WELLHEAD_CLICKHOUSE_DATABASE.`,
+  )
 }
 
 /** Whether a node that responds was added to the cluster, or lost its data. */

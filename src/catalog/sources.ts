@@ -7,7 +7,6 @@ import type { Topology } from '../cluster/topology.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
-import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
   changeMerges,
@@ -167,13 +166,6 @@ export class Sources {
     const source = this.#firstVersion(newSource)
     // A new source must not contain the entries of an old one.
     if (this.#leftovers.has(source.name)) await this.#drop(source.name)
-    await this.#refuseForeign([source.name]).catch((error) => {
-      if (!(error instanceof ForeignTable)) throw error
-      throw invalidParameter(
-        'name',
-        `A table of another program has the name ${source.name}. Choose another name.`,
-      )
-    })
     await this.#write(by, source)
     return source
   }
@@ -208,11 +200,6 @@ export class Sources {
     await this.#drop(source.name)
   }
 
-  async #refuseForeign(names: readonly string[]): Promise<void> {
-    const { shared, topology } = this.#catalog
-    if (shared) await refuseForeignTables((sql) => this.#catalog.read(sql), names, topology.cluster)
-  }
-
   async #drop(name: string): Promise<void> {
     // Concurrent requests wait for the same drop.
     const dropping =
@@ -241,8 +228,6 @@ export class Sources {
   async #apply(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
     const changes = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
-    const added = changes.filter(({ record, source }) => !record.deleted && !this.#byName.has(source.name))
-    await this.#refuseForeign(added.map(({ source }) => source.name))
     for (const { record, source } of changes) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)

@@ -38,6 +38,11 @@ export function singleServer(database: string): Topology {
 /** Asks a server that knows the cluster. Throws if it cannot serve as this cluster. */
 export async function findLayout(engine: Engine, cluster: string): Promise<ClusterLayout> {
   const [shards, replicated] = await Promise.all([readShards(engine, cluster), hasKeeper(engine)])
+  if (shards.length === 0) {
+    throw new StartProblem(
+      `ClickHouse has no cluster named ${cluster}. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of system.clusters.`,
+    )
+  }
   const isOneNode = shards.length === 1 && shards.every(({ replicas, isLocal }) => replicas === 1 && isLocal)
   if (!replicated && !isOneNode) {
     throw new StartProblem(
