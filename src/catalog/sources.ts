@@ -9,7 +9,6 @@ import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
-  changeMerges,
   changeRetention,
   changeTypedColumns,
   columnComment,
@@ -17,7 +16,6 @@ import {
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
-  readOtherwiseMerged,
   readTypedColumns,
 } from './tables.ts'
 
@@ -56,7 +54,6 @@ export class Sources {
     for (const name of this.#leftovers) await this.#drop(name)
     const wanted = this.list()
     await this.#matchColumns(wanted)
-    await this.#matchMerges(wanted)
     for (const source of wanted) this.#byName.set(source.name, source)
     this.#readable = undefined
     const missing = builtInSources.filter((source) => !this.find(source.name))
@@ -85,13 +82,6 @@ export class Sources {
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
     }
-  }
-
-  async #matchMerges(wanted: readonly Source[]): Promise<void> {
-    if (wanted.length === 0) return
-    const tables = await this.#catalog.read<{ name: string }>(readOtherwiseMerged)
-    const names = new Set(tables.map(({ name }) => name))
-    await this.#catalog.run(changeMerges(wanted, names, this.topology))
   }
 
   /** By source: the existing columns in order, each with its comment. */

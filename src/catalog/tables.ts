@@ -117,27 +117,8 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   ]
 }
 
-/** Selects the tables that were created with other settings for merges. */
-export const readOtherwiseMerged =
-  "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND " +
-  `NOT (${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')})`
-
-/** Changes the settings of those tables. Existing parts stay as they are until they are merged. */
-export function changeMerges(
-  sources: readonly Source[],
-  tables: ReadonlySet<string>,
-  topology: Topology,
-): string[] {
-  return sources
-    .map(({ name }) => localName(name, topology))
-    .filter((table) => tables.has(table))
-    .flatMap((table) => alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology))
-}
-
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
-  return [
-    `ALTER TABLE ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
-  ]
+  return alter(localName(name, topology), [`MODIFY TTL ${retention(days)}`], topology)
 }
 
 /** Selects the existing typed columns of each source in order, with their comments. */

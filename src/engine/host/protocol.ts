@@ -14,9 +14,8 @@ export interface HostOptions {
   graceMs: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
-  /** Clusters in which this engine is every node, with the number of shards of each. For tests of the cluster form. */
-  clusters?: Readonly<Record<string, number>>
-  /** Grants of the engine's user, as in `SELECT ON wellhead.*`. For tests of users with few grants. */
+  /** XML that is added to the engine's configuration, and grants of its user instead of the usual ones. For tests. */
+  extraConfig?: string
   grants?: readonly string[]
 }
 
