@@ -1,6 +1,5 @@
 export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search'
 
-/** One change in the log. */
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */
   entry: string
@@ -61,7 +60,6 @@ export class CatalogState {
     this.#namesOf = namesOf
   }
 
-  /** Whether a batch of changes would be accepted. */
   judge(...changes: readonly CatalogChange[]): Verdict {
     const changing = new Set<string>()
     for (const { kind, id, version } of changes) {

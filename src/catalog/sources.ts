@@ -19,15 +19,6 @@ import {
   readTypedColumns,
 } from './tables.ts'
 
-interface ReadableSources {
-  has(name: string): boolean
-  keys(): Iterable<string>
-  aliased(name: string): string | undefined
-  columnOf(source: string, path: string): string | undefined
-  /** Undefined if there is no such source. */
-  typedColumns(source: string): readonly TypedColumn[] | undefined
-}
-
 const replicasWithinMs = 20_000
 const askAgainMs = 200
 
@@ -40,7 +31,7 @@ export class Sources {
   readonly #leftovers = new Set<string>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: (name: string) => void
-  #readable: ReadableSources | undefined
+  #readable: ReturnType<typeof readableSources> | undefined
 
   constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
     this.#catalog = catalog
@@ -124,7 +115,7 @@ export class Sources {
   }
 
   /** For compiling SQL. Returns a new object whenever a source has changed. */
-  readable(): ReadableSources {
+  readable() {
     this.#readable ??= readableSources(this.list())
     return this.#readable
   }
@@ -133,7 +124,6 @@ export class Sources {
     return new Set(this.#byName.keys())
   }
 
-  /** By name or alias. */
   find(name: string): Source | undefined {
     return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
   }
@@ -163,18 +153,12 @@ export class Sources {
   change(name: string, change: SourceChange, by: string): Promise<Source> {
     const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const source = this.#nextVersion(
-        this.get(name, () => true),
-        changed,
-      )
+      const current = this.get(name, () => true)
+      const at = new Date(this.#clock.now()).toISOString()
+      const source = { ...current, ...changed, version: current.version + 1, updated_at: at }
       await this.#write(by, source)
       return source
     })
-  }
-
-  #nextVersion(current: Source, change: Partial<NewSource>): Source {
-    const at = new Date(this.#clock.now()).toISOString()
-    return { ...current, ...change, version: current.version + 1, updated_at: at }
   }
 
   async delete(name: string, by: string): Promise<void> {
@@ -234,7 +218,7 @@ export class Sources {
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined && !sameFields(before, source)) {
+        if (before !== undefined && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
           await this.#matchColumns([source])
           await this.#waitForColumns(source)
         }
@@ -250,11 +234,7 @@ function changeTo(source: Source): CatalogChange {
   return { kind: 'source', id: source.id, version: source.version, deleted: false, body: source }
 }
 
-function sameFields(one: Source, other: Source): boolean {
-  return JSON.stringify(one.columns) === JSON.stringify(other.columns)
-}
-
-function readableSources(sources: readonly Source[]): ReadableSources {
+function readableSources(sources: readonly Source[]) {
   const columns = new Map(
     sources.map(({ name: source, columns: fields }) => {
       const texts = fields.filter(({ type }) => type === 'text')
@@ -264,10 +244,10 @@ function readableSources(sources: readonly Source[]): ReadableSources {
   const typed = new Map(sources.map(({ name, columns }) => [name, columns]))
   const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {
-    has: (name) => columns.has(name),
+    has: (name: string) => columns.has(name),
     keys: () => columns.keys(),
-    aliased: (name) => byAlias.get(name),
-    columnOf: (source, path) => columns.get(source)?.get(path),
-    typedColumns: (source) => typed.get(source),
+    aliased: (name: string) => byAlias.get(name),
+    columnOf: (source: string, path: string) => columns.get(source)?.get(path),
+    typedColumns: (source: string): readonly TypedColumn[] | undefined => typed.get(source),
   }
 }

@@ -59,12 +59,7 @@ function localName(table: string, topology: Topology): string {
 }
 
 /** Replicas are those with the same path in the keeper. */
-interface ReplicaPath {
-  path: string
-  replica: string
-}
-
-function mergeTree({ replicated }: Topology, { path, replica }: ReplicaPath, kind = ''): string {
+function mergeTree({ replicated }: Topology, path: string, replica: string, kind = ''): string {
   return replicated ? `Replicated${kind}MergeTree('${path}', '${replica}')` : `${kind}MergeTree`
 }
 
@@ -111,7 +106,7 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   const path = `/clickhouse/tables/{shard}/${topology.database}/${name}${'id' in source ? `-${source.id}` : ''}`
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
-      `ENGINE = ${mergeTree(topology, { path, replica: '{replica}' })} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
+      `ENGINE = ${mergeTree(topology, path, '{replica}')} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
@@ -128,21 +123,15 @@ export const readTypedColumns =
   "WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' AND default_kind = 'MATERIALIZED' " +
   'GROUP BY source, name, comment) GROUP BY source'
 
-/** A column whose content changes is in both lists. */
-interface TypedColumnChange {
-  added: readonly TypedColumn[]
-  removed: readonly string[]
-}
-
 function alter(table: string, actions: string[], topology: Topology): string[] {
   if (actions.length === 0) return []
   return [`ALTER TABLE ${topology.database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
 }
 
-/** Changes typed columns. The engine computes the values of a new one from the text until they are stored. */
+/** A column whose content changes is added and removed. The engine computes the values of a new one from the text until they are stored. */
 export function changeTypedColumns(
   name: string,
-  { added, removed }: TypedColumnChange,
+  { added, removed }: { added: readonly TypedColumn[]; removed: readonly string[] },
   topology: Topology,
 ): string[] {
   const local = localName(name, topology)
@@ -182,7 +171,6 @@ export function countLackingColumns(
   )
 }
 
-/** Stores the values of new columns for existing entries. */
 export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
@@ -214,7 +202,7 @@ function ownTable(
   kind: '' | 'Replacing' = '',
 ): string[] {
   const path = `/clickhouse/tables/${topology.database}/${table}`
-  const engine = mergeTree(topology, { path, replica: '{shard}-{replica}' }, kind)
+  const engine = mergeTree(topology, path, '{shard}-{replica}', kind)
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
@@ -262,7 +250,6 @@ export function rememberChanges(topology: Topology): string[] {
   return [`ALTER TABLE ${topology.database}._catalog MODIFY SETTING ${rememberInserts(topology).join(', ')}`]
 }
 
-/** The progress of a copy from another installation to this one. */
 export function createCopyTable(topology: Topology): string[] {
   return ownTable(
     topology,

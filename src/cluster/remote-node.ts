@@ -8,13 +8,10 @@ import { isUnreachable } from '../engine/engine-errors.ts'
 import { checkServer, findUnknownSettings, lacksTable, openDatabase, pingServer } from './check-server.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
-/** Runs statements on exactly one node. */
 export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
 
 export interface NodeOptions {
-  /** Created if it does not exist. */
   database: string
-  /** Cluster that the node must know. */
   cluster?: string | undefined
   /** A table that all nodes of a cluster have. */
   commonTable?: string | undefined
@@ -50,7 +47,6 @@ export const unreached = 'ClickHouse was not reached yet.'
 /** Why a request was ended: its node stopped responding, and another responds. */
 const moved = Symbol('moved')
 
-/** One server: its connections, and whether it can be used. */
 export class RemoteNode implements NodeConnection {
   readonly database: string
   readonly #options: NodeOptions
@@ -102,7 +98,6 @@ export class RemoteNode implements NodeConnection {
     return this.#state
   }
 
-  /** Number of requests under way. */
   get load(): number {
     return this.#requests.size
   }

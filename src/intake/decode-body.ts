@@ -28,7 +28,6 @@ export type DecodeJob = {
     }
 )
 
-/** Decodes a body into one batch of entries for each source. */
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType, source } = job

@@ -30,7 +30,6 @@ interface LogSearchOptions {
   inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
 }
 
-/** Who searches. */
 export interface EntryReader {
   id: string
   /** The only project whose entries the reader sees; undefined for all projects. */
@@ -49,7 +48,6 @@ interface ValueCount {
   count: number
 }
 
-/** One search, ready to run. */
 interface Search {
   reader: EntryReader
   source: Source
@@ -172,7 +170,6 @@ export class LogSearch {
     return { bucket_seconds: step, buckets: [...buckets.values()], notes }
   }
 
-  /** The most frequent values of a field. */
   async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
     const { path, limit, ...filter } = readShape(valuesShape, body)
     const search = this.#search(name, filter, reader)
@@ -242,7 +239,6 @@ export class LogSearch {
     }
   }
 
-  /** Says why a search finds nothing. */
   async #notes(search: Search): Promise<string[]> {
     const { table, filter, condition, nowMicros } = search
     const { sql, parameters } = rangeConditions(filter, nowMicros)

@@ -25,7 +25,6 @@ export interface SavedSearch extends z.output<typeof newSearchShape> {
 
 const maxSearches = 500
 
-/** Searches that admins share. */
 export class SavedSearches {
   readonly #catalog: Catalog
   readonly #sources: Sources
@@ -37,7 +36,6 @@ export class SavedSearches {
     catalog.onChange('search', (changed) => this.#take(changed))
   }
 
-  /** By source and name. */
   list(): SavedSearch[] {
     return [...this.#saved.values()].map(searchOf).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }

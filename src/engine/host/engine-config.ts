@@ -24,7 +24,6 @@ const durabilitySettings = {
   min_rows_to_fsync_after_merge: '1',
 } as const
 
-/** Reduces what an idle engine does. */
 const idleSettings = {
   // By default the engine corrects its count of used memory 20 times a second.
   memory_worker_period_ms: '500',

@@ -1,4 +1,3 @@
-/** An error of ClickHouse's HTTP interface. */
 export class EngineException extends Error {
   readonly engineCode: number
   readonly engineType: string
@@ -14,7 +13,6 @@ export class EngineException extends Error {
     return /^Code: 246\. DB::Exception: (?:Empty|Bad size of) marks file /.test(this.message)
   }
 
-  /** Body of the error response. */
   get text(): string {
     const { message, engineCode, engineType } = this
     return message.startsWith('Code: ')

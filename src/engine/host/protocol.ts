@@ -1,4 +1,3 @@
-/** Options of the engine process. */
 export interface HostOptions {
   /** Directory that belongs to the engine alone. */
   directory: string
@@ -6,9 +5,7 @@ export interface HostOptions {
   /** Default database; created if it does not exist. */
   database: string
   memoryBytes: number
-  /** Maximum number of queries that run at once. */
   sessions: number
-  /** Maximum number of queries that wait for a session. */
   maxWaiting: number
   /** A query that outlives its time limit by this much ends the process. */
   graceMs: number

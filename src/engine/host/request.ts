@@ -2,10 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { exceptions } from './exceptions.ts'
 
-/** A complete request of ClickHouse's HTTP interface. */
 export interface EngineRequest {
   sql: string
-  /** Rows of an INSERT. */
   rows: Buffer | undefined
   format: string
   queryId: string

@@ -1,6 +1,5 @@
 import { invalidParameter, type WellheadError } from '../../base/errors.ts'
 
-/** What the value of a field is compared with. */
 export type FieldTest =
   | { is: 'eq' | 'prefix' | 'suffix' | 'contains'; value: string }
   | { is: 'number'; min?: Bound; max?: Bound }
@@ -48,7 +47,6 @@ export function parseQuery(query: string, maxConditions: number = queryLimits.ma
   return new QueryParser(query, maxConditions).parse()
 }
 
-/** An error at a position of the query. */
 export function misunderstood(message: string): WellheadError {
   return invalidParameter('query', message)
 }
@@ -178,7 +176,6 @@ class QueryParser {
     return { kind: 'field', name, test, text, at, valueAt }
   }
 
-  /** A word or phrase of the message. */
   #message(): QueryNode {
     const at = this.#at
     const isQuoted = this.#text[at] === '"'
@@ -244,7 +241,6 @@ function isSpace(character: string): boolean {
   return /\s/.test(character)
 }
 
-/** The meaning of a value without quotes. */
 function testOf(value: string, at: number): FieldTest {
   if (value === '*') return { is: 'exists' }
   const [, sign, compared] = comparison.exec(value) ?? []

@@ -28,7 +28,6 @@ const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
 
-/** Reads a query for a source with these typed columns. */
 export function readQuery(
   query: string,
   columns: readonly TypedColumn[],
