@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../base/clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import { Access, type NewSession } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
 import { type Caller, callerWith, scopePattern, withFixedParameters } from './caller.ts'

@@ -231,7 +231,6 @@ export const settingDefinitions: Record<SettingName, SettingDefinition> = defini
 
 export const settingNames = Object.keys(settingDefinitions) as SettingName[]
 
-/** The environment variable of a setting. */
 export function variableOf(name: SettingName): string {
   return `WELLHEAD_${flagOf(name).replaceAll('-', '_').toUpperCase()}`
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { manualTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
 import { type WarmKey, WarmKeysFile, type WarmKeysFileOptions } from './warm-keys-file.ts'
 
 function scratch(): string {

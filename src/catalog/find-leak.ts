@@ -13,7 +13,6 @@ import { createSourceTable, dropSourceTable } from './tables.ts'
 
 type Settings = NonNullable<Statement['settings']>
 
-/** What a statement shows its caller. */
 interface Sight {
   result: string
   readRows?: number | undefined

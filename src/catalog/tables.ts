@@ -59,12 +59,7 @@ function localName(table: string, topology: Topology): string {
 }
 
 /** Replicas are those with the same path in the keeper. */
-interface ReplicaPath {
-  path: string
-  replica: string
-}
-
-function mergeTree({ replicated }: Topology, { path, replica }: ReplicaPath, kind = ''): string {
+function mergeTree({ replicated }: Topology, path: string, replica: string, kind = ''): string {
   return replicated ? `Replicated${kind}MergeTree('${path}', '${replica}')` : `${kind}MergeTree`
 }
 
@@ -111,33 +106,14 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   const path = `/clickhouse/tables/{shard}/${topology.database}/${name}${'id' in source ? `-${source.id}` : ''}`
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
-      `ENGINE = ${mergeTree(topology, { path, replica: '{replica}' })} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
+      `ENGINE = ${mergeTree(topology, path, '{replica}')} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
 }
 
-/** Selects the tables that were created with other settings for merges. */
-export const readOtherwiseMerged =
-  "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND " +
-  `NOT (${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')})`
-
-/** Changes the settings of those tables. Existing parts stay as they are until they are merged. */
-export function changeMerges(
-  sources: readonly Source[],
-  tables: ReadonlySet<string>,
-  topology: Topology,
-): string[] {
-  return sources
-    .map(({ name }) => localName(name, topology))
-    .filter((table) => tables.has(table))
-    .flatMap((table) => alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology))
-}
-
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
-  return [
-    `ALTER TABLE ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
-  ]
+  return alter(localName(name, topology), [`MODIFY TTL ${retention(days)}`], topology)
 }
 
 /** Selects the existing typed columns of each source in order, with their comments. */
@@ -147,21 +123,15 @@ export const readTypedColumns =
   "WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' AND default_kind = 'MATERIALIZED' " +
   'GROUP BY source, name, comment) GROUP BY source'
 
-/** A column whose content changes is in both lists. */
-interface TypedColumnChange {
-  added: readonly TypedColumn[]
-  removed: readonly string[]
-}
-
 function alter(table: string, actions: string[], topology: Topology): string[] {
   if (actions.length === 0) return []
   return [`ALTER TABLE ${topology.database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
 }
 
-/** Changes typed columns. The engine computes the values of a new one from the text until they are stored. */
+/** A column whose content changes is added and removed. The engine computes the values of a new one from the text until they are stored. */
 export function changeTypedColumns(
   name: string,
-  { added, removed }: TypedColumnChange,
+  { added, removed }: { added: readonly TypedColumn[]; removed: readonly string[] },
   topology: Topology,
 ): string[] {
   const local = localName(name, topology)
@@ -201,7 +171,6 @@ export function countLackingColumns(
   )
 }
 
-/** Stores the values of new columns for existing entries. */
 export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
@@ -233,7 +202,7 @@ function ownTable(
   kind: '' | 'Replacing' = '',
 ): string[] {
   const path = `/clickhouse/tables/${topology.database}/${table}`
-  const engine = mergeTree(topology, { path, replica: '{shard}-{replica}' }, kind)
+  const engine = mergeTree(topology, path, '{shard}-{replica}', kind)
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
@@ -281,7 +250,6 @@ export function rememberChanges(topology: Topology): string[] {
   return [`ALTER TABLE ${topology.database}._catalog MODIFY SETTING ${rememberInserts(topology).join(', ')}`]
 }
 
-/** The progress of a copy from another installation to this one. */
 export function createCopyTable(topology: Topology): string[] {
   return ownTable(
     topology,

@@ -69,7 +69,6 @@ export function createDatabase(topology: Topology): string {
   return `CREATE DATABASE IF NOT EXISTS ${topology.database}${onCluster(topology)}`
 }
 
-/** The ClickHouse server or cluster of the settings. */
 export function serverEngine(
   settings: Settings,
   url: string,

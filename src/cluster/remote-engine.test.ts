@@ -304,7 +304,7 @@ describe('nodes', () => {
     await expect(alone.start()).rejects.toSatisfy((error) => engineCodeOf(error) === 516)
     await both.start()
     expect(await select(both)).toBe('1\n')
-    expect(both.state().nodes?.[0]?.reason).toBe('ClickHouse refused the user or the password.')
+    expect(both.state().nodes?.[0]?.reason).toBe('ClickHouse refuses the service: error 516.')
     wrong.version = right.version
     await vi.waitFor(() => expect(both.state().nodes?.[0]?.ready).toBe(true))
     // A password that changes while a node is in use is noticed at the next request.

@@ -9,7 +9,6 @@ interface CrashGuardOptions {
   windowMs: number
   refusalMs: number
   blamed: BlamedBounds
-  /** Maximum number of statements remembered, and of blamed keys. */
   maxEntries: number
 }
 
@@ -68,12 +67,10 @@ export class CrashGuard {
     this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
-  /** How long the statement is still refused; 0 if it may run. */
   refusedForMs(statement: string): number {
     return this.#leftMs(this.#statements.peek(statement))
   }
 
-  /** How long statements of any of these origins are still refused. */
   blamedForMs(blame: readonly Blame[]): number {
     if (this.#blamed.size === 0) return 0
     return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.peek(key))))
@@ -121,7 +118,6 @@ export class CrashGuard {
     })
   }
 
-  /** Records a crash and returns the weight of all within the window. */
   #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }

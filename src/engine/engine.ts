@@ -32,10 +32,8 @@ export interface InsertInto {
 }
 
 export interface Limits {
-  /** The engine stops the statement after this time. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
-  /** Default: a random id. */
   readonly queryId?: string
   /** Who is refused for a while if the statement crashes the engine. */
   readonly blame?: readonly Blame[]
@@ -91,18 +89,15 @@ export type EngineState = (
 ) & {
   /** What one tenant can see of another on any node that can be reached, or on any node if none can. */
   readonly leak?: string
-  /** The servers of a remote engine. */
   readonly nodes?: readonly NodeState[]
 }
 
 export interface NodeState {
-  /** Host and port. */
   readonly node: string
   readonly ready: boolean
   readonly version?: string
   /** How often it became ready again. */
   readonly restarts: number
-  /** Why it is not ready. */
   readonly reason?: string
   /** What one tenant can see of another there. */
   readonly leak?: string

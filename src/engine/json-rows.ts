@@ -1,7 +1,6 @@
 import { sqlText } from '../sql/names.ts'
 import type { Engine, Limits, Statement } from './engine.ts'
 
-/** Parses a result in the format JSONEachRow. */
 export function readJsonRows<Row>(body: Buffer): Row[] {
   return body
     .toString()
@@ -10,7 +9,6 @@ export function readJsonRows<Row>(body: Buffer): Row[] {
     .map((line) => JSON.parse(line) as Row)
 }
 
-/** Runs a query and returns its rows. */
 export async function queryRows<Row>(
   engine: Pick<Engine, 'query'>,
   statement: Omit<Statement, 'format'>,
@@ -30,7 +28,6 @@ export async function queryText(
   return body.toString().trim()
 }
 
-/** Formats rows as JSONEachRow. */
 export function writeJsonRows(rows: readonly object[]): Buffer {
   return Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
@@ -82,7 +79,6 @@ export const textRows = {
   },
 } as const
 
-/** Settings of all JSON in responses. */
 export const outwardJson = {
   output_format_json_quote_64bit_integers: 0,
   output_format_json_escape_forward_slashes: 0,

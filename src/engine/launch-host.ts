@@ -6,7 +6,6 @@ export interface HostLaunch {
   /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
-  /** Maximum number of queries that run at once. */
   sessions: number
 }
 

@@ -10,7 +10,6 @@ import { queryRows, queryText } from './json-rows.ts'
 interface FrozenTable {
   name: string
   rows: number
-  /** Names of its parts that have rows. */
   parts: string[]
 }
 
@@ -146,7 +145,6 @@ async function copyInsertLog(from: string, to: string): Promise<void> {
   }
 }
 
-/** Drops a last line that is not complete yet. */
 function wholeLines(log: Buffer): Buffer {
   return log.subarray(0, log.lastIndexOf('\n') + 1)
 }

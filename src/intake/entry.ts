@@ -18,14 +18,12 @@ export const entryLimits = {
   maxValues: 5_000,
 } as const
 
-/** The rules for the entries of one source and sender. */
 export interface EntryRules {
   nowMs: number
   /** The only project allowed; entries may omit it. */
   owner?: string | undefined
   /** If absent, entries may be of any age. */
   retentionDays?: number | undefined
-  /** Creates the id of an entry that has none. */
   newId?: () => string
 }
 
@@ -35,7 +33,6 @@ interface Span {
   end: number
   /** Whether it contains whitespace outside of strings. */
   spaced: boolean
-  /** Whether it is a string with a backslash. */
   escaped: boolean
 }
 
@@ -100,7 +97,6 @@ export class EntryReader {
   #id: Span | undefined
   #project: Span | undefined
   #metadata: Span | undefined
-  /** Members of the metadata. */
   #innerRef: Span | undefined
   #innerProject: Span | undefined
   #others: Member[] = []
@@ -195,7 +191,6 @@ export class EntryReader {
     return true
   }
 
-  /** Whether this is the key that was scanned last. */
   #isKey(expected: Buffer): boolean {
     const { keyStart, keyEnd, hasEscape } = this.#scanner
     if (hasEscape) return this.#canonical(keyStart, keyEnd).equals(expected)
@@ -393,7 +388,6 @@ export class EntryReader {
 
 type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
 
-/** Turns one entry into a line, or returns the reason why it is rejected. */
 export function readEntry(text: string, rules: EntryRules): EntryResult {
   const scanner = new JsonScanner(Buffer.from(text))
   const reader = new EntryReader(scanner)

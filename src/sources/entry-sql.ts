@@ -41,7 +41,6 @@ export function rangeOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: big
   return bounds
 }
 
-/** The time range and project of a filter. */
 export function rangeConditions(
   filter: Pick<EntryFilter, 'from' | 'to' | 'project'>,
   nowMicros: bigint,

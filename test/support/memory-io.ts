@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { manualClock } from '../../src/base/clock.ts'
 import { type CommandIo, type CommandOutput, colorsFor } from '../../src/cli/command-io.ts'
+import { manualClock } from './manual-clock.ts'
 
 export interface MemoryOutput extends CommandOutput {
   text(): string

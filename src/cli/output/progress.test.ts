@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { manualClock } from '../../../test/support/manual-clock.ts'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
-import { manualClock } from '../../base/clock.ts'
 import { formatBytes, formatCount, plural } from './format-amount.ts'
 import { Progress } from './progress.ts'
 

@@ -5,7 +5,7 @@ import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/c
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
-import { requireIsolation } from '../../engine/require-isolation.ts'
+import { requireIsolation } from '../../engine/readiness.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { RunPurpose, RunResult } from './endpoint-runner.ts'

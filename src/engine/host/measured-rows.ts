@@ -12,11 +12,9 @@ const progressOpen = Buffer.from('{"progress":')
 const exceptionOpen = Buffer.from('{"exception":')
 const totalsOpen = Buffer.from('{"totals":')
 
-/** Text around rows. */
 export interface RowForm {
   before: string
   between: string
-  /** After each row. */
   behind: string
   after: string
   /** Rows consist of the text of their only column. */

@@ -1,6 +1,5 @@
 export type Attributes = Record<string, unknown>
 
-/** A log record without any fields. */
 export const emptyLog = {
   /** Nanoseconds since 1970; 0 if unknown, as in the protocol. */
   timeNanos: 0n,
@@ -31,7 +30,6 @@ export interface OtlpScopeLogs {
 }
 
 export interface OtlpResourceLogs {
-  /** Its attributes. */
   resource: Attributes | undefined
   scopes: OtlpScopeLogs[]
 }

@@ -19,8 +19,8 @@ export interface FieldCondition {
   kind: 'test'
   field: SearchField
   test: FieldTest
-  /** Where the query names the field; undefined for words of the message. */
-  named: FieldNode | undefined
+  /** As it was written, without NOT. */
+  text: string
 }
 
 const message: SearchField = { kind: 'own', column: 'event_message' }
@@ -28,7 +28,6 @@ const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
 
-/** Reads a query for a source with these typed columns. */
 export function readQuery(
   query: string,
   columns: readonly TypedColumn[],
@@ -53,6 +52,9 @@ function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCo
 
 /** A UUID is often the id of an entry. */
 function wordCondition(value: string): SearchCondition {
+  const fieldTest = (field: SearchField, test: FieldTest): FieldCondition => {
+    return { kind: 'test', field, test, text: `"${value}"` }
+  }
   const inMessage = fieldTest(message, { is: 'contains', value })
   if (!uuid.test(value)) return inMessage
   const ids = [...new Set([value, value.toLowerCase()])]
@@ -72,7 +74,7 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
         'For a field of metadata, write metadata.timestamp.',
     )
   }
-  return fieldTest(field, testOf(node, field), node)
+  return { kind: 'test', field, test: testOf(node, field), text: node.text }
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
@@ -93,22 +95,6 @@ function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTe
 
 function numbers(min: number, max: number): FieldTest {
   return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
-}
-
-function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
-  return { kind: 'test', field, test, named }
-}
-
-/** The conditions that explain why nothing matches, because they match nothing alone. */
-export function failingTests(
-  condition: SearchCondition,
-  matchesAny: (test: FieldCondition) => boolean,
-): FieldCondition[] {
-  if (condition.kind === 'test') return matchesAny(condition) ? [] : [condition]
-  if (condition.kind === 'not') return []
-  const failing = condition.parts.map((part) => failingTests(part, matchesAny))
-  // One alternative is enough.
-  return condition.kind === 'or' && failing.some((tests) => tests.length === 0) ? [] : failing.flat()
 }
 
 /** The conditions that are not negated, in the order of the query. */

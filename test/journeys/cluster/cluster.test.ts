@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
-  changeMerges,
   changeRetention,
   changeTypedColumns,
   createMigrationsTable,
@@ -245,7 +244,6 @@ test('the engine can parse every statement of a replicated cluster', async () =>
       migrations.flatMap(({ id, statements: make }) => (make ? [[`migration ${id}`, make(topology)]] : [])),
     ),
     'a new source': createSourceTable(source, topology),
-    'the settings for merges of an older source': changeMerges([source], new Set(['orders_local']), topology),
     'another retention': changeRetention('orders', 30, topology),
     'other typed columns': changeTypedColumns('orders', { added: [column], removed: ['status'] }, topology),
     'values of new typed columns': fillTypedColumns('orders', [column], topology),

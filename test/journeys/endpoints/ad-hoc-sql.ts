@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** `POST /api/sql`. The source edge_logs has four entries of the project abc. */

@@ -343,7 +343,7 @@ describe('sending logs', () => {
     expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
   })
 
-  test('runs migrations once and in order, and refuses data of newer and of unreleased versions', async () => {
+  test('runs migrations once and in order, and refuses data of newer versions', async () => {
     const topology = topologyOf(service.engine)
     const table = (id: number) => ({
       id,
@@ -355,10 +355,6 @@ describe('sending logs', () => {
     // Neither statement can run twice.
     expect(await migrate(service.engine, topology, known)).toEqual([])
     await expect(migrate(service.engine, topology)).rejects.toThrow('newer version of Wellhead (schema 1002)')
-    for (const sql of ['TRUNCATE TABLE _migrations', 'INSERT INTO _migrations (id) VALUES (6)']) {
-      await service.engine.command({ sql }, { deadlineMs: 60_000 })
-    }
-    await expect(migrate(service.engine, topology)).rejects.toThrow('never released')
   })
 
   test('returns 401 without a token', async () => {
