@@ -133,13 +133,8 @@ export class Sources {
     const source = this.find(name)
     if (source) return source
     const known = this.list().filter((each) => mayKnow(each.name))
-    throw sourceNotFound(
-      name,
-      closestName(
-        name,
-        known.flatMap((each) => [each.name, ...each.aliases]),
-      ),
-    )
+    const names = known.flatMap((each) => [each.name, ...each.aliases])
+    throw sourceNotFound(name, closestName(name, names))
   }
 
   async create(newSource: NewSource, by: string): Promise<Source> {

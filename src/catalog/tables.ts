@@ -136,22 +136,15 @@ export function changeTypedColumns(
 ): string[] {
   const local = localName(name, topology)
   const indexes = added.filter((field) => field.searched)
+  const inLocal = (actions: string[]) => alter(local, actions, topology)
   const inEach = (actions: string[]) =>
     [...new Set([local, name])].flatMap((table) => alter(table, actions, topology))
   return [
-    ...alter(
-      local,
-      removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
-      topology,
-    ),
+    ...inLocal(removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``)),
     // In separate statements: otherwise a column would be removed but not added again.
     ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
     ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${typedColumnSql(column)}`)),
-    ...alter(
-      local,
-      indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`),
-      topology,
-    ),
+    ...inLocal(indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`)),
   ]
 }
 

@@ -60,7 +60,7 @@ test('a source is a distributed table over a local one, and both go with it', as
 
 test('a table that is created again has its columns in the order of the others', async () => {
   const fields = (...paths: string[]) => ({
-    columns: paths.map((path) => ({ column: path, path, type: 'text' })),
+    columns: paths.map((path) => ({ name: path, path, type: 'text' })),
   })
   const columns = async (table: string) =>
     (
