@@ -38,6 +38,11 @@ export async function migrate(
       `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
     )
   }
+  if (newest > 0 && newest < Math.min(...migrations.map(({ id }) => id))) {
+    throw new StartProblem(
+      'The data was written by a version of Wellhead that was never released. Use another data directory or database.',
+    )
+  }
   const ran: number[] = []
   const isIncomplete = done.size > 0 && (await someNodeLacksTables(engine, topology))
   for (const { id, statements } of known) {

@@ -9,6 +9,7 @@ import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
+  changeMerges,
   changeRetention,
   changeTypedColumns,
   columnComment,
@@ -16,6 +17,8 @@ import {
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
+  localName,
+  readOtherwiseMerged,
   readTypedColumns,
 } from './tables.ts'
 
@@ -45,6 +48,7 @@ export class Sources {
     for (const name of this.#leftovers) await this.#drop(name)
     const wanted = this.list()
     await this.#matchColumns(wanted)
+    await this.#matchMerges(wanted)
     for (const source of wanted) this.#byName.set(source.name, source)
     this.#readable = undefined
     const missing = builtInSources.filter((source) => !this.find(source.name))
@@ -73,6 +77,13 @@ export class Sources {
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
     }
+  }
+
+  async #matchMerges(wanted: readonly Source[]): Promise<void> {
+    const tables = await this.#catalog.read<{ name: string }>(readOtherwiseMerged)
+    const names = new Set(wanted.map(({ name }) => localName(name, this.topology)))
+    const others = tables.filter(({ name }) => names.has(name))
+    await this.#catalog.run(others.flatMap(({ name }) => changeMerges(name, this.topology)))
   }
 
   /** By source: the existing columns in order, each with its comment. */
@@ -133,13 +144,8 @@ export class Sources {
     const source = this.find(name)
     if (source) return source
     const known = this.list().filter((each) => mayKnow(each.name))
-    throw sourceNotFound(
-      name,
-      closestName(
-        name,
-        known.flatMap((each) => [each.name, ...each.aliases]),
-      ),
-    )
+    const names = known.flatMap((each) => [each.name, ...each.aliases])
+    throw sourceNotFound(name, closestName(name, names))
   }
 
   async create(newSource: NewSource, by: string): Promise<Source> {

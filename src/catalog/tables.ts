@@ -54,7 +54,7 @@ function retention(days: number): string {
 }
 
 /** On a cluster, rows are stored in a local table per shard; the table with the source's name is distributed. */
-function localName(table: string, topology: Topology): string {
+export function localName(table: string, topology: Topology): string {
   return topology.cluster === undefined ? table : `${table}_local`
 }
 
@@ -112,6 +112,16 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   ]
 }
 
+/** Selects the tables that were created with other settings for merges. */
+export const readOtherwiseMerged =
+  "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND " +
+  `NOT (${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')})`
+
+/** Existing parts stay as they are until they are merged. */
+export function changeMerges(table: string, topology: Topology): string[] {
+  return alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology)
+}
+
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
   return alter(localName(name, topology), [`MODIFY TTL ${retention(days)}`], topology)
 }
@@ -136,22 +146,15 @@ export function changeTypedColumns(
 ): string[] {
   const local = localName(name, topology)
   const indexes = added.filter((field) => field.searched)
+  const inLocal = (actions: string[]) => alter(local, actions, topology)
   const inEach = (actions: string[]) =>
     [...new Set([local, name])].flatMap((table) => alter(table, actions, topology))
   return [
-    ...alter(
-      local,
-      removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
-      topology,
-    ),
+    ...inLocal(removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``)),
     // In separate statements: otherwise a column would be removed but not added again.
     ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
     ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${typedColumnSql(column)}`)),
-    ...alter(
-      local,
-      indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`),
-      topology,
-    ),
+    ...inLocal(indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`)),
   ]
 }
 

@@ -8,20 +8,13 @@ interface CrashGuardOptions {
   crashes: number
   windowMs: number
   refusalMs: number
-  blamed: BlamedBounds
+  blamed: typeof blamedBounds
   maxEntries: number
 }
 
-interface BlamedBounds {
-  windowMs: number
-  /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
-  refusalMs: number
-  growth: number
-  maxRefusalMs: number
-}
-
-export const blamedBounds: BlamedBounds = {
+export const blamedBounds = {
   windowMs: 24 * 3_600_000,
+  /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
   refusalMs: 300_000,
   growth: 4,
   maxRefusalMs: 6 * 3_600_000,

@@ -136,17 +136,17 @@ async function copyInsertLog(from: string, to: string): Promise<void> {
     try {
       await rm(to, { recursive: true, force: true })
       await mkdir(to, { mode: 0o700 })
-      for (const name of names) await writeFile(join(to, name), wholeLines(await readFile(join(from, name))))
+      for (const name of names) {
+        const log = await readFile(join(from, name))
+        // The last line may not be complete yet.
+        await writeFile(join(to, name), log.subarray(0, log.lastIndexOf('\n') + 1))
+      }
       return
     } catch (error) {
       unlessMissing(error)
       if (attempt >= 5) throw error
     }
   }
-}
-
-function wholeLines(log: Buffer): Buffer {
-  return log.subarray(0, log.lastIndexOf('\n') + 1)
 }
 
 /** Removes parts without rows, which expiry leaves behind. Throws if a part is incomplete. */

@@ -9,12 +9,16 @@ import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, conditionSql, groupSql, present } from './search/condition-sql.ts'
-import { positiveTests, readQuery, type SearchCondition } from './search/search-condition.ts'
-import { isStatus, requiredField } from './search/search-field.ts'
+import {
+  isStatus,
+  positiveTests,
+  readQuery,
+  requiredField,
+  type SearchCondition,
+} from './search/search-condition.ts'
 import {
   type EntryFilter,
   entryFilterShape,
-  facetsShape,
   histogramShape,
   searchShape,
   valuesShape,
@@ -184,7 +188,7 @@ export class LogSearch {
 
   /** The most frequent values of all typed columns that have few. */
   async facets(name: string, body: unknown, reader: EntryReader) {
-    const search = this.#search(name, readShape(facetsShape, body), reader)
+    const search = this.#search(name, readShape(entryFilterShape, body), reader)
     const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
       const field = requiredField(column, search.source.columns, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
@@ -227,16 +231,8 @@ export class LogSearch {
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
-    const table = tableOf(source)
-    return {
-      reader,
-      source,
-      table,
-      filter,
-      condition,
-      nowMicros,
-      ...conditionsOf(filter, nowMicros, condition),
-    }
+    const bound = conditionsOf(filter, nowMicros, condition)
+    return { reader, source, table: tableOf(source), filter, condition, nowMicros, ...bound }
   }
 
   async #notes(search: Search): Promise<string[]> {

@@ -58,7 +58,7 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
-test('a table that is created again has its columns in the order of the others', async () => {
+test('a table that is created again has its columns in the order of the others, and an older one gets the settings for merges', async () => {
   const fields = (...paths: string[]) => ({
     columns: paths.map((path) => ({ name: path, path, type: 'text' })),
   })
@@ -73,8 +73,14 @@ test('a table that is created again has its columns in the order of the others',
   expect((await admin('PATCH', '/api/sources/shaped', fields('c', 'b', 'a'))).status).toBe(200)
   expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
   await command('DROP TABLE shaped_local SYNC')
+  await command('ALTER TABLE orders_local RESET SETTING merge_selector_base')
   const another = await openService()
   await another.close()
+  expect(
+    await read(
+      "SELECT name FROM system.tables WHERE name = 'orders_local' AND engine_full LIKE '%merge_selector_base = 3%'",
+    ),
+  ).toHaveLength(1)
   expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
   expect((await admin('POST', '/api/logs?source=shaped', [{ c: 'x' }])).body.accepted).toBe(1)
   expect(await count("SELECT count() AS n FROM shaped WHERE c = 'x'")).toBe(1)

@@ -334,6 +334,6 @@ test('refuses what cannot be copied, and says what to do', async () => {
   ])
   expect(await refused(from)).toEqual([2, expect.stringContaining('Name the ClickHouse server with --to')])
   const wrong = await refused([...from, ...to], { WELLHEAD_CLICKHOUSE_PASSWORD: 'wrong' })
-  expect(wrong).toEqual([1, expect.stringMatching(/^wellhead: .*password.*\n$/)])
+  expect(wrong).toEqual([1, expect.stringMatching(/^wellhead: .*AUTHENTICATION_FAILED.*\n$/)])
   empty.remove()
 })

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { LogSearch } from '../../../sources/log-search.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
-import { facetsShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
+import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { changedBy } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
@@ -112,7 +112,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   })
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of typed columns', {
     params,
-    body: jsonBody(describeFields(facetsShape, filterTexts), example),
+    body: jsonBody(describeFields(entryFilterShape, filterTexts), example),
     responses: {
       200: json(
         'Up to 20 values of each typed column of texts or status codes that has at most 100.',
