@@ -7,8 +7,17 @@ import { type Source, sourceShape } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { type CopiedTable, catalogTable, entriesOf, ownTables } from './copied-table.ts'
-import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
+import {
+  type Comparison,
+  type CopiedTable,
+  type CopySides,
+  catalogTable,
+  compareTable,
+  copyPart,
+  entriesOf,
+  ownTables,
+  tokensFor,
+} from './copy-table.ts'
 
 /** A table of the report. */
 export interface CopiedRows {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { WellheadError } from '../../base/errors.ts'
 import { StartProblem } from '../../base/files/data-directory.ts'
 import { createLog } from '../../base/log.ts'
@@ -8,7 +7,6 @@ import { readSettings, type Settings } from '../../base/settings.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
-import { EngineStartError } from '../../engine/host/protocol.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
@@ -46,7 +44,6 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       topology: topologyOf(to),
       signal: io.signal,
       now: io.clock.now,
-      pause: (ms) => delay(ms, undefined, { signal: io.signal }),
       chunkBytes,
       onTotal: (bytes) => {
         progress.totalBytes = (progress.totalBytes ?? 0) + bytes
@@ -101,11 +98,6 @@ function settingsOf(
 
 function explain(settings: Settings) {
   return (error: unknown): never => {
-    if (error instanceof EngineStartError && error.reason === 'in-use') {
-      throw new CommandFailure(
-        `Another process uses the data directory ${settings.dataDir}. Stop its service, then run the command again.`,
-      )
-    }
     const text = explainStartProblem(error, settings)
     throw text === undefined ? error : new CommandFailure(text, undefined, { cause: error })
   }

@@ -1,5 +1,4 @@
-import { listOf, objectWith } from '../response-reader.ts'
-import { type ServiceClient, sourcePath } from '../service-client.ts'
+import { listOf, objectWith, type ServiceClient, sourcePath } from '../service-client.ts'
 import type { LoggedEntry } from './logged-entry.ts'
 
 export interface EntrySearch {

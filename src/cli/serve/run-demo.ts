@@ -3,8 +3,7 @@ import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts
 import { projects } from '../../demo/world.ts'
 import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { listOf } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { listOf, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
   client: ServiceClient

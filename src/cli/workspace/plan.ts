@@ -15,8 +15,7 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings } from './findings.ts'
 import { fetchEndpoints, fetchSources } from './pull-files.ts'
 
@@ -55,17 +54,8 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
   const missing = missingSources(workspace, current)
   const files = workspace.sources.map(({ source }) => source)
   const json = { endpoints: deploymentOf(comparison), dry_run: true }
-  const deployment = await client
-    .json('POST', '/api/deployments', objectWith<DeploymentView>('endpoints'), { json })
-    .catch((error: unknown) => {
-      // An endpoint that reads a missing source cannot be checked before the source exists.
-      const isUncheckable = error instanceof ServiceFailure && error.code === 'invalid_query'
-      if (!isUncheckable || missing.length === 0) throw error
-      const names = missing.map(({ name }) => name).join(', ')
-      throw new CommandFailure(
-        `Cannot compare the endpoints before "wellhead deploy" creates the source ${names}: ${error.message}`,
-      )
-    })
+  const read = objectWith<DeploymentView>('endpoints')
+  const deployment = await client.json('POST', '/api/deployments', read, { json })
   const endpoints = planOf(comparison, deployment.endpoints)
   return { comparison, endpoints, missing, changed: sourceChanges(files, current) }
 }

@@ -15,7 +15,7 @@ export function defineInit(init: Command, io: CommandIo): void {
   init
     .argument('[directory]', 'new workspace directory', '.')
     .action(async (directory: string) =>
-      (await import('./create-workspace.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
+      (await import('./new-files.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
     )
   addExamples(init, 'wellhead init', 'wellhead init shop')
 }
