@@ -19,7 +19,6 @@ import {
   tokensFor,
 } from './copy-table.ts'
 
-/** A table of the report. */
 export interface CopiedRows {
   name: string
   rows: number
@@ -182,7 +181,6 @@ function readCatalog(engine: Engine): Promise<CatalogRow[]> {
   return queryRows<CatalogRow>(engine, { sql }, limits)
 }
 
-/** The current sources. */
 function sourcesOf(rows: readonly CatalogRow[]): Source[] {
   const state = new CatalogState(namesOf)
   const records = rows.map((row) => ({ ...row, body: JSON.parse(row.body) as unknown }))

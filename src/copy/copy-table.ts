@@ -76,7 +76,6 @@ export const ownTables: readonly CopiedTable[] = [
   },
 ]
 
-/** The two sides of a copy. */
 export interface CopySides {
   from: Engine
   to: Engine

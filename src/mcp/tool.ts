@@ -5,7 +5,6 @@ import type { JsonSchema } from '../base/validation.ts'
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult
 
-/** Who calls a tool. */
 export interface ToolCall {
   /** Id of the token. */
   caller: string

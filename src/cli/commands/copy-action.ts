@@ -11,7 +11,7 @@ import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { plural } from '../output/format-amount.ts'
-import { printJson, printList } from '../output/print.ts'
+import { type ListColumn, printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
 
@@ -111,38 +111,32 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
 }
 
+const columns: readonly ListColumn<CopiedRows>[] = [
+  { title: 'TABLE', of: ({ name }) => name },
+  { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
+  { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
+  { title: 'EQUAL', of: ({ equal }) => (equal ? 'yes' : 'no') },
+]
+
 async function report(
   tables: CopiedRows[],
   finishedAt: string | undefined,
   { json }: CopyOptions,
   io: CommandIo,
 ): Promise<void> {
-  const equal = tables.every((table) => table.equal)
-  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal, tables })
-  else if (finishedAt === undefined) {
-    await printList(
-      io,
-      [
-        { title: 'TABLE', of: ({ name }) => name },
-        { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
-        { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
-        { title: 'EQUAL', of: (table) => (table.equal ? 'yes' : 'no') },
-      ],
-      tables,
-      'Nothing to copy.',
-    )
-  }
+  const different = tables.filter((table) => !table.equal).length
+  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal: different === 0, tables })
   if (finishedAt !== undefined) {
-    await io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
-  } else if (!equal) {
-    const count = tables.filter((table) => !table.equal).length
+    return io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
+  }
+  if (!json) await printList(io, columns, tables, 'Nothing to copy.')
+  if (different > 0) {
     throw new CommandFailure(
-      `${plural(count, 'table')} ${count === 1 ? 'differs' : 'differ'}. Make sure that nothing else writes to the server, then run the command again.`,
-    )
-  } else {
-    await io.stderr.write(
-      'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
-        'WELLHEAD_ADMIN_TOKEN.\n',
+      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then run the command again.`,
     )
   }
+  await io.stderr.write(
+    'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
+      'WELLHEAD_ADMIN_TOKEN.\n',
+  )
 }
