@@ -28,7 +28,7 @@ const descriptions = {
   restore: 'create a data directory from a backup',
   copy: 'copy a data directory to a ClickHouse server or cluster',
   doctor: 'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
-  completion: 'print a script that completes commands, flags and names in a shell',
+  completion: 'print a script that completes commands and flags in a shell',
 }
 
 /** Each command loads its own modules only. A test compares docs/reference/cli.md with all of them. */

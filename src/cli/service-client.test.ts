@@ -6,8 +6,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
-import { listOf } from './response-reader.ts'
-import { ServiceClient, ServiceFailure } from './service-client.ts'
+import { listOf, ServiceClient, ServiceFailure } from './service-client.ts'
 
 let server: Server | undefined
 const directory = scratchDirectory()

@@ -2,7 +2,6 @@ import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
 import { visible } from './output/visible.ts'
-import type { ResponseReader } from './response-reader.ts'
 
 /** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {
@@ -41,6 +40,25 @@ export class ServiceFailure extends CommandFailure {
     this.code = details.code
     this.retryAfterSeconds = details.retryAfterSeconds
     this.position = details.position
+  }
+}
+
+/** Checks a response and gives it its type, which the service defines; throws if another program sent it. */
+type ResponseReader<T> = (json: unknown) => T
+
+export function objectWith<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T> {
+  return (json) => {
+    const missing = fields.find((name) => !(typeof json === 'object' && json && name in json))
+    if (missing === undefined) return json as T
+    throw new Error(`${missing} is missing`)
+  }
+}
+
+export function listOf<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T[]> {
+  const read = objectWith<T>(...fields)
+  return (json) => {
+    if (Array.isArray(json)) return json.map(read)
+    throw new Error('the body is not a list')
   }
 }
 

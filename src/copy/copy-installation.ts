@@ -7,10 +7,18 @@ import { type Source, sourceShape } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { type CopiedTable, catalogTable, entriesOf, ownTables } from './copied-table.ts'
-import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
+import {
+  type Comparison,
+  type CopiedTable,
+  type CopySides,
+  catalogTable,
+  compareTable,
+  copyPart,
+  entriesOf,
+  ownTables,
+  tokensFor,
+} from './copy-table.ts'
 
-/** A table of the report. */
 export interface CopiedRows {
   name: string
   rows: number
@@ -173,7 +181,6 @@ function readCatalog(engine: Engine): Promise<CatalogRow[]> {
   return queryRows<CatalogRow>(engine, { sql }, limits)
 }
 
-/** The current sources. */
 function sourcesOf(rows: readonly CatalogRow[]): Source[] {
   const state = new CatalogState(namesOf)
   const records = rows.map((row) => ({ ...row, body: JSON.parse(row.body) as unknown }))

@@ -88,7 +88,6 @@ export function troubleIn(hour: number): boolean {
   return (Math.imul(hour, 2_654_435_761) >>> 0) % 61 === 0
 }
 
-/** The input of an entry. */
 export interface Moment {
   project: DemoProject
   random: Random

@@ -6,7 +6,6 @@ import { closestName, didYouMean } from '../base/text/closest-name.ts'
 import { dataNote } from './row-result.ts'
 import type { ToolDefinition, ToolResult } from './tool.ts'
 
-/** The tools of one caller. */
 export interface CallerTools {
   has(name: string): boolean
   /** In order. */

@@ -7,10 +7,9 @@ import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import { listOf, objectWith } from '../response-reader.ts'
-import { endpointPath, type ServiceClient } from '../service-client.ts'
+import { endpointPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import type { NewOptions } from '../workspace/write-endpoint.ts'
+import type { NewOptions } from '../workspace/new-files.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
@@ -218,7 +217,7 @@ function addEndpointNew(endpoint: Command, io: CommandIo): void {
       collectPair,
     )
     .action(async (name: string, directory: string, options: NewOptions) =>
-      (await import('../workspace/write-endpoint.ts')).writeEndpoint(name, directory, options, io),
+      (await import('../workspace/new-files.ts')).writeEndpoint(name, directory, options, io),
     )
   addExamples(command, 'wellhead endpoint new paths.slowest --query - -p hours=24 < slowest.sql')
 }

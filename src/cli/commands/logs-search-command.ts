@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
-import { entryText, queryArgument } from '../logs/logged-entry.ts'
-import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
+import { emptyReasons, entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SearchOptions {

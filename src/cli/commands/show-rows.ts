@@ -6,8 +6,7 @@ import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
-import { objectWith } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { objectWith, type ServiceClient } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 

@@ -7,8 +7,7 @@ import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
-import { listOf, objectWith } from '../response-reader.ts'
-import { sourcePath } from '../service-client.ts'
+import { listOf, objectWith, sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SourceOptions {

@@ -1,9 +1,13 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { collectPair, wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { findInputs, readUnpacked } from '../logs/log-input.ts'
 import { ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
@@ -13,9 +17,6 @@ interface SqlOptions extends RowsOptions {
   parameter?: Record<string, string>
   maxRows?: number
 }
-
-/** The service refuses larger bodies. */
-const maxSqlBytes = 2 ** 20
 
 const help = `
 The SQL is one SELECT with the rules of an endpoint; @now is the current time. A value of a parameter is a number, true,
@@ -62,20 +63,12 @@ export async function readSql(
   if (sql === undefined && file === undefined && io.stdinIsTerminal) {
     throw usageFailure('There is no SQL. Write it as an argument, or use --file.')
   }
-  const [input] = await findInputs([file ?? '-'], io)
-  if (!input) return ''
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of readUnpacked(input, io.signal, () => {})) {
-    bytes += chunk.length
-    if (bytes > maxSqlBytes) throw new CommandFailure(`The SQL in ${input.name} is larger than 1 MiB.`)
-    chunks.push(chunk)
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch (error) {
-    throw new CommandFailure(`${input.name} is not valid UTF-8.`, undefined, { cause: error })
-  }
+  const bytes =
+    file === undefined || file === '-'
+      ? await buffer(addAbortSignal(io.signal, io.stdin))
+      : await readFile(resolve(io.cwd, file))
+  if (!isUtf8(bytes)) throw new CommandFailure('The SQL is not valid UTF-8.')
+  return new TextDecoder().decode(bytes)
 }
 
 /** Values of parameters: a number, true, false or null if the text looks like one. */
@@ -99,7 +92,7 @@ function readValue(text: string): JsonValue {
 /** The error with the line of SQL that it is about. */
 async function withExcerpt(error: unknown, query: string, io: CommandIo): Promise<unknown> {
   if (!(error instanceof ServiceFailure) || error.position === undefined) return error
-  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
+  const { sqlExcerpt } = await import('../output/table.ts')
   const excerpt = sqlExcerpt(query, error.position, io.stderr.columns)
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
 }

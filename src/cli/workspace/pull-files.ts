@@ -18,8 +18,7 @@ import { readEndpointFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { listOf } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { listOf, type ServiceClient } from '../service-client.ts'
 
 export interface PullOptions {
   all?: true

@@ -4,18 +4,17 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
-import type { CheckOptions } from './check-files.ts'
+import type { CheckOptions, TestOptions } from './check-and-test.ts'
 import type { DeployOptions } from './deploy.ts'
-import type { DiffOptions } from './diff.ts'
+import type { DiffOptions } from './plan.ts'
 import type { PullOptions } from './pull-files.ts'
-import type { TestOptions } from './test-workspace.ts'
 
 /** Commands for endpoint files. Their actions are loaded on use. */
 export function defineInit(init: Command, io: CommandIo): void {
   init
     .argument('[directory]', 'new workspace directory', '.')
     .action(async (directory: string) =>
-      (await import('./create-workspace.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
+      (await import('./new-files.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
     )
   addExamples(init, 'wellhead init', 'wellhead init shop')
 }
@@ -27,7 +26,7 @@ export function defineCheck(check: Command, io: CommandIo): void {
     .option('--fix', 'write a new id into endpoint files that have none')
     .option('--json', 'print JSON')
     .action(async (directory: string, options: CheckOptions) =>
-      (await import('./check-files.ts')).checkFiles(directory, options, io),
+      (await import('./check-and-test.ts')).checkFiles(directory, options, io),
     )
   addExamples(check, 'wellhead check', 'wellhead check shop --json', 'wellhead check --strict')
 }
@@ -39,7 +38,7 @@ export function defineTest(test: Command, io: CommandIo): void {
     .option('--update', 'save the returned rows as the expected rows')
     .option('--json', 'print JSON')
     .action(async (directory: string, options: TestOptions) =>
-      (await import('./test-workspace.ts')).testWorkspace(directory, options, io),
+      (await import('./check-and-test.ts')).testWorkspace(directory, options, io),
     )
   addExamples(test, 'wellhead test', 'wellhead test --filter usage', 'wellhead test --update')
 }
@@ -52,7 +51,7 @@ export function defineDiff(diff: Command, io: CommandIo): void {
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
     request: async (client, directory: string, options: DiffOptions) =>
-      (await import('./diff.ts')).diff(client, directory, options, io),
+      (await import('./plan.ts')).diff(client, directory, options, io),
   })
 }
 

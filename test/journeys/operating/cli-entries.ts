@@ -131,7 +131,6 @@ export function logCommandJourneys(service: () => LocalService): void {
         stdout: '',
         stderr: expect.stringContaining('(forbidden'),
       })
-      expect((await run(['__complete', 'logs', 'tail', ''])).stdout.split('\n')).toContain(source)
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })
   })
