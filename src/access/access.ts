@@ -138,15 +138,7 @@ export class Access {
       throw invalidParameter('requests_per_minute', message)
     }
     const expiresMs = Math.min(nowMs + fields.minutes * 60_000, key.validUntilMs)
-    const { scopes, project, parameters } = rights
-    const session = {
-      id: randomUUID(),
-      expiresMs,
-      scopes: [...scopes],
-      project,
-      parameters,
-      requestsPerMinute,
-    }
+    const session = { id: randomUUID(), expiresMs, ...rights, scopes: [...rights.scopes], requestsPerMinute }
     const token = signSession(id, session, sessionKey(this.#adminToken, key.hash))
     if (token.length > maxSessionLength) {
       const message =
@@ -198,15 +190,8 @@ export class Access {
     const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
     const limits = perMinute === null ? [] : [{ id, perMinute }]
     const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
-    const key = {
-      hash: Buffer.from(token.hash, 'hex'),
-      caller,
-      rights,
-      limits,
-      validFromMs: -Infinity,
-      validUntilMs,
-    }
-    this.#add(key)
+    const key = { caller, rights, limits, validFromMs: -Infinity, validUntilMs }
+    this.#add({ ...key, hash: Buffer.from(token.hash, 'hex') })
     if (previous) {
       const until = Math.min(validUntilMs, Date.parse(previous.valid_until))
       this.#add({ ...key, hash: Buffer.from(previous.hash, 'hex'), validUntilMs: until })

@@ -135,7 +135,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
     onAborted: (readers, bytes) =>
       options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
-  const hot = createHotCalls(options, traces, unread)
+  const hot = new HotCalls({
+    ...options,
+    calls: options.queries.calls,
+    ...{ statistics, requests, traces, unread },
+    vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
+    open: () => options.open() && !options.stopping() && options.leak() === undefined,
+  })
+  options.queries.endpoints.onChange(() => hot.clear())
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -251,30 +258,6 @@ function addRoutes(
   addConsoleRoutes(server, options.console, options.embedOrigins)
 }
 
-const maxHotCalls = 20_000
-
-function createHotCalls(
-  { access, queries, log, open, stopping, leak, corsOrigins, observability }: ServerOptions,
-  traces: RequestTraces,
-  unread: UnreadResponses,
-): HotCalls {
-  const { calls, endpoints } = queries
-  const hot = new HotCalls({
-    access,
-    calls,
-    log,
-    statistics: observability.statistics,
-    requests: observability.requests,
-    traces,
-    unread,
-    maxKnown: maxHotCalls,
-    vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => open() && !stopping() && leak() === undefined,
-  })
-  endpoints.onChange(() => hot.clear())
-  return hot
-}
-
 /** Sending entries and describing the API show nothing of what is stored. */
 function mayShowEntries(access: RouteAccess): boolean {
   return access !== 'ingest' && access !== 'optional'
@@ -318,13 +301,8 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   )
 }
 
-function brokenRequest(error: NodeJS.ErrnoException): WellheadError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return headersTooLarge()
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return requestTooSlow()
-    default:
-      return malformedRequest('The request is not valid HTTP.')
-  }
+function brokenRequest({ code }: NodeJS.ErrnoException): WellheadError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTooSlow()
+  return malformedRequest('The request is not valid HTTP.')
 }

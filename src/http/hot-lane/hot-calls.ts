@@ -24,7 +24,6 @@ interface HotCallsOptions {
   requests: RequestCounts
   traces: RequestTraces
   unread: UnreadResponses
-  maxKnown: number
   vary: string
   /** Whether the service accepts requests, from tenants as well. */
   open: () => boolean
@@ -55,6 +54,7 @@ interface Heads {
   304: Head
 }
 
+const maxKnown = 20_000
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
@@ -73,7 +73,7 @@ export class HotCalls {
 
   constructor(options: HotCallsOptions) {
     this.#options = options
-    this.#known = new LRUCache({ max: options.maxKnown })
+    this.#known = new LRUCache({ max: maxKnown })
     this.#writeLine = lineWriterOf(options.log)
   }
 
