@@ -33,7 +33,6 @@ interface Key extends RecognizedToken {
   readonly parent?: Key
 }
 
-/** A new session. Nothing else knows its token. */
 export interface NewSession extends Rights {
   token: string
   token_id: string
@@ -103,7 +102,6 @@ export class Access {
     return key
   }
 
-  /** Counts a request. Undefined for a token without a limit. */
   count({ limits }: RecognizedToken): Quota | undefined {
     return this.#quota.take(limits, this.#clock.now())
   }
@@ -121,10 +119,7 @@ export class Access {
     this.#onChange.push(listener)
   }
 
-  /**
-   * Signs a session of a token. With a secret of the token, the session ends when that secret does: someone with an old one
-   * must not get more time than its overlap.
-   */
+  /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
   createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
     const nowMs = this.#clock.now()
     const name = secret === undefined ? this.#keysOf.get(id)?.[0] : hashToken(secret).toString('latin1')

@@ -22,7 +22,6 @@ import {
 
 export type TokenView = ReturnType<TokenAdmin['get']>
 
-/** With the secret, which only this response contains. */
 type NewToken = TokenView & { token: string }
 
 interface TokenAdminOptions {
