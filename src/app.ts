@@ -18,7 +18,6 @@ export interface Service {
   adminToken: AdminToken
   /** Undefined if requests are not recorded. */
   statistics: CallStatistics | undefined
-  /** Base URL of the address that it listens on. */
   url: string
   /** Accepts no further requests, finishes the running ones, and closes the engine. */
   stop(): Promise<void>

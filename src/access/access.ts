@@ -33,7 +33,6 @@ interface Key extends RecognizedToken {
   readonly parent?: Key
 }
 
-/** A new session. Nothing else knows its token. */
 export interface NewSession extends Rights {
   token: string
   token_id: string
@@ -103,7 +102,6 @@ export class Access {
     return key
   }
 
-  /** Counts a request. Undefined for a token without a limit. */
   count({ limits }: RecognizedToken): Quota | undefined {
     return this.#quota.take(limits, this.#clock.now())
   }
@@ -121,10 +119,7 @@ export class Access {
     this.#onChange.push(listener)
   }
 
-  /**
-   * Signs a session of a token. With a secret of the token, the session ends when that secret does: someone with an old one
-   * must not get more time than its overlap.
-   */
+  /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
   createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
     const nowMs = this.#clock.now()
     const name = secret === undefined ? this.#keysOf.get(id)?.[0] : hashToken(secret).toString('latin1')
@@ -138,15 +133,7 @@ export class Access {
       throw invalidParameter('requests_per_minute', message)
     }
     const expiresMs = Math.min(nowMs + fields.minutes * 60_000, key.validUntilMs)
-    const { scopes, project, parameters } = rights
-    const session = {
-      id: randomUUID(),
-      expiresMs,
-      scopes: [...scopes],
-      project,
-      parameters,
-      requestsPerMinute,
-    }
+    const session = { id: randomUUID(), expiresMs, ...rights, scopes: [...rights.scopes], requestsPerMinute }
     const token = signSession(id, session, sessionKey(this.#adminToken, key.hash))
     if (token.length > maxSessionLength) {
       const message =
@@ -198,15 +185,8 @@ export class Access {
     const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
     const limits = perMinute === null ? [] : [{ id, perMinute }]
     const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
-    const key = {
-      hash: Buffer.from(token.hash, 'hex'),
-      caller,
-      rights,
-      limits,
-      validFromMs: -Infinity,
-      validUntilMs,
-    }
-    this.#add(key)
+    const key = { caller, rights, limits, validFromMs: -Infinity, validUntilMs }
+    this.#add({ ...key, hash: Buffer.from(token.hash, 'hex') })
     if (previous) {
       const until = Math.min(validUntilMs, Date.parse(previous.valid_until))
       this.#add({ ...key, hash: Buffer.from(previous.hash, 'hex'), validUntilMs: until })

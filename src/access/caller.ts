@@ -29,13 +29,7 @@ export interface Rights {
   parameters: Readonly<Record<string, string>>
 }
 
-interface Identity {
-  id: string
-  tag?: string
-  isSession?: boolean
-}
-
-export function callerWith(identity: Identity & Rights): Caller {
+export function callerWith(identity: Rights & { id: string; tag?: string; isSession?: boolean }): Caller {
   const { id, tag = id, isSession = false, scopes, project, parameters } = identity
   const granted = new Set(scopes)
   const isAdmin = granted.has('admin')

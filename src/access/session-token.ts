@@ -22,13 +22,7 @@ const shape = z.strictObject({
 
 export type Session = z.output<typeof shape>
 
-interface SessionParts {
-  /** Id of the token that the session belongs to. */
-  parent: string
-  signed: string
-  content: string
-  signature: string
-}
+type SessionParts = NonNullable<ReturnType<typeof splitSession>>
 
 export function signSession(parent: string, session: Session, key: Buffer): string {
   const signed = `${sessionPrefix}${parent}.${Buffer.from(JSON.stringify(session)).toString('base64url')}`
@@ -36,11 +30,12 @@ export function signSession(parent: string, session: Session, key: Buffer): stri
 }
 
 /** Undefined if the text cannot be a session. Nothing in it is to be trusted before `verifySession`. */
-export function splitSession(token: string): SessionParts | undefined {
+export function splitSession(token: string) {
   if (token.length > maxSessionLength) return undefined
   const match = /^(whs_([0-9a-z-]{1,36})\.([\w-]+))\.([\w-]{43})$/.exec(token)
   if (match === null) return undefined
   const [, signed, parent, content, signature] = match as unknown as [string, string, string, string, string]
+  // The parent is the id of the token that the session belongs to.
   return { parent, signed, content, signature }
 }
 
@@ -54,10 +49,7 @@ export function verifySession(
   return shape.parse(JSON.parse(Buffer.from(content, 'base64url').toString()))
 }
 
-/**
- * The key of a token's sessions. It changes with the secret of the token. The secret of the service keeps those who only read
- * the stored hashes, in a backup for example, from signing sessions.
- */
+/** Changes with the token's secret; the secret of the service keeps readers of the stored hashes from signing sessions. */
 export function sessionKey(serviceSecret: string, tokenHash: Buffer): Buffer {
   return createHmac('sha256', serviceSecret).update('wellhead session\n').update(tokenHash).digest()
 }

@@ -4,7 +4,7 @@ import type { Tracing } from '../base/tracing.ts'
 import { CallStatistics, storeCalls } from '../observability/call-statistics.ts'
 import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
 import { SlowCalls } from '../observability/slow-calls.ts'
-import { traceExporters, unsupportedProtocol } from '../observability/trace-exporters.ts'
+import { traceExporters } from '../observability/trace-exporters.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -79,10 +79,6 @@ export async function createObservability(
 async function startTracing({ environment, log }: ServiceOptions): Promise<Tracing | undefined> {
   const exporters = traceExporters(environment)
   if (exporters.length === 0) return undefined
-  const protocol = unsupportedProtocol(environment)
-  if (protocol !== undefined) {
-    log.warn({ protocol }, 'traces are sent as http/protobuf; this protocol is not supported')
-  }
   const tracing = await import('../observability/otel-tracing.ts')
   return tracing.startTracing(exporters, log)
 }

@@ -18,7 +18,6 @@ export interface CacheEntry {
   readonly request: CacheRequest
   bytes: number
   readonly result: CachedResult
-  /** When its run started. */
   readonly asOfMs: number
   readonly freshUntilMs: number
   refreshAtMs: number

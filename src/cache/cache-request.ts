@@ -65,7 +65,6 @@ export interface CacheResponse {
   readonly policy: CachePolicy
 }
 
-/** The earliest start of a run whose result the request accepts. */
 export function earliestStartMs(directives: CacheDirectives | undefined, nowMs: number): number {
   if (directives?.maxAgeSeconds === undefined) return Number.NEGATIVE_INFINITY
   return nowMs - directives.maxAgeSeconds * 1000

@@ -21,10 +21,7 @@ type WaitingJob = RefreshJob & { settle: () => void }
 
 const busyPollMs = 200
 
-/**
- * Runs refreshes in the order in which they became due. Those whose last attempt failed come last and leave one slot
- * free, so that keys that fail slowly do not block the others.
- */
+/** In the order in which they became due; failing ones come last and leave a slot free, so that they do not block the others. */
 export class RefreshQueue {
   readonly #options: RefreshQueueOptions
   readonly #healthy = new Map<string, WaitingJob>()

@@ -112,7 +112,7 @@ export class ResultCache {
     if (entry === undefined) return undefined
     const now = this.#time.now()
     if (now >= entry.freshUntilMs || !admits(directives, entry, now)) return undefined
-    return this.#serve(entry, now, 'hits')
+    return this.#hit(entry, now)
   }
 
   /** Returns undefined for only-if-cached if there is no result. */
@@ -123,8 +123,13 @@ export class ResultCache {
     const now = this.#time.now()
     const usability = entry && usabilityOf(entry, now)
     if (entry && admits(directives, entry, now)) {
-      if (usability === 'fresh') return this.#serve(entry, now, 'hits')
-      if (usability === 'stale') return this.#serve(entry, now, 'stale')
+      if (usability === 'fresh') return this.#hit(entry, now)
+      if (usability === 'stale') {
+        this.counters.stale++
+        this.#use(entry, now)
+        const { failure } = entry
+        return failure ? staleResponse(entry, now, failure, false) : responseFrom(entry, now, stale)
+      }
     }
     if (directives?.onlyIfCached) return undefined
     if (entry) entry.lastUsedMs = now
@@ -153,10 +158,7 @@ export class ResultCache {
     return used.sort((one, other) => other.uses - one.uses || other.lastUsedMs - one.lastUsedMs)
   }
 
-  /**
-   * Computes what was warm before a restart, in this order. This does not count as use, so that results nobody
-   * requests are forgotten however often the service restarts.
-   */
+  /** Does not count as use, so that results nobody requests are forgotten however often the service restarts. */
   async prewarm(
     keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
   ): Promise<void> {
@@ -175,22 +177,22 @@ export class ResultCache {
     await Promise.all(jobs)
   }
 
-  /** Ends refreshes. Requests are still served. */
   async stop(): Promise<void> {
     this.#flights.stopRefreshes()
     await this.#refreshes.stop()
     await this.#entries.stop()
   }
 
-  #serve(entry: CacheEntry, nowMs: number, as: 'hits' | 'stale'): CacheResponse {
-    this.counters[as]++
+  #hit(entry: CacheEntry, nowMs: number): CacheResponse {
+    this.counters.hits++
+    this.#use(entry, nowMs)
+    return responseFrom(entry, nowMs, hit)
+  }
+
+  #use(entry: CacheEntry, nowMs: number): void {
     entry.lastUsedMs = nowMs
     entry.uses++
     if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
-    if (as === 'hits') return responseFrom(entry, nowMs, hit)
-    return entry.failure
-      ? staleResponse(entry, nowMs, entry.failure, false)
-      : responseFrom(entry, nowMs, stale)
   }
 
   async #compute(
@@ -237,7 +239,6 @@ export class ResultCache {
     return { flight, joined: false }
   }
 
-  /** A stale result instead of an error, if the directives allow its age. */
   #fallback(error: unknown, { key, directives }: CacheRequest): CacheResponse | undefined {
     const entry = this.#entries.use(key)
     const now = this.#time.now()

@@ -5,7 +5,7 @@ import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-cal
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import type { CacheUse, CallSubject } from '../observability/call-record.ts'
+import type { CacheUse, CallRecord, CallSubject } from '../observability/call-record.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 
 declare module 'fastify' {
@@ -26,14 +26,10 @@ export interface CallNotes {
   done?: boolean
 }
 
-interface CallEnd {
+type CallEnd = Pick<CallRecord, 'status' | 'bytes' | 'code' | 'totalMs'> & {
   caller: Caller
   method: string
   requestId: string
-  status: number
-  bytes: number
-  code: string
-  totalMs: number
 }
 
 /** Must run before the routes whose requests are recorded are added. */

@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface ConnectionLimits {
   maxConnections: number
   headersWithinMs: number
-  /** A client that reads nothing for this long is disconnected. */
   stalledAfterMs: number
 }
 
@@ -57,10 +56,7 @@ export function inviteBody(response: ServerResponse): void {
 
 const pollEveryMs = 20
 
-/**
- * Waits for responses that are written but not sent: Node considers their connections idle and cuts them off when the
- * server closes. The wait is short, because the next process needs the port.
- */
+/** Waits briefly for responses that are written but not sent: Node considers their connections idle and cuts them off. */
 export function sendsBeforeClosing(server: Server, withinMs: number): () => Promise<void> {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -78,10 +74,7 @@ function closeUnlessResponding(socket: Socket): void {
   if (!responseOf(socket) || socket.writableLength > 0) socket.destroy()
 }
 
-/**
- * Whether an earlier response is still pending on the connection. Anything written now would be read as that response, so
- * the connection ends with it.
- */
+/** Whether an earlier response is pending: anything written now would be read as that response, so the connection ends with it. */
 export function endsWithResponse(socket: Socket): boolean {
   const response = responseOf(socket)
   if (!response || !(response.headersSent || response.req.complete)) return false

@@ -6,7 +6,6 @@ export const dataHeaders = { 'X-Content-Type-Options': 'nosniff' } as const
 /** For responses to requests that cannot be parsed, because hooks do not run for them. */
 export const headersOfUnread = { ...dataHeaders, 'Cache-Control': 'no-store' } as const
 
-/** For pages and their files, in addition to each page's policy. */
 export const pageHeaders = {
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
@@ -52,10 +51,7 @@ export function variesByOrigin(origins: readonly string[] = []): boolean {
   return origins.length > 0 && !origins.includes('*')
 }
 
-/**
- * Allows pages of these origins to send requests. Pages set the token in a header themselves, so browser credentials
- * are not allowed.
- */
+/** Pages of these origins set the token in a header themselves, so browser credentials are not allowed. */
 export function addCrossOrigin(server: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const everybody = origins.includes('*')

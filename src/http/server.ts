@@ -47,7 +47,6 @@ import { addConsoleRoutes } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
-import { addEndpointCacheRoutes } from './routes/endpoint-cache.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
@@ -60,7 +59,7 @@ import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
-import { addUsageRoutes } from './routes/usage.ts'
+import { addEndpointCacheRoutes, addUsageRoutes } from './routes/usage.ts'
 import { addWhoamiRoutes } from './routes/whoami.ts'
 import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
 import type { EventStreams } from './streams/event-streams.ts'
@@ -104,7 +103,6 @@ export interface ServerOptions extends StatusRoutes {
     slowCalls: SlowCalls
     statistics: CallStatistics | undefined
     requests: RequestCounts
-    /** Undefined if traces are not exported. */
     tracing: Tracing | undefined
   }
 }
@@ -135,7 +133,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
     onAborted: (readers, bytes) =>
       options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
-  const hot = createHotCalls(options, traces, unread)
+  const hot = new HotCalls({
+    ...options,
+    calls: options.queries.calls,
+    ...{ statistics, requests, traces, unread },
+    vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
+    open: () => options.open() && !options.stopping() && options.leak() === undefined,
+  })
+  options.queries.endpoints.onChange(() => hot.clear())
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -194,9 +199,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     request.caller = admitCaller(options.access, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
     const leak = options.leak()
-    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries(access)) {
+    // Sending entries and describing the API show nothing of what is stored.
+    const mayShowEntries = access !== 'ingest' && access !== 'optional'
+    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries)
       throw isolationUnverified(leak)
-    }
     inviteBody(reply.raw)
   })
   server.addHook('onSend', async (_request, reply, payload) => {
@@ -218,7 +224,6 @@ export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   return server.routeList
 }
 
-/** In the order of the documentation. */
 function addRoutes(
   server: FastifyInstance,
   options: Omit<ServerOptions, 'log'>,
@@ -249,35 +254,6 @@ function addRoutes(
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)
   addConsoleRoutes(server, options.console, options.embedOrigins)
-}
-
-const maxHotCalls = 20_000
-
-function createHotCalls(
-  { access, queries, log, open, stopping, leak, corsOrigins, observability }: ServerOptions,
-  traces: RequestTraces,
-  unread: UnreadResponses,
-): HotCalls {
-  const { calls, endpoints } = queries
-  const hot = new HotCalls({
-    access,
-    calls,
-    log,
-    statistics: observability.statistics,
-    requests: observability.requests,
-    traces,
-    unread,
-    maxKnown: maxHotCalls,
-    vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => open() && !stopping() && leak() === undefined,
-  })
-  endpoints.onChange(() => hot.clear())
-  return hot
-}
-
-/** Sending entries and describing the API show nothing of what is stored. */
-function mayShowEntries(access: RouteAccess): boolean {
-  return access !== 'ingest' && access !== 'optional'
 }
 
 /** Decided by the matched route, not by the text of the URL, which can be written in many ways. */
@@ -318,13 +294,8 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   )
 }
 
-function brokenRequest(error: NodeJS.ErrnoException): WellheadError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return headersTooLarge()
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return requestTooSlow()
-    default:
-      return malformedRequest('The request is not valid HTTP.')
-  }
+function brokenRequest({ code }: NodeJS.ErrnoException): WellheadError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTooSlow()
+  return malformedRequest('The request is not valid HTTP.')
 }

@@ -5,7 +5,6 @@ import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-call
 import type { LiveSink } from './live-reader.ts'
 
 export interface ResultSink extends LiveSink {
-  /** Reports an error. Results may follow. */
   fail(error: WellheadError): void
 }
 
@@ -13,7 +12,6 @@ interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
   admit: (result: LatestResult) => void
-  /** Reports by how much the memory of the result has changed. */
   onBytes: (change: number) => void
   onFailure: (error: unknown) => void
   onUnused: () => void
@@ -28,7 +26,6 @@ const blindPauseMs = 5_000
 /** Each request keeps the cached result warm. The cache reports new results by itself. */
 const maxCachePauseMs = 15_000
 const longestRetryMs = 30_000
-/** A follower with more unsent bytes gets the newest result later. */
 const maxPendingBytes = 64 * 1024
 
 interface Reader {

@@ -119,7 +119,6 @@ export class LiveChannel {
     for (const groups of this.#groups.values()) yield* groups.values()
   }
 
-  /** A cursor after all entries that were stored before, and before all later ones. */
   #mark(): number {
     this.#cursor = Math.max(this.#cursor, cursorAt(this.#options.time.now()))
     return this.#cursor
@@ -197,7 +196,6 @@ export class LiveChannel {
     })
   }
 
-  /** Moves lines to the ring, and offers them to the groups that may want them. */
   #flush(): void {
     const { ids, turns, maxRingBytes, time } = this.#options
     const ringBytes = maxRingBytes()

@@ -11,7 +11,6 @@ interface LiveGroupOptions {
   caller: string
   query: EntryQuery | undefined
   ring: LiveRing
-  /** Only entries after this cursor. */
   since: number
   read: (entry: LiveEntry) => StoredEntry
   onIdle: () => void
@@ -48,7 +47,6 @@ export class LiveGroup {
     return this.#next < this.#waiting.length
   }
 
-  /** Whether every entry that it was offered is matched and written. */
   get isIdle(): boolean {
     return !this.hasWork && this.#matched.length === 0 && !this.#hasLost
   }
@@ -62,7 +60,6 @@ export class LiveGroup {
     else this.#waiting.push(entry.cursor)
   }
 
-  /** Matches the next entry, or a part of it. */
   step(): void {
     const { query, ring } = this.#options
     const entry = ring.find(this.#waiting[this.#next] as number)

@@ -76,10 +76,7 @@ interface LiveReaderOptions {
   maxPendingBytes: number
 }
 
-/**
- * Gets the entries of a group. A slow reader gets nothing until its connection drains. Then it catches up from the ring, and
- * is told how many entries it missed.
- */
+/** Gets the entries of a group. A slow reader waits until its connection drains, and is told how many entries it missed. */
 export class LiveReader {
   readonly #options: LiveReaderOptions
   /** Cursors of entries that it has not got yet. */

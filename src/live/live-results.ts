@@ -12,10 +12,8 @@ interface LiveResultsOptions {
   onFailure: (failure: { endpoint: string; error: unknown }) => void
 }
 
-/** One result takes at most this share of the bytes. */
 const maxShare = 1 / 16
 
-/** Results that are followed. Each is updated once for all of its followers. */
 export class LiveResults {
   readonly #options: LiveResultsOptions
   readonly #followed = new Map<string, FollowedResult>()
@@ -50,7 +48,6 @@ export class LiveResults {
     return result
   }
 
-  /** Sends the result at once, unless the follower has it, and again whenever it changes. */
   subscribe(call: FollowedCall, first: LatestResult | undefined, sink: ResultSink, lastEventId?: string) {
     const followed = this.#followed.get(call.key) ?? this.#begin(call)
     if (first) followed.set(first)

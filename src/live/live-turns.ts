@@ -4,7 +4,6 @@ interface TurnTaker {
   readonly caller: string
   readonly hasWork: boolean
   step(): void
-  /** Called after some steps, to pass on what they found. */
   flush(): void
 }
 

@@ -21,9 +21,8 @@ interface Entry {
 }
 
 /**
- * Collects entries of the source of requests. In a large batch, requests that did not reach the engine share an entry if
- * they differ by only a few percent of their duration. 20,000 requests a second become a few hundred entries, and all
- * counts stay exact. Records are added in small groups, so that no request waits for a whole batch.
+ * In a large batch, requests that did not reach the engine share an entry if their durations are within a few percent: 20,000
+ * requests a second become a few hundred entries, and all counts stay exact.
  */
 export class CallEntries {
   /** Requests that have an entry, and the time of the first response among them. */

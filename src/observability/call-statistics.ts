@@ -20,7 +20,6 @@ interface CallStatisticsOptions {
   log: Pick<Log, 'warn'>
 }
 
-/** Gets each record once, before it is stored. */
 type CallReader = (records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number) => void
 
 interface Batch {
@@ -40,10 +39,7 @@ const recordsPerRead = 256
 /** Attempts to store a batch while the engine is unavailable. */
 const maxTries = 40
 
-/**
- * Records every request to an endpoint and stores the records in the background, with one insert at a time. A request
- * never waits for this: a record that finds no room is counted and dropped.
- */
+/** Stores records of requests in the background, one insert at a time; a record that finds no room is counted and dropped. */
 export class CallStatistics {
   readonly #options: CallStatisticsOptions
   readonly #readers: CallReader[] = []

@@ -6,7 +6,6 @@ import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type CallRecord, cacheUses } from './call-record.ts'
 
-/** Where the metrics come from. Each is read when Prometheus scrapes. */
 export interface MetricSources {
   version: string
   requests: RequestCounts
@@ -19,7 +18,6 @@ export interface MetricSources {
   liveStreams: () => number
   droppedLogLines: () => number
   storage: ReturnType<typeof sourceStorage>
-  /** Whether there is an endpoint or a source of this name. */
   exists: Record<'endpoint' | 'source', (name: string) => boolean>
   /** Undefined if the disk belongs to a ClickHouse server. */
   freeDiskBytes: () => number | undefined

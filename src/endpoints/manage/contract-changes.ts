@@ -47,10 +47,7 @@ type Add = (
   subject?: Pick<ContractChange, 'parameter' | 'column'>,
 ) => void
 
-/**
- * How a new version of an endpoint affects its callers. A change is breaking if a request that worked is refused or
- * means something else, or if rows lack something they had. Freshness and speed never break callers.
- */
+/** A change is breaking if a request that worked is refused or means something else, or if rows lack something they had. */
 export function contractChanges(before: Contract, after: Contract): ContractChange[] {
   const changes: ContractChange[] = []
   const add: Add = (isChange, kind, effect, message, subject) => {
@@ -87,13 +84,11 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   return changes
 }
 
-interface ChangedContract {
-  name: string
-  changes: readonly ContractChange[]
-}
-
 /** Throws if a change breaks callers. The remedy follows "… would break callers, so". */
-export function refuseBreaking(changed: readonly ChangedContract[], remedy: string): void {
+export function refuseBreaking(
+  changed: readonly { name: string; changes: readonly ContractChange[] }[],
+  remedy: string,
+): void {
   const found = changed.flatMap(({ name, changes }) =>
     changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
   )
@@ -154,7 +149,6 @@ function addParameterChanges(before: EndpointDefinition, after: EndpointDefiniti
   }
 }
 
-/** Declared parameters, and those that only the SQL names. */
 function parametersOf({ query, parameters }: EndpointDefinition): ParameterDeclarations {
   const names = [...Object.keys(parameters), ...bindQuery(query, parameters).names]
   return Object.fromEntries(names.map((name) => [name, declarationOf(parameters, name)]))

@@ -40,16 +40,8 @@ export const deploymentShape = z.strictObject({
   note: noteShape.default(''),
 })
 
-export interface DeployedEndpoint {
-  name: string
-  id: string
-  action: 'created' | 'updated' | 'unchanged'
-  version: number
-  changes: ContractChange[]
-  warnings: Warning[]
-}
-
 export type DeploymentView = Awaited<ReturnType<Deployments['deploy']>>
+export type DeployedEndpoint = DeploymentView['endpoints'][number]
 
 interface DesiredEndpoint {
   definition: EndpointDefinition
@@ -58,7 +50,14 @@ interface DesiredEndpoint {
   current: SavedEndpoint | undefined
 }
 
-interface Step extends DeployedEndpoint {
+interface Step {
+  name: string
+  id: string
+  action: 'created' | 'updated' | 'unchanged'
+  /** After the deployment. */
+  version: number
+  changes: ContractChange[]
+  warnings: Warning[]
   stored: StoredEndpoint
 }
 
@@ -147,13 +146,12 @@ export class Deployments {
     })
     const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
-    if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }
+    const step = { name, id, changes: [], warnings, stored }
+    if (!current) return { ...step, action: 'created', version: 1 }
     const { version } = current
-    if (isSameDefinition(definition, current.definition)) {
-      return { name, id, action: 'unchanged', version, changes: [], warnings, stored }
-    }
+    if (isSameDefinition(definition, current.definition)) return { ...step, action: 'unchanged', version }
     const changes = contractChanges(current, stored)
-    return { name, id, action: 'updated', version: version + 1, changes, warnings, stored }
+    return { ...step, action: 'updated', version: version + 1, changes }
   }
 }
 

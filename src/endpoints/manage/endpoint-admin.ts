@@ -38,11 +38,8 @@ export interface ChangeTerms {
 
 const remedy = 'nothing was changed. Set breaking=true to change the endpoint anyway.'
 
-export interface ChangedEndpoint extends EndpointView {
-  warnings: Warning[]
-}
+export type ChangedEndpoint = EndpointView & { warnings: Warning[] }
 
-/** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
   readonly #options: EndpointAdminOptions
 

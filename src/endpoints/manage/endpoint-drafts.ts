@@ -56,7 +56,6 @@ export class EndpointDrafts {
     this.#options = options
   }
 
-  /** Errors and warnings have their position in the SQL as it was typed. */
   async check(body: unknown, caller: string, signal: AbortSignal) {
     const { columns, compiled, definition } = await this.#compile(body, caller, signal)
     const typed = String(writableFields(body).query)

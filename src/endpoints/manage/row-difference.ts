@@ -5,7 +5,6 @@ export interface RowDifference {
   added: number
   removed: number
   reordered: boolean
-  /** Some rows that differ, as lines of NDJSON. */
   examples: { before: string | null; after: string | null }[]
 }
 

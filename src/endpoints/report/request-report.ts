@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EndpointCall, EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
-import { type IntervalLength, type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
+import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
 
 interface Figures {
   requests: number
@@ -69,7 +69,7 @@ function reportOf(
   failed: readonly CodesRow[],
   nowMs: number,
 ) {
-  const { seconds, bucketSeconds }: IntervalLength = reportIntervals[interval]
+  const { seconds, bucketSeconds } = reportIntervals[interval]
   const of = (part: FiguresRow['part']) => rows.filter((row) => row.part === part)
   const total = of('total')[0]
   const byTime = new Map(of('bucket').map((row) => [row.timestamp, figuresOf(row)]))
@@ -81,7 +81,7 @@ function reportOf(
   )
   return {
     interval,
-    bucket_seconds: bucketSeconds,
+    bucket_seconds: bucketSeconds as number,
     buckets: times.map((timestamp) => ({ timestamp, ...(byTime.get(timestamp) ?? noFigures) })),
     totals: total ? figuresOf(total) : noFigures,
     endpoints: of('endpoint').map((row) => {

@@ -24,7 +24,6 @@ interface HotCallsOptions {
   requests: RequestCounts
   traces: RequestTraces
   unread: UnreadResponses
-  maxKnown: number
   vary: string
   /** Whether the service accepts requests, from tenants as well. */
   open: () => boolean
@@ -35,7 +34,6 @@ interface HotCall {
   key: string
   version: number
   endpoint: string
-  /** What its requests are recorded as. */
   subject: CallSubject | undefined
   /** What stays the same from one response to the next. */
   heads?: Heads
@@ -55,17 +53,14 @@ interface Heads {
   304: Head
 }
 
+const maxKnown = 20_000
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
 type Found = NonNullable<ReturnType<EndpointCalls['cache']['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
-/**
- * Serves repeated cache hits before the framework. A GET request with the same caller, URL and Accept header as an earlier
- * one needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework, which returns
- * the same responses.
- */
+/** Serves cache hits that repeat an earlier request before the framework, which returns the same responses to all others. */
 export class HotCalls {
   readonly #options: HotCallsOptions
   readonly #known: LRUCache<string, HotCall>
@@ -73,7 +68,7 @@ export class HotCalls {
 
   constructor(options: HotCallsOptions) {
     this.#options = options
-    this.#known = new LRUCache({ max: options.maxKnown })
+    this.#known = new LRUCache({ max: maxKnown })
     this.#writeLine = lineWriterOf(options.log)
   }
 
@@ -201,10 +196,7 @@ const knownHeaders = new Map<string, Field | 'framework'>([
   ...needFramework.map((name) => [name, 'framework'] as const),
 ])
 
-/**
- * Reads the raw headers, because creating Node's headers object takes longer than the rest of the response. Undefined if a
- * header occurs twice or needs the framework.
- */
+/** Raw, because Node's headers object is slow to create. Undefined if a header occurs twice or needs the framework. */
 function requestHeaders(raw: readonly string[]): RequestHeaders | undefined {
   const found: { [F in Field]?: string } = {}
   for (let i = 0; i < raw.length; i += 2) {

@@ -10,9 +10,7 @@ import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
 
 export interface DocumentOptions {
   version: string
-  /** Endpoints that get operations of their own: those that the reader is allowed to call. */
   endpoints?: readonly Endpoint[]
-  /** Parameters that the reader's token fixes are left out. */
   reader?: { parameters: Readonly<Record<string, string>> }
 }
 

@@ -55,7 +55,7 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
       // Transforms of these shapes return text.
       if (zodSchema._zod.def.type === 'transform') node.type = 'string'
       if (node.format !== undefined) delete node.pattern
-      if (isPlainText(node.propertyNames)) delete node.propertyNames
+      if (JSON.stringify(node.propertyNames) === '{"type":"string"}') delete node.propertyNames
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum
       // Later versions may return more fields.
@@ -68,10 +68,6 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
     if (property) property.description = [text, property.description].filter(Boolean).join(' ')
   }
   return schema
-}
-
-function isPlainText(schema: unknown): boolean {
-  return JSON.stringify(schema) === '{"type":"string"}'
 }
 
 /** Generated types treat a field with a default as required, so the default goes into the description. */

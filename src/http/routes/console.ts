@@ -108,7 +108,6 @@ export function addConsoleRoutes(
   })
 }
 
-/** Reads all files once. Other files cannot be requested. */
 export function readConsoleFiles(directory: string): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {

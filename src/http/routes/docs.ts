@@ -12,7 +12,6 @@ import { docsHeaders } from '../security-headers.ts'
 import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, json, pageResponses, routesOf, text } from './route.ts'
 
-/** Of documents and pages together. */
 const maxKeptBytes = 32 * 2 ** 20
 
 /** The OpenAPI document, and the same as a page. Both are made once for all callers who may call the same endpoints. */

@@ -87,7 +87,6 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   })
 }
 
-/** The format of a request whose parameters are in the body. */
 function formatOf(request: FastifyRequest): OutputFormat {
   const { parameters, control } = readParameters(queryParameters(request))
   const names = [...Object.keys(parameters), ...control.keys()]

@@ -21,7 +21,6 @@ export function expectedVersion(request: FastifyRequest): number | undefined {
   return Number(version)
 }
 
-/** Query parameter of routes that can break callers. */
 export const allowsBreaking = z.object({
   breaking: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })

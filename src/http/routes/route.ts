@@ -16,18 +16,12 @@ export interface Operation {
   /** Documented only: handlers read headers themselves. */
   headers?: z.ZodObject
   /** Documented only: the domain validates its own input. */
-  body?: Body
+  body?: { required: boolean; content: Content }
   /** Responses that are not errors, by status. Handlers respond with the first status by default. */
   responses: Readonly<Record<number, Response>>
   /** Statuses of errors beyond those that follow from access, path parameters and body. */
   errors?: readonly number[]
-  /** Replaces the usual error response. */
   errorResponse?: Response
-}
-
-export interface Body {
-  required: boolean
-  content: Content
 }
 
 export interface Response {
@@ -138,7 +132,6 @@ export function text(description: string, ...types: string[]): Response {
   }
 }
 
-/** Responses of a route that sends a file, which the caller may have already. */
 export function fileResponses(file: Response): Record<200 | 304, Response> {
   const headers = ['ETag', ...(file.headers ?? [])] as const
   return { 200: { ...file, headers }, 304: { description: 'The caller has the current version.', headers } }
@@ -149,6 +142,10 @@ export const pageResponses = fileResponses({
   headers: ['Content-Security-Policy', 'Cross-Origin-Resource-Policy', 'Referrer-Policy', 'X-Frame-Options'],
 })
 
-export function jsonBody(schema: z.ZodType, example: object, required = true): Body {
+export function jsonBody(
+  schema: z.ZodType,
+  example: object,
+  required = true,
+): { required: boolean; content: Content } {
   return { required, content: { 'application/json': { schema, example } } }
 }

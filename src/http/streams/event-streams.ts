@@ -13,7 +13,6 @@ interface EventStreamsOptions {
 }
 
 const heartbeatMs = 15_000
-/** Time to read pending events before an ended stream is disconnected. */
 const partingMs = 1_000
 /** How long clients wait before they reconnect. */
 const retryMs = 2_000
@@ -54,10 +53,7 @@ export class EventStreams {
     )
   }
 
-  /**
-   * The newest stream of the token with the most, or else of the owner's own token: streams that have been open for long
-   * are in use. Of a token, the project with the most streams loses it.
-   */
+  /** The newest stream of the token with the most, or else of the owner's own token: streams open for long are in use. */
   #surplus({ id, project }: StreamOwner): EventStream | undefined {
     const open = [...this.#open]
     const ofToken = largestShare(open, ({ owner }) => owner.id, id)

@@ -11,9 +11,6 @@ import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
 
-/** Set if the response is that of an earlier request with the same key. */
-const replayedHeader = 'Idempotency-Replayed'
-
 const sentEntry = z.looseObject({
   event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
   message: z.unknown().optional().describe('Alias of event_message.'),
@@ -101,7 +98,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           if (!source) throw invalidParameter('source', `source ${oneSource}.`)
           const contentType = request.headers['content-type'] ?? ''
           const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
-          if (replayed) reply.header(replayedHeader, 'true')
+          if (replayed) reply.header('Idempotency-Replayed', 'true')
           return { message: 'Logged!', ...result }
         },
       })
