@@ -82,6 +82,8 @@ const syntax = {
 } as const
 
 const dayMs = 86_400_000
+/** A smaller `time` is a duration. */
+const earliestTimeMs = Date.UTC(2000, 0, 1)
 const letterN = 0x6e
 
 /** Turns entries into lines for the engine. Values that are stored as sent are located and copied, never parsed. */
@@ -203,6 +205,10 @@ export class EntryReader {
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
     const message = this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg)
+    if (this.#time && !this.#isTimestamp(this.#time.value, rules)) {
+      this.#others.push(this.#time)
+      this.#time = undefined
+    }
     this.micros = this.#microsOf(this.#alias(this.#timestamp, this.#time), rules)
     lines.copy(syntax.project)
     this.#writeProject(rules.owner, lines)
@@ -329,10 +335,25 @@ export class EntryReader {
     this.#writeText(id, 'id', lines)
   }
 
+  /** Other programs call the duration of a request `time`, or its hour. */
+  #isTimestamp(span: Span, { nowMs }: EntryRules): boolean {
+    if (!this.#isPresent(span)) return true
+    const micros = this.#readMicros(span)
+    return (
+      micros !== undefined &&
+      micros > earliestTimeMs * 1000 &&
+      micros < (nowMs + entryLimits.maxAheadMs) * 1000
+    )
+  }
+
+  #readMicros(span: Span): number | bigint | undefined {
+    const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
+    return Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
+  }
+
   #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryRules): number | bigint {
     if (!this.#isPresent(span)) return nowMs * 1000
-    const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
-    const micros = Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
+    const micros = this.#readMicros(span)
     if (micros === undefined)
       throw new Rejection('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
     if (micros > (nowMs + entryLimits.maxAheadMs) * 1000)

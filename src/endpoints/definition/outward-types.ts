@@ -120,14 +120,13 @@ const containers = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineStrin
 
 export type OutwardForm = 'json' | 'csv' | 'typed'
 
-/** Expression of a column as it leaves the service. */
-export function outwardSql(name: string, type: string, form: OutwardForm, isoTimestamps: boolean): string {
-  const column = sqlName(name)
+/** Expression of a value of this type as it leaves the service. */
+export function outwardSql(value: string, type: string, form: OutwardForm, isoTimestamps: boolean): string {
   const parsed = withoutWrappers(parseEngineType(type))
   if (form === 'csv' && containers.test(parsed.name)) {
-    return `toJSONString(${convert(column, parsed, 'json', isoTimestamps)?.sql ?? column})`
+    return `toJSONString(${convert(value, parsed, 'json', isoTimestamps)?.sql ?? value})`
   }
-  return convert(column, parsed, form, isoTimestamps)?.sql ?? column
+  return convert(value, parsed, form, isoTimestamps)?.sql ?? value
 }
 
 /** Conversions keep null, so a nullable column is converted like any other. */

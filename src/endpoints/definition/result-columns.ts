@@ -1,6 +1,6 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
-import { sqlName } from '../../sql/names.ts'
+import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
 
@@ -49,10 +49,7 @@ export function wrapQuery(
     form === 'text-rows'
       ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
       : columns
-          .map((column) => {
-            const value = outwardSql(column.name, column.type, form, isoTimestamps)
-            return `${asWritten(column, value)} AS ${sqlName(column.name)}`
-          })
+          .map((column) => `${writtenSql(column, form, isoTimestamps)} AS ${sqlName(column.name)}`)
           .join(', ')
   const names = columns.map(({ name }) => sqlName(name))
   const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
@@ -63,7 +60,7 @@ function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps:
   const { name, type } = column
   return isJsonColumn(column, json)
     ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
-    : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
+    : { name, sql: outwardSql(sqlName(name), type, 'json', isoTimestamps) }
 }
 
 /** The type without types that store a text once and refer to it, however often it is written. */
@@ -76,12 +73,14 @@ function withoutDictionaries({ name, arguments: parts, text }: EngineType): stri
   return full.length === 0 ? text : `${name}(${full.join(', ')})`
 }
 
-/** A column with the size that the output has, except for what the format adds. */
-function asWritten({ name, type }: ResultColumn, sql: string): string {
-  // However many, empty tuples have no size.
-  if (type.includes('Tuple()')) return written(`toJSONString(${sql})`, 'String')
-  const hasDictionary = /LowCardinality|Enum/.test(type) && sql === sqlName(name)
-  return written(sql, hasDictionary ? withoutDictionaries(parseEngineType(type)) : undefined)
+/** A column as it leaves the service, with the size that the output has, except for what the format adds. */
+function writtenSql({ name, type }: ResultColumn, form: OutwardForm, isoTimestamps: boolean): string {
+  const hasDictionary = /LowCardinality|Enum/.test(type)
+  const full = hasDictionary ? withoutDictionaries(parseEngineType(type)) : type
+  const value = hasDictionary ? `CAST(${sqlName(name)}, ${sqlText(full)})` : sqlName(name)
+  const sql = outwardSql(value, full, form, isoTimestamps)
+  // However many, empty tuples have no size. CSV has them as JSON anyway.
+  return written(form !== 'csv' && type.includes('Tuple()') ? `toJSONString(${sql})` : sql)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

@@ -153,6 +153,14 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
         { query: `SELECT 1 ${' '.repeat(2 ** 20)}` },
         { status: 413, error: { code: 'too_large' } },
       ],
+      [
+        'texts of a dictionary that are written again and again',
+        {
+          query: "SELECT (toLowCardinality(repeat('x', 1000000)), toDateTime(number)) AS x FROM numbers(100)",
+        },
+        { status: 413, error: { code: 'too_large' } },
+        '?_format=parquet',
+      ],
       ['parameters in the URL', project, invalid('project'), '?project=abc'],
       [
         'an unknown format',

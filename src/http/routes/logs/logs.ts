@@ -21,7 +21,10 @@ const sentEntry = z.looseObject({
     .describe(
       'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
     ),
-  time: z.union([z.string(), z.number()]).optional().describe('Alias of timestamp.'),
+  time: z
+    .unknown()
+    .optional()
+    .describe('Alias of timestamp, unless it is something else, such as a duration.'),
   id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
   project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
   metadata: z
