@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
-import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
 import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { homeOf, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
 import { lazily, loadAhead } from './ui/lazily.ts'
+import { MissingPage } from './ui/page-head.tsx'
 import { Boundary, Failure, Waiting } from './ui/states.tsx'
 
 const Overview = lazily(() => import('./overview/overview.tsx'))
@@ -26,6 +27,10 @@ const forAdmins = [
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
+
+/** Pages that another token may have. */
+const isForOthers =
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
   const token = useToken()
@@ -105,7 +110,13 @@ function Pages({ who }: { who: Whoami }) {
               </Route>,
             ]}
             <Route>
-              <Redirect to={homeOf(who)} replace />
+              {isForOthers.test(location) ? (
+                <Redirect to={homeOf(who)} replace />
+              ) : (
+                <MissingPage name="Page not found" title="There is no such page">
+                  {location} does not exist. <Link href={homeOf(who)}>Go to the first page</Link>
+                </MissingPage>
+              )}
             </Route>
           </Switch>
         </Suspense>

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter'
 import { useConnection } from './api/connection.ts'
 import { session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
+import { ZoneChoice } from './ui/choices.tsx'
 import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
 
@@ -58,6 +59,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           </nav>
           <div className="side-foot">
             <SignedInAs who={who} />
+            <ZoneChoice />
             <div className="side-tools">
               <ThemeSwitch />
               <button type="button" className="button plain" onClick={() => session.close()}>

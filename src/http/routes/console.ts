@@ -76,8 +76,8 @@ export function addConsoleRoutes(
     request: FastifyRequest<{ Params: { page: string } }>,
     reply: FastifyReply,
   ) => {
-    if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
-    return sendPage(request, reply)
+    // A browser gets a page that says so, with the way back.
+    return sendPage(request, pages.has(request.params.page) ? reply : reply.code(404))
   }
   route('GET /', 'getConsole', 'Open the console', {
     ...common,
