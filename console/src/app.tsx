@@ -4,7 +4,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
 import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
-import { homeOf, Shell } from './shell.tsx'
+import { homeOf, PublicPage, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
 import { lazily, loadAhead } from './ui/lazily.ts'
 import { MissingPage } from './ui/page-head.tsx'
@@ -21,6 +21,7 @@ const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
+const ApiPage = lazily(() => import('./reference/api-page.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
@@ -35,7 +36,15 @@ const isForOthers =
 export function App() {
   const token = useToken()
   if (token === '') return null
-  return token === null ? <SignIn /> : <SignedIn />
+  if (token !== null) return <SignedIn />
+  if (location.pathname !== '/docs') return <SignIn />
+  return (
+    <PublicPage>
+      <Suspense fallback={<Waiting what="the page" height={320} />}>
+        <ApiPage />
+      </Suspense>
+    </PublicPage>
+  )
 }
 
 function SignedIn() {
@@ -69,6 +78,9 @@ function Pages({ who }: { who: Whoami }) {
       <Boundary key={location}>
         <Suspense fallback={<Waiting what="the page" height={320} />}>
           <Switch>
+            <Route path="/docs">
+              <ApiPage />
+            </Route>
             <Route path="/console/endpoints">
               <EndpointList who={who} />
             </Route>

@@ -11,8 +11,6 @@ import type { DescribedOperation, DescribedParameter, FieldSchema } from './oper
 export interface DocumentOptions {
   /** Version of the service. */
   version: string
-  /** Address of the service. Relative to the document by default. */
-  url?: string
   /** Endpoints that get operations of their own: those that the reader is allowed to call. */
   endpoints?: readonly Endpoint[]
   reader?: Reader
@@ -90,7 +88,7 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
   }
   const schemas = componentSchemas()
   const responses = errorResponses()
-  return ({ version, url = '/', endpoints = [], reader = { parameters: {} } }) => {
+  return ({ version, endpoints = [], reader = { parameters: {} } }) => {
     const saved: Paths = {}
     const rows: Record<string, object> = {}
     for (const endpoint of endpoints) {
@@ -106,7 +104,8 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
         description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url }],
+      // Relative to the document.
+      servers: [{ url: '/' }],
       tags: endpoints.length > 0 ? tags : tags.slice(1),
       paths: { ...saved, ...paths },
       components: { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },

@@ -95,6 +95,12 @@ export function addConsoleRoutes(
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
   })
+  route('GET /docs', 'getDocs', 'Show the documentation as a page', {
+    ...common,
+    description: 'It shows the OpenAPI document, with a form to try each operation.',
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply),
+  })
   route('GET /embed/:name', 'getEmbed', 'Open the chart or table of an endpoint, for a frame', {
     ...common,
     description:
