@@ -12,13 +12,6 @@ export const pageHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
 
-/** For the page of the documentation: styles from this service, no scripts, nothing from elsewhere. */
-export const docsHeaders = {
-  ...pageHeaders,
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-} as const
-
 /** Adds them to every response, including errors. Must run before any hook that can refuse a request. */
 export function addSecurityHeaders(server: FastifyInstance): void {
   // Callbacks are faster than promises, and these hooks run for every request.

@@ -6,7 +6,6 @@ import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
 import { documentedRoutes } from '../server.ts'
-import { docsPage } from './docs-page.ts'
 import { documentsOf } from './document.ts'
 
 const routes = await documentedRoutes()
@@ -215,31 +214,4 @@ test('docs/reference/api.md lists every operation with its access and summary', 
     operation?.summary,
   ])
   expect(rows.toSorted()).toEqual(operations.toSorted())
-})
-
-describe('the page of the documentation', () => {
-  const page = docsPage(openApiDocument({ version: '1.2.3' }))
-
-  test('has every operation, with an example of its body', () => {
-    for (const { operation } of routes) {
-      expect(page).toContain(`<details id="${operation?.id}">`)
-      expect(page).toContain(`<span>${operation?.summary.replaceAll("'", '&#39;')}</span>`)
-    }
-    expect(page).toContain('&quot;scopes&quot;: [\n    &quot;query:logs.all&quot;\n  ]')
-  })
-
-  test('runs no scripts and loads nothing from other origins', () => {
-    expect(page).not.toMatch(/<script|<style|<img|<iframe|\sstyle=|\son\w+=|(?:src|href)="(?:https?:|\/\/)/i)
-    expect(page.match(/<link [^>]*>/g)).toEqual(['<link rel="stylesheet" href="docs/style.css">'])
-    expect(Buffer.byteLength(page)).toBeLessThan(150_000)
-  })
-
-  test('escapes what people wrote', () => {
-    const hostile = `<script>alert(1)</script> "'&`
-    const parameters = { q: { description: hostile, required: true } }
-    const endpoints = [endpointWith({ description: hostile, query: 'SELECT @q', parameters })]
-    const shown = docsPage(openApiDocument({ version: '1', endpoints }))
-    expect(shown).not.toContain('<script')
-    expect(shown).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &quot;&#39;&amp;')
-  })
 })

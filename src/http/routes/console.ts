@@ -65,8 +65,8 @@ export function addConsoleRoutes(
     request: FastifyRequest<{ Params: { page: string } }>,
     reply: FastifyReply,
   ) => {
-    if (!consolePages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
-    return sendPage(request, reply)
+    // A browser gets a page that says so, with the way back.
+    return sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
   }
   route('GET /', 'getConsole', 'Open the console', {
     ...common,
@@ -83,6 +83,12 @@ export function addConsoleRoutes(
     ...common,
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
+  })
+  route('GET /docs', 'getDocs', 'Show the documentation as a page', {
+    ...common,
+    description: 'It shows the OpenAPI document, with a form to try each operation.',
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply),
   })
   route('GET /embed/:name', 'getEmbed', 'Open the chart or table of an endpoint, for a frame', {
     ...common,

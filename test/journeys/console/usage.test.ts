@@ -45,7 +45,7 @@ describe('usage of an endpoint', () => {
       const errors = tab.getByRole('region', { name: 'Errors in the last hour' })
       await errors.getByText('504 query_timeout').waitFor()
       await errors.getByText('The query was stopped at its time limit.').waitFor()
-      const requests = tab.getByRole('region', { name: 'Slow and failed requests' })
+      const requests = tab.getByRole('region', { name: 'Slowest and failed requests' })
       await requests.getByRole('button', { name: 'Failed (1)' }).click()
     })
     let rows = 100_000_000
@@ -61,7 +61,7 @@ describe('usage of an endpoint', () => {
       { timeout: 60_000 },
     )
     await visit(page('used.lasting', 'usage'), admin(), async (tab) => {
-      const requests = tab.getByRole('region', { name: 'Slow and failed requests' })
+      const requests = tab.getByRole('region', { name: 'Slowest and failed requests' })
       await requests
         .getByRole('button', { name: /^Plan of the request/ })
         .first()
