@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallEntries } from '../dist/observability/call-lines.js'
+import { CallEntries } from '../build/observability/call-lines.js'
 import { partsRead, planOf, statementsOf } from './databases/query-sides.mjs'
 import { openClient } from './support/http-client.mjs'
 import { command, partsOf, readRows } from './support/measured-tables.mjs'

@@ -36,7 +36,8 @@ export function createLogs(seed) {
   const rank = zipf(random, projectCount)
   const make = (maker, micros, owner, ref) => {
     const project = { ...demoProjects[owner % demoProjects.length], ref }
-    return { id: uuidOf(random), ...maker({ project, random, trouble: false }), timestamp: isoOf(micros) }
+    const [event_message, metadata] = maker({ project, random, trouble: false })
+    return { id: uuidOf(random), timestamp: isoOf(micros), project: ref, event_message, metadata }
   }
 
   /** A request at the edge; `lean` is about 400 bytes of JSON, `full` about 1,300. */
@@ -50,8 +51,9 @@ export function createLogs(seed) {
   }
 
   /** An invocation of a function. Its project is in the metadata. */
-  function invocation(micros, owner = rank(), project = projects[owner]) {
-    return make(invocationEntry, micros, owner, project)
+  function invocation(micros, owner = rank(), ref = projects[owner]) {
+    const { project, metadata, ...entry } = make(invocationEntry, micros, owner, ref)
+    return { ...entry, metadata: { project_ref: project, ...metadata } }
   }
 
   return { projects, edge, invocation }
