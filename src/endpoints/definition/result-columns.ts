@@ -1,7 +1,15 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
+import {
+  jsonRowSql,
+  jsonText,
+  outwardJson,
+  readJsonRows,
+  withinBytes,
+  written,
+} from '../../engine/json-rows.ts'
 import { sqlName } from '../../sql/names.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
+import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
   name: string
@@ -33,36 +41,57 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
   return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
-/** Wraps the saved query in one that converts its columns and limits its rows. */
-export function wrapQuery(
-  sql: string,
-  columns: readonly ResultColumn[],
-  rows: number,
-  /** Rows of text are JSON that the query itself writes. */
-  form: OutwardForm | 'text-rows',
-  json: readonly string[] = [],
-  isoTimestamps = false,
-  maxRowBytes?: number,
-): string {
-  const selected =
-    form === 'text-rows'
-      ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
-      : columns
-          .map((column) => {
-            const value = outwardSql(column.name, column.type, form, isoTimestamps)
-            return `${asWritten(column, value)} AS ${sqlName(column.name)}`
-          })
-          .join(', ')
-  const names = columns.map(({ name }) => sqlName(name))
-  const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
-  return `SELECT ${selected} FROM (\n${sql}\n) ${where}LIMIT ${rows}`
+interface Member extends ResultColumn {
+  sql: string
+  isJson?: boolean
+  isCount?: boolean
 }
 
-function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
-  const { name, type } = column
-  return isJsonColumn(column, json)
-    ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
-    : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
+interface Wrapping {
+  /** The most rows. */
+  rows: number
+  /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
+  form: OutwardForm | 'text-rows' | 'template'
+  json?: readonly string[]
+  isoTimestamps?: boolean | undefined
+  maxRowBytes?: number | undefined
+}
+
+/** Wraps the saved query in one that converts its columns and limits its rows. */
+export function wrapQuery(
+  { sent, certain }: Pick<CompiledQuery, 'sent' | 'certain'>,
+  columns: readonly ResultColumn[],
+  { rows, form, json = [], isoTimestamps = false, maxRowBytes }: Wrapping,
+): string {
+  const isJsonForm = form === 'text-rows' || form === 'template'
+  const outward = isJsonForm ? 'json' : form
+  const members = columns.map((column): Member => {
+    const { name, type } = column
+    if (isJsonForm && isJsonColumn(column, json)) {
+      const sql = certain.stored.has(name) ? sqlName(name) : `toString(${sqlName(name)})`
+      return { ...column, sql, isJson: true }
+    }
+    const isCount = outward === 'json' && certain.counts.has(name)
+    return {
+      ...column,
+      sql: isCount ? sqlName(name) : outwardSql(name, type, outward, isoTimestamps),
+      isCount,
+    }
+  })
+  const selected =
+    form === 'text-rows'
+      ? jsonRowSql(members)
+      : members.map((member) => `${memberSql(member, certain.stored)} AS ${sqlName(member.name)}`).join(', ')
+  const names = columns.map(({ name }) => sqlName(name))
+  const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
+  return `SELECT ${selected} FROM (\n${sent}\n) ${where}LIMIT ${rows}`
+}
+
+/** A column as a member of a JSON object, or of another form. */
+function memberSql(member: Member, stored: ReadonlySet<string>): string {
+  const { name, sql, isJson, isCount } = member
+  if (isCount || (isJson && stored.has(name))) return sql
+  return isJson ? written(`ifNull(${jsonText(sql)}, 'null')`, 'String') : asWritten(member, sql)
 }
 
 /** Types that store a text once and refer to it, however often it is written. */

@@ -5,8 +5,8 @@ import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
-import { withoutUnused } from '../../sql/with.ts'
 import {
   changedDefinition,
   type EndpointDefinition,

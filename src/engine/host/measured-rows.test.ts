@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { templateRows } from '../json-rows.ts'
 import { measuredRows, rowArray, rowFormOf, rowLines } from './measured-rows.ts'
 
 const meta = '{"meta":[{"name":"a","type":"String"}]}\n'
@@ -59,6 +60,42 @@ test('returns rows of text with the requested separators', () => {
   )
   expect(rowFormOf('SELECT r\nFORMAT CustomSeparated', new Map())).toBeUndefined()
   expect(rowFormOf('SELECT r\nFORMAT CSV', settings)).toBeUndefined()
+})
+
+test('writes the text of raw columns of a template into rows', () => {
+  const names = ['a"$', 'b', 'c:Raw}', 'd']
+  const settings = new Map(
+    Object.entries(
+      templateRows(
+        names.map((name, index) => ({ name, isJson: index % 2 === 1 })),
+        true,
+      ),
+    ),
+  )
+  const form = rowFormOf('SELECT 1\nFORMAT Template', settings)
+  if (!form) throw new Error('no form')
+  expect(form).toEqual({
+    before: '[\n',
+    between: ',\n',
+    behind: '',
+    after: '\n]\n',
+    raw: [false, true, false, true],
+  })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(...Array.from({ length: 4 }, () => fc.jsonValue()))), (rows) => {
+      const lines = rows.map(([a, b, c, d]) => {
+        const row = { 'a"$': a, b: JSON.stringify(b), 'c:Raw}': c, d: d === null ? null : JSON.stringify(d) }
+        return `{"row":${JSON.stringify(row)}}\n`
+      })
+      const { bytes } = measuredRows(Buffer.from(`${meta}${lines.join('')}${progress(7)}`), form)
+      const texts = rows.map(([a, b, c, d]) => JSON.stringify({ 'a"$': a, b, 'c:Raw}': c, d }))
+      expect(bytes.toString()).toBe(`[\n${texts.join(',\n')}\n]\n`)
+    }),
+  )
+  for (const row of ['{"a":@{`a`:CSV}}', '{"a":@{`a`:Raw}', '@{`a`:Raw}', '{"a":@{`a`:Raw}}x']) {
+    const other = new Map([...settings, ['format_template_row_format', row.replace('@', '$')]])
+    expect(rowFormOf('SELECT 1\nFORMAT Template', other)).toBeUndefined()
+  }
 })
 
 test('returns rows with any content', () => {

@@ -9,7 +9,7 @@ import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters
 import { outwardSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
 import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
 import type { Statement } from '../../../src/engine/engine.ts'
-import { textRows } from '../../../src/engine/json-rows.ts'
+import { templateRows, textRows } from '../../../src/engine/json-rows.ts'
 import { checkSql, checkTree } from '../../../src/sql/check.ts'
 import {
   functionNames,
@@ -21,6 +21,7 @@ import {
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { sqlName } from '../../../src/sql/names.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine, openEngine } from '../../support/engines.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
@@ -176,7 +177,7 @@ describe('sandboxed SQL', () => {
     const answers = await each(statements, async ([sql]) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const text = await ask({
-        sql: wrapQuery(compiled.sql, columns, 100, 'json'),
+        sql: wrapQuery(compiled, columns, { rows: 100, form: 'json' }),
         parameters: withNow(compiled.check({ project: 'a' }), 0n),
         settings: { ...outwardSettings, ...isolationSettings },
       })
@@ -201,7 +202,7 @@ describe('sandboxed SQL', () => {
     const [where, join, scale] = await each(statements, async (sql) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const parameters = withNow(compiled.check({ project: 'a' }), 0n)
-      const statement = { sql: wrapQuery(compiled.sql, columns, 100, 'json'), parameters }
+      const statement = { sql: wrapQuery(compiled, columns, { rows: 100, form: 'json' }), parameters }
       return ask({ ...statement, settings: isolationSettings }).catch((error: Error) => error.message)
     })
     expect(where).toBe('{"n":4}\n')
@@ -281,21 +282,31 @@ describe('saved SQL', () => {
     expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
   })
 
-  test('returns text as JSON only if it is valid JSON', async () => {
-    const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
-    const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
-    const sql = `SELECT arrayJoin([${values}]) AS j`
-    const { body } = await open.engine.query(
-      {
-        sql: wrapQuery(sql, [{ name: 'j', type: 'String' }], 100, 'text-rows', ['j']),
-        format: textRows.format,
-        settings: textRows.array,
-      },
-      limits,
-    )
-    const rows = JSON.parse(body.toString()).map(({ j }: { j: unknown }) => j)
-    expect(rows).toEqual([{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null])
-  })
+  test.each(['text-rows', 'template'] as const)(
+    '%s has text as JSON only if it is valid JSON',
+    async (form) => {
+      const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
+      const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
+      const query = bindQuery(
+        `SELECT arrayJoin([${values}, NULL]) AS ${sqlName('a`$:"/ü')}, 'x' AS after`,
+        {},
+      )
+      const columns = [
+        { name: 'a`$:"/ü', type: 'Nullable(String)' },
+        { name: 'after', type: 'String' },
+      ]
+      const names = columns.map(({ name }) => ({ name, isJson: name !== 'after' }))
+      const sql = wrapQuery(query, columns, { rows: 100, form, json: ['a`$:"/ü'] })
+      const { format, settings } =
+        form === 'template'
+          ? { format: 'Template', settings: { ...outwardSettings, ...templateRows(names, true) } }
+          : { format: textRows.format, settings: { ...outwardSettings, ...textRows.array } }
+      const { body } = await open.engine.query({ sql, format, settings }, limits)
+      const rows = [{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null, null]
+      expect(JSON.parse(body.toString())).toEqual(rows.map((row) => ({ 'a`$:"/ü': row, after: 'x' })))
+      expect(body.toString()).toContain('[\n{"a`$:\\"/ü":{"a":1.0},"after":"x"},\n')
+    },
+  )
 
   test('can use functions that a sandbox cannot', async () => {
     const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
