@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { templateRows } from '../json-rows.ts'
 import { measuredRows, rowArray, rowFormOf, rowLines } from './measured-rows.ts'
 
 const meta = '{"meta":[{"name":"a","type":"String"}]}\n'
@@ -63,14 +62,15 @@ test('returns rows of text with the requested separators', () => {
 })
 
 test('writes the text of raw columns of a template into rows', () => {
-  const names = ['a"$', 'b', 'c:Raw}', 'd']
   const settings = new Map(
-    Object.entries(
-      templateRows(
-        names.map((name, index) => ({ name, isJson: index % 2 === 1 })),
-        true,
-      ),
-    ),
+    [
+      [
+        'format_template_row_format',
+        '{"a\\"$$":@{`a"$`:JSON},"b":@{`b`:Raw},"c:Raw}":@{`c:Raw}`:JSON},"d":@{`d`:Raw}}',
+      ],
+      ['format_template_rows_between_delimiter', ',\n'],
+      ['format_template_resultset_format', '[\n@{data}\n]\n'],
+    ].map(([name = '', text = '']) => [name, text.replaceAll('@', '$')]),
   )
   const form = rowFormOf('SELECT 1\nFORMAT Template', settings)
   if (!form) throw new Error('no form')
