@@ -1,13 +1,21 @@
 import { editSql, type SqlEdit } from './edits.ts'
 import { metadata } from './metadata-path.ts'
 import { type SelectScope, scopesOf } from './scopes.ts'
-import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from './tokens.ts'
+import {
+  type CodeToken,
+  closingOf,
+  codeTokens,
+  endsValue,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+} from './tokens.ts'
 import { namedSubqueries, subqueryNames, withElements } from './with.ts'
 
 /** Typed columns of a source, or undefined if there is no such source. */
 export type TypedColumnsOf = (source: string) => readonly { name: string }[] | undefined
 
-const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
+export const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
 
 /**
  * The SQL that is sent to the engine: the same result without what it does not depend on. Planning takes half the time of
@@ -262,12 +270,8 @@ export function certainColumns(sql: string): { counts: ReadonlySet<string>; stor
   return found
 }
 
-/** Whether an alias at this index is called metadata: after AS, or after an operand. */
+/** Whether an alias at this index is called metadata. */
 function isDefined(tokens: readonly CodeToken[], at: number): boolean {
-  if (identifierOf(tokens[at]) !== metadata) return false
   const before = tokens[at - 1]
-  return before?.kind === 'symbol' ? /^[)\]}]$/.test(before.text) : !isKeyword(before, ...beforeOperands)
+  return identifierOf(tokens[at]) === metadata && (isKeyword(before, 'AS') || endsValue(before))
 }
-
-const beforeOperands =
-  'SELECT WHERE BY AND OR NOT IN LIKE ILIKE BETWEEN ON USING HAVING CASE WHEN THEN ELSE'.split(' ')

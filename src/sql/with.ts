@@ -1,4 +1,12 @@
-import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
+import {
+  type CodeToken,
+  codeTokens,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  listItems,
+  startsQuery,
+} from './tokens.ts'
 
 interface NamedSubquery {
   name: string
@@ -68,12 +76,8 @@ interface WithElement {
 export function withElements(tokens: readonly CodeToken[]) {
   const final = finalSelect(tokens)
   if (final < 0 || isKeyword(tokens[1], 'RECURSIVE')) return undefined
-  const elements: CodeToken[][] = [[]]
-  for (const token of tokens.slice(1, final)) {
-    if (token.depth === 0 && isSymbol(token, ',')) elements.push([])
-    else elements.at(-1)?.push(token)
-  }
-  return { final, elements: elements.map(elementOf) }
+  const elements = listItems(tokens, 1, final, 0)
+  return { final, elements: elements.map(({ first, end }) => elementOf(tokens.slice(first, end))) }
 }
 
 /** A subquery has one name. In an expression, the aliases of its parts can be used as well. */
