@@ -50,6 +50,7 @@ describe('columns that nobody reads', () => {
     'SELECT a FROM (SELECT a, b FROM logs) NATURAL JOIN logs',
     'SELECT a, x.y FROM (SELECT a, b AS `x.y` FROM logs)',
     'SELECT x FROM (SELECT a AS x, b y FROM logs)',
+    'SELECT y FROM (SELECT a, b FROM logs) AS t(x, y)',
     'SELECT A.B FROM (SELECT 1 AS a, 2 AS b) AS a',
     'WITH RECURSIVE r AS (SELECT 1 AS a, 2 AS b UNION ALL SELECT a, b FROM r) SELECT a FROM r',
   ])('may be used: %s', (sql) => expect(sent(sql)).toBe(sql))
@@ -64,6 +65,10 @@ describe('a final SELECT that only picks columns', () => {
     [
       'WITH a AS (SELECT lower(k) AS k, count() AS n FROM logs GROUP BY k HAVING n > 1), b AS (SELECT 1) SELECT n, k FROM a',
       'SELECT count() AS n, lower(k) AS k FROM logs GROUP BY k HAVING n > 1',
+    ],
+    [
+      'WITH a AS (SELECT k FROM logs), b AS (SELECT k, count() AS n FROM a GROUP BY k) SELECT k, n FROM b',
+      'WITH a AS (SELECT k FROM logs) SELECT k, count() AS n FROM a GROUP BY k',
     ],
     // With another source, its columns are not known, but no alias is in use.
     [

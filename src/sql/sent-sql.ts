@@ -124,9 +124,12 @@ function isExpanded(tokens: readonly CodeToken[], at: number): boolean {
   return isKeyword(before, 'SELECT', 'DISTINCT') || isSymbol(before, ',') || isSymbol(before, '.')
 }
 
-/** Whether a SELECT is all that its brackets contain. */
+/** Whether a SELECT is all that its brackets contain, and no names for its columns follow, as in "(SELECT …) AS t(a, b)". */
 function isWhole(tokens: readonly CodeToken[], { open, first, end }: SelectScope): boolean {
-  return isSymbol(tokens[open], '(') && first === open + 1 && closingOf(tokens, open) === end
+  const alias = isKeyword(tokens[end + 1], 'AS') ? end + 2 : end + 1
+  const isNamed =
+    tokens[alias]?.kind === 'word' && isSymbol(tokens[alias + 1], '(') && endsValue(tokens[alias])
+  return isSymbol(tokens[open], '(') && first === open + 1 && closingOf(tokens, open) === end && !isNamed
 }
 
 function isDistinct(tokens: readonly CodeToken[], { items }: SelectScope): boolean {
@@ -212,13 +215,15 @@ function isCaptured(
   body: readonly CodeToken[],
   columns: ReturnType<TypedColumnsOf>,
 ): boolean {
-  const aliases = new Set(elements.flatMap(({ names }) => names))
+  const expressions = elements.filter(({ isSubquery }) => !isSubquery)
+  const aliases = new Set(expressions.flatMap(({ names }) => names))
   const inside = namesIn(withoutPlaceholders(body))
-  const expressions = elements.filter(({ isSubquery }) => !isSubquery).flatMap(({ tokens }) => tokens)
   const isName = (token: CodeToken, next: CodeToken | undefined) =>
     !isSymbol(next, '(') && !isKeyword(token, ...keywords)
   const outside = namesIn(
-    withoutPlaceholders(expressions).filter((token, at, all) => isName(token, all[at + 1])),
+    withoutPlaceholders(expressions.flatMap(({ tokens }) => tokens)).filter((token, at, all) =>
+      isName(token, all[at + 1]),
+    ),
   )
   const isColumn = (name: string) =>
     ownColumns.includes(name) || columns?.some((column) => column.name.toLowerCase() === name) !== false
