@@ -67,16 +67,10 @@ export function wrapQuery(
   const outward = isJsonForm ? 'json' : form
   const members = columns.map((column): Member => {
     const { name, type } = column
-    if (isJsonForm && isJsonColumn(column, json)) {
-      const sql = certain.stored.has(name) ? sqlName(name) : `toString(${sqlName(name)})`
-      return { ...column, sql, isJson: true }
-    }
+    const own = sqlName(name)
+    if (isJsonForm && isJsonColumn(column, json)) return { ...column, sql: `toString(${own})`, isJson: true }
     const isCount = outward === 'json' && certain.counts.has(name)
-    return {
-      ...column,
-      sql: isCount ? sqlName(name) : outwardSql(name, type, outward, isoTimestamps),
-      isCount,
-    }
+    return { ...column, sql: isCount ? own : outwardSql(name, type, outward, isoTimestamps), isCount }
   })
   const selected =
     form === 'text-rows'
@@ -90,7 +84,9 @@ export function wrapQuery(
 /** A column as a member of a JSON object, or of another form. */
 function memberSql(member: Member, stored: ReadonlySet<string>): string {
   const { name, sql, isJson, isCount } = member
-  if (isCount || (isJson && stored.has(name))) return sql
+  if (isCount) return sql
+  // Only rows that others inserted have no metadata.
+  if (isJson && stored.has(name)) return `if(empty(${sqlName(name)}), '""', ${sqlName(name)})`
   return isJson ? written(`ifNull(${jsonText(sql)}, 'null')`, 'String') : asWritten(member, sql)
 }
 

@@ -308,6 +308,25 @@ describe('saved SQL', () => {
     },
   )
 
+  test('stored metadata needs no check, and empty metadata is empty text', async () => {
+    const create = 'CREATE TABLE kept (id String, metadata String) ENGINE = MergeTree ORDER BY id'
+    await open.engine.command({ sql: create }, limits)
+    const rows = '{"id":"a","metadata":"{\\"x\\":\\"\\\\n\\\\\\"\\",\\"n\\":1.10}"}\n{"id":"b","metadata":""}'
+    await open.engine.insert({ table: 'kept', format: 'JSONEachRow' }, Buffer.from(rows), limits)
+    const query = bindQuery(
+      'WITH k AS (SELECT id, metadata FROM kept) SELECT id, metadata FROM k ORDER BY id',
+      {},
+    )
+    const columns = ['id', 'metadata'].map((name) => ({ name, type: 'String' }))
+    const sql = wrapQuery(query, columns, { rows: 100, form: 'template' })
+    expect(sql).not.toContain('isValidJSON')
+    const members = columns.map(({ name }) => ({ name, isJson: name === 'metadata' }))
+    const settings = { ...outwardSettings, ...templateRows(members, false) }
+    const { body, readRows } = await open.engine.query({ sql, format: 'Template', settings }, limits)
+    expect(body.toString()).toBe('{"id":"a","metadata":{"x":"\\n\\"","n":1.10}}\n{"id":"b","metadata":""}\n')
+    expect(readRows).toBe(2)
+  })
+
   test('can use functions that a sandbox cannot', async () => {
     const sql = "SELECT levenshteinDistance(id, 'a') AS d, kolmogorovSmirnovTest(1, 2) FROM edge_logs"
     await expect(checkSql(open.engine, { sql }, sources)).resolves.toBeUndefined()
