@@ -339,19 +339,24 @@ describe('saved SQL', () => {
     ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
   })
 
-  test('unused subqueries are checked but not sent', async () => {
-    const save = (view: string) =>
+  test('unused subqueries and columns are checked but not sent', async () => {
+    const save = (
+      view: string,
+      query = `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+    ) =>
       compileEndpoint(
         open.engine,
         definitionShape.parse({
           id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a12',
           name: 'unused',
-          query: `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+          query,
         }),
         1,
         sources,
       )
     await expect(save('SELECT nope FROM auth_logs')).rejects.toMatchObject({ status: 422 })
+    const unread = 'WITH a AS (SELECT id, nope AS x FROM edge_logs LIMIT 9) SELECT id FROM a'
+    await expect(save('', unread)).rejects.toMatchObject({ status: 422 })
     await expect(save('SELECT * FROM system.one')).rejects.toMatchObject({ status: 422 })
     const { compiled, columns } = await save('SELECT id FROM auth_logs')
     expect(compiled.sent).not.toContain('auth_logs')
