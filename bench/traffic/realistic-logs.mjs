@@ -36,7 +36,7 @@ export function createLogs(seed) {
   const make = (maker, micros, owner, ref) => {
     const project = { ...demoProjects[owner % demoProjects.length], ref }
     const [event_message, metadata] = maker({ project, random, trouble: false })
-    return { id: uuidOf(random), project: ref, event_message, metadata, timestamp: isoOf(micros) }
+    return { id: uuidOf(random), timestamp: isoOf(micros), project: ref, event_message, metadata }
   }
 
   /** A request at the edge; `lean` is about 400 bytes of JSON, `full` about 1,300. */
@@ -49,9 +49,10 @@ export function createLogs(seed) {
     return { ...entry, event_message: `${method} | ${status_code} | ${path}`, metadata }
   }
 
-  /** An invocation of a function. */
-  function invocation(micros, owner = rank(), project = projects[owner]) {
-    return make(invocationEntry, micros, owner, project)
+  /** An invocation of a function. Its project is in the metadata. */
+  function invocation(micros, owner = rank(), ref = projects[owner]) {
+    const { project, metadata, ...entry } = make(invocationEntry, micros, owner, ref)
+    return { ...entry, metadata: { project_ref: project, ...metadata } }
   }
 
   return { projects, edge, invocation }

@@ -1,4 +1,4 @@
-import { sqlText } from '../sql/names.ts'
+import { sqlName, sqlText } from '../sql/names.ts'
 import type { Engine, Limits, Statement } from './engine.ts'
 
 export function readJsonRows<Row>(body: Buffer): Row[] {
@@ -60,9 +60,24 @@ export function jsonRowSql(members: readonly RowMember[]): string {
   return `${written(`concat(${parts.join(', ')}, '}')`, 'String')} AS r`
 }
 
-/** Replaces line breaks, which would end the row. The engine accepts a byte order mark as JSON; other parsers do not. */
-function jsonText(sql: string): string {
+/**
+ * JSON text for a row, or other text as a JSON string. Line breaks would end the row. The engine accepts a byte order mark
+ * as JSON; other parsers do not.
+ */
+export function jsonText(sql: string): string {
   return `if(isValidJSON(${sql}) AND NOT startsWith(${sql}, unhex('EFBBBF')), translate(${sql}, '\\n\\r', '  '), toJSONString(${sql}))`
+}
+
+/** Settings for rows as JSON objects in which some columns are JSON already. */
+export function templateRows(columns: readonly { name: string; isJson: boolean }[], isArray: boolean) {
+  const members = columns.map(({ name, isJson }) => {
+    return `${JSON.stringify(name).replaceAll('$', '$$$$')}:\${${sqlName(name)}:${isJson ? 'Raw' : 'JSON'}}`
+  })
+  return {
+    format_template_row_format: `{${members.join(',')}}${isArray ? '' : '\n'}`,
+    format_template_rows_between_delimiter: isArray ? ',\n' : '',
+    format_template_resultset_format: isArray ? `[\n\${data}\n]\n` : `\${data}`,
+  }
 }
 
 const unescaped = { format_custom_escaping_rule: 'Raw', format_custom_row_after_delimiter: '' } as const

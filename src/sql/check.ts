@@ -3,6 +3,7 @@ import { closestName, didYouMean } from '../base/text/closest-name.ts'
 import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
+import { firstWordHints } from './hints/dialect-hints.ts'
 import { positionOfPart, refuseFunction, refuseSource, refuseTableFunction } from './hints/name-hints.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
@@ -157,22 +158,12 @@ const maxLength = 256 * 1024
 const maxNesting = 200
 const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 
-const writes =
-  /^(?:insert|update|delete|create|drop|alter|truncate|merge|replace|upsert|grant|revoke|rename|optimize|copy)$/i
-const startsWith = 'The query must start with SELECT or WITH.'
-
+/** What to write instead of statements that start with other words. */
 function firstWordHint(first: CodeToken | undefined): string {
   const word = first?.text ?? ''
-  if (writes.test(word)) return `${startsWith} ${word.toUpperCase()} is not allowed: queries only read.`
-  if (/^(?:show|describe|desc)$/i.test(word)) return `${startsWith} GET /api/sources lists the sources.`
-  if (/^explain$/i.test(word)) return `${startsWith} To see the plan, send _explain=1 with a request.`
-  if (/^values$/i.test(word)) return `${startsWith} Write SELECT * FROM (VALUES (1), (2)).`
-  if (/^(?:declare|set|begin|use|call|exec|execute)$/i.test(word)) {
-    return `${startsWith} ${word.toUpperCase()} is not allowed. For a value, write WITH 1 AS n SELECT n.`
-  }
-  if (word === '%') return `${startsWith} Remove the line with %, and write parameters as @project.`
+  const hint = firstWordHints.get(word.toLowerCase())?.replaceAll('$', word.toUpperCase())
   const meant = /^\w{4,8}$/.test(word) ? closestName(word, ['SELECT', 'WITH']) : undefined
-  return `${startsWith}${didYouMean(meant)}`
+  return `The query must start with SELECT or WITH.${hint ? ` ${hint}` : didYouMean(meant)}`
 }
 
 /** Checks the text before the engine reads it. */

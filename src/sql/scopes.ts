@@ -1,4 +1,13 @@
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
+import {
+  type CodeToken,
+  closingOf,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  listItems,
+  startsQuery,
+  type TokenRange,
+} from './tokens.ts'
 
 /** A table that a SELECT reads. */
 export interface ReadTable {
@@ -24,8 +33,8 @@ export interface SelectScope {
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  /** For each selected expression, the index of its first token and of the one after its last. */
-  items: { first: number; end: number }[]
+  /** The selected expressions. */
+  items: TokenRange[]
 }
 
 export interface SqlScopes {
@@ -70,7 +79,8 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
       const fromAt = find(from, to, 'FROM')
       if (select < to) {
         const listEnd = fromAt > select && fromAt < to ? fromAt : find(select + 1, to, ...clauses)
-        scope.items = itemsOf(tokens, select + 1, listEnd, depth)
+        const first = isKeyword(tokens[select + 1], 'DISTINCT') ? select + 2 : select + 1
+        scope.items = listItems(tokens, first, listEnd, depth)
       }
       if (fromAt < to) {
         readTables(tokens, fromAt + 1, find(fromAt + 1, to, ...clauses), scope, tableTokens)
@@ -92,22 +102,6 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
 function isSetOperator(tokens: readonly CodeToken[], at: number): boolean {
   const next = isKeyword(tokens[at + 1], 'ALL', 'DISTINCT') ? at + 2 : at + 1
   return startsQuery(tokens, next)
-}
-
-function itemsOf(
-  tokens: readonly CodeToken[],
-  from: number,
-  end: number,
-  depth: number,
-): SelectScope['items'] {
-  const items: SelectScope['items'] = []
-  let first = isKeyword(tokens[from], 'DISTINCT') ? from + 1 : from
-  for (let at = first; at <= end; at++) {
-    if (at < end && !(tokens[at]?.depth === depth && isSymbol(tokens[at], ','))) continue
-    items.push({ first, end: at })
-    first = at + 1
-  }
-  return items
 }
 
 function readTables(

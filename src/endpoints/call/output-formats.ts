@@ -133,7 +133,6 @@ const isoFormats = new Map(
         id: `${format.name}-iso`,
         isoTimestamps: true,
         settings: { ...format.settings, ...isoSettings },
-        ...(format.textRows && { textRows: { ...format.textRows, ...isoSettings } }),
       },
     ]),
 )

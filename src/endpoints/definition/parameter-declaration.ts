@@ -23,8 +23,16 @@ const wholeNumber = /^-?\d{1,19}$/
 const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
 
+const string = {
+  engineType: 'String',
+  expected: 'text',
+  sample: '',
+  others: ['1', '2'],
+  read: (text) => text,
+} as const satisfies ParameterType
+
 export const parameterTypes = {
-  string: { engineType: 'String', expected: 'text', sample: '', others: ['1', '2'], read: (text) => text },
+  string,
   integer: {
     engineType: 'Int64',
     expected: 'a whole number of at most 64 bits',
@@ -64,13 +72,7 @@ export const parameterTypes = {
     },
   },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
-  regex: {
-    engineType: 'String',
-    expected: 'a regular expression',
-    sample: '',
-    others: ['1', '2'],
-    read: (text) => text,
-  },
+  regex: { ...string, expected: 'a regular expression' },
 } as const satisfies Record<string, ParameterType>
 
 export type ParameterTypeName = keyof typeof parameterTypes

@@ -3,8 +3,8 @@ import { formatMicros } from '../../base/text/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { pathEdits, type TextColumnOf } from '../../sql/paths.ts'
+import { certainColumns, sentSql, type TypedColumnsOf } from '../../sql/sent-sql.ts'
 import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
-import { withoutUnused } from '../../sql/with.ts'
 import { reservedName } from './definition.ts'
 import {
   type BoundValue,
@@ -22,8 +22,10 @@ export interface CompiledQuery {
   readonly sql: string
   /** Maps positions of errors to the author's text. */
   readonly edited: EditedSql
-  /** The SQL that is sent to the engine: without unused parts of its WITH clause. */
+  /** The SQL that is sent to the engine: without what the result does not depend on. */
   readonly sent: string
+  /** Result columns that need no check of their values. */
+  readonly certain: ReturnType<typeof certainColumns>
   /** Words of the sent SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses except @now, in the order of their first appearance. */
@@ -36,10 +38,21 @@ export interface CompiledQuery {
 
 const maxValueBytes = 64 * 1024
 
+/** What binding needs to know of sources. */
+export interface SourceColumns {
+  readonly columnOf?: TextColumnOf
+  readonly typedColumns?: TypedColumnsOf
+}
+
+/** What is known of the SQL that is sent. */
+export function factsOf(sent: string) {
+  return { sent, certain: certainColumns(sent), possibleSources: possibleSources(sent) }
+}
+
 export function bindQuery(
   sql: string,
   declared: ParameterDeclarations,
-  columnOf?: TextColumnOf,
+  { columnOf, typedColumns }: SourceColumns = {},
 ): CompiledQuery {
   const names = new Set<string>()
   const edits: SqlEdit[] = []
@@ -53,14 +66,12 @@ export function bindQuery(
     edits.push({ start, end, text: `{${name}:${type}}` })
   }
   const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
-  const sentSql = withoutUnused(edited.text)
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
     sql: edited.text,
     edited,
-    sent: sentSql,
-    possibleSources: possibleSources(sentSql),
+    ...factsOf(sentSql(edited.text, typedColumns)),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
     check(sent) {

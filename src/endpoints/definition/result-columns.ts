@@ -1,8 +1,16 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
+import {
+  jsonRowSql,
+  jsonText,
+  outwardJson,
+  readJsonRows,
+  withinBytes,
+  written,
+} from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
+import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
   name: string
@@ -34,26 +42,40 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
   return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
+interface Wrapping {
+  /** The most rows. */
+  rows: number
+  /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
+  form: OutwardForm | 'text-rows' | 'template'
+  json?: readonly string[]
+  isoTimestamps?: boolean | undefined
+  maxRowBytes?: number | undefined
+}
+
 /** Wraps the saved query in one that converts its columns and limits its rows. */
 export function wrapQuery(
-  sql: string,
+  { sent, certain }: Pick<CompiledQuery, 'sent' | 'certain'>,
   columns: readonly ResultColumn[],
-  rows: number,
-  /** Rows of text are JSON that the query itself writes. */
-  form: OutwardForm | 'text-rows',
-  json: readonly string[] = [],
-  isoTimestamps = false,
-  maxRowBytes?: number,
+  { rows, form, json = [], isoTimestamps = false, maxRowBytes }: Wrapping,
 ): string {
+  const columnSql = (column: ResultColumn): string => {
+    const own = sqlName(column.name)
+    if (form === 'template' && isJsonColumn(column, json)) {
+      // Only rows that others inserted have no metadata.
+      if (certain.stored.has(column.name)) return `if(empty(${own}), '""', ${own})`
+      return written(`ifNull(${jsonText(`toString(${own})`)}, 'null')`, 'String')
+    }
+    const outward = form === 'template' || form === 'text-rows' ? 'json' : form
+    if (outward === 'json' && certain.counts.has(column.name)) return own
+    return writtenSql(column, outward, isoTimestamps)
+  }
+  const names = columns.map(({ name }) => sqlName(name))
   const selected =
     form === 'text-rows'
       ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
-      : columns
-          .map((column) => `${writtenSql(column, form, isoTimestamps)} AS ${sqlName(column.name)}`)
-          .join(', ')
-  const names = columns.map(({ name }) => sqlName(name))
+      : columns.map((column, index) => `${columnSql(column)} AS ${names[index]}`).join(', ')
   const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
-  return `SELECT ${selected} FROM (\n${sql}\n) ${where}LIMIT ${rows}`
+  return `SELECT ${selected} FROM (\n${sent}\n) ${where}LIMIT ${rows}`
 }
 
 function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {

@@ -9,12 +9,13 @@ import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
 import { pathEdits } from '../../sql/paths.ts'
-import { codeTokens, possibleSources } from '../../sql/tokens.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
+import { codeTokens } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
-import { leadingWith, subqueryNames, type WithClause, withoutUnused } from '../../sql/with.ts'
+import { leadingWith, subqueryNames, type WithClause } from '../../sql/with.ts'
 import type { Endpoint } from './endpoint.ts'
 import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
-import { type BoundValues, withNow } from './parameters.ts'
+import { type BoundValues, factsOf, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
@@ -116,8 +117,7 @@ async function compile(
   const compiled = {
     ...endpoint.compiled,
     sql: statement.sql,
-    sent: statement.sql,
-    possibleSources: possibleSources(statement.sql),
+    ...factsOf(statement.sql),
   }
   return { ...endpoint, compiled, columns }
 }

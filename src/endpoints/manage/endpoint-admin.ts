@@ -4,8 +4,8 @@ import type { Log } from '../../base/log.ts'
 import { type Catalog, lastWins } from '../../catalog/catalog.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
-import { withoutUnused } from '../../sql/with.ts'
 import {
   changedDefinition,
   type EndpointDefinition,

@@ -110,7 +110,7 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
   const { definition, columns, created_at, note } = readBody(record, storedEndpointShape)
   const compile = (current: KnownSources) => ({
     sources: current,
-    compiled: bindQuery(definition.query, definition.parameters, current.columnOf),
+    compiled: bindQuery(definition.query, definition.parameters, current),
   })
   let latest: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
   return {

@@ -7,6 +7,8 @@ import dialects from './dialects.json' with { type: 'json' }
  */
 type Hints = Readonly<Record<string, string>>
 
+/** For statements that start with another word, which replaces $. */
+export const firstWordHints = byName(dialects.firstWords)
 /** Functions that do not exist. */
 export const functionHints = byName(dialects.functions)
 export const tableFunctionHints = byName(dialects.tableFunctions)

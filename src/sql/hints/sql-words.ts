@@ -1,5 +1,5 @@
 import { sqlName } from '../names.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, closingOf, identifierOf, isSymbol, listItems, type TokenRange } from '../tokens.ts'
 
 /** SQL that was refused, for finding the mistake in it. */
 export interface RefusedSql {
@@ -62,19 +62,10 @@ export function tableAt(tokens: readonly CodeToken[], name: string): number | un
   return uses.find(isTable) ?? uses[0]
 }
 
-/** The arguments of the call whose bracket is at this index: the first token of each, and the one after its last. */
-export function argumentsOf(tokens: readonly CodeToken[], open: number): { first: number; end: number }[] {
-  const end = closingOf(tokens, open)
+/** The arguments of the call whose bracket is at this index. */
+export function argumentsOf(tokens: readonly CodeToken[], open: number): TokenRange[] {
   const depth = (tokens[open]?.depth ?? 0) + 1
-  const ranges: { first: number; end: number }[] = []
-  let first = open + 1
-  for (let at = first; at <= end; at++) {
-    const isEnd = at === end || (isSymbol(tokens[at], ',') && tokens[at]?.depth === depth)
-    if (!isEnd) continue
-    if (at > first) ranges.push({ first, end: at })
-    first = at + 1
-  }
-  return ranges
+  return listItems(tokens, open + 1, closingOf(tokens, open), depth).filter(({ first, end }) => first < end)
 }
 
 export function textBetween({ sql, tokens }: RefusedSql, first: number, end: number): string {
@@ -90,15 +81,4 @@ export function textOf(token: CodeToken | undefined): string | undefined {
 export function pathSql(column: string, keys: readonly string[], type = 'Nullable(String)'): string {
   const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
   return `${[column, ...parts].join('.')}::${type}`
-}
-
-const operators = (
-  'SELECT WHERE AND OR NOT IN LIKE ILIKE BETWEEN HAVING ON LIMIT OFFSET THEN ELSE WHEN CASE BY ' +
-  'INTERVAL IS DISTINCT AS FROM JOIN USING WITH'
-).split(' ')
-
-/** Whether a value ends with this token, so that an operator must follow. */
-export function endsValue(token: CodeToken | undefined): boolean {
-  if (token === undefined || isKeyword(token, ...operators)) return false
-  return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
 }

@@ -1,10 +1,10 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { functionNames } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
-import { type CodeToken, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, endsValue, isKeyword, isSymbol } from '../tokens.ts'
 import { clauses, extractUnits } from './dialect-hints.ts'
 import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
-import { dottedName, endsValue, type Hint, pathSql, type RefusedSql, shown, textOf } from './sql-words.ts'
+import { dottedName, type Hint, pathSql, type RefusedSql, shown, textOf } from './sql-words.ts'
 
 /** Looks for SQL of another dialect that starts at a token. */
 type SyntaxRule = (text: RefusedSql, at: number) => string | undefined

@@ -1,6 +1,7 @@
 import { isAggregate } from '../functions.ts'
 import { metadata, pathAt } from '../metadata-path.ts'
 import type { SelectScope } from '../scopes.ts'
+import { ownColumns } from '../sent-sql.ts'
 import { type CodeToken, closingOf, identifierOf, isSymbol } from '../tokens.ts'
 import {
   aliasOf,
@@ -13,8 +14,6 @@ import {
   sourceOf,
   tokensIn,
 } from './query-text.ts'
-
-const ownColumns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
 
 /** Aliases that a condition or an aggregate function reads in place of the column of the same name. */
 export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {

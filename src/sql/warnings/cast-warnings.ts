@@ -1,6 +1,6 @@
 import { typeAt } from '../metadata-path.ts'
 import type { FoundPath } from '../paths.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, closingOf, endsValue, isKeyword, isSymbol } from '../tokens.ts'
 import { type ColumnsOf, clausesOf, type Finding, functionAround, type QueryText } from './query-text.ts'
 
 interface Cast {
@@ -57,7 +57,7 @@ function isTypedColumn({ place }: FoundPath, { type }: Cast, columnsOf: ColumnsO
 function castAfter({ tokens }: QueryText, { path }: FoundPath): Cast | undefined {
   let { first, end: at } = path
   // Not the brackets of a function.
-  while (isSymbol(tokens[first - 1], '(') && isSymbol(tokens[at], ')') && !endsName(tokens[first - 2])) {
+  while (isSymbol(tokens[first - 1], '(') && isSymbol(tokens[at], ')') && !endsValue(tokens[first - 2])) {
     first--
     at++
   }
@@ -65,16 +65,6 @@ function castAfter({ tokens }: QueryText, { path }: FoundPath): Cast | undefined
   const type = typeAt(tokens, at + 2)
   return type && { ...type, first, instead: `::${nullable(type.type)}` }
 }
-
-/** Whether a bracket after this token belongs to a function, as in "quantile(0.9)(…)". */
-function endsName(token: CodeToken | undefined): boolean {
-  const isWord = identifierOf(token) !== undefined && !isKeyword(token, ...beforeValue)
-  return isWord || isSymbol(token, ')')
-}
-
-const beforeValue = 'SELECT DISTINCT WHERE AND OR NOT BY HAVING ON QUALIFY BETWEEN CASE WHEN THEN ELSE'.split(
-  ' ',
-)
 
 /** "CAST(metadata.x AS Int64)", "CAST(metadata.x, 'Int64')" and "toInt64(metadata.x)". */
 function castAround(query: QueryText, { path }: FoundPath): Cast | undefined {

@@ -1,6 +1,14 @@
 import { type FoundPath, findPaths } from '../paths.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
-import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import {
+  type CodeToken,
+  closingOf,
+  codeTokens,
+  endsValue,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+} from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
 
@@ -89,12 +97,6 @@ export interface Clause {
 
 const clauseWords = 'SELECT FROM WHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET SETTINGS'.split(' ')
 
-/** Words after which an expression follows, so that the next word is a name. */
-const beforeName = (
-  'AS SELECT DISTINCT BY WHERE HAVING ON AND OR NOT IN LIKE ILIKE IS BETWEEN CASE WHEN THEN ' +
-  'ELSE FROM JOIN WITH FILL'
-).split(' ')
-
 export function clausesOf({ clauses }: QueryText, scope: SelectScope): readonly Clause[] {
   return clauses.get(scope) ?? []
 }
@@ -110,10 +112,7 @@ function readClauses(tokens: readonly CodeToken[], { first, end, depth }: Select
       continue
     }
     const isFirst = at === first
-    const followsValue =
-      before !== undefined &&
-      (before.kind !== 'symbol' || /^[)\]}*]$/.test(before.text)) &&
-      !isKeyword(before, ...beforeName)
+    const followsValue = endsValue(before) || isSymbol(before, '*')
     const isName = after?.kind === 'symbol' && !/^[([*+-]$/.test(after.text)
     if ((isFirst || followsValue) && !isName) starts.push(at)
   }
