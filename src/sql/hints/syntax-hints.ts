@@ -45,8 +45,9 @@ const templates = [/\{\{[^{}]{0,400}\}\}/y, /[$#]\{[^{}]{1,400}\}/y, /\{\s*[A-Za
 /** The same, but after a value these are operators. */
 const placeholders = [/:([A-Za-z_]\w*)/y, /%s\b/y, /%\(([A-Za-z_]\w*)\)s/y, /\?\d*/y]
 
-/** The name in {{ Int32(days, 7) }} or ${days}. */
+/** The name in {{ Int32(days, 7) }} or ${days}; %s has none. */
 function templateName(template: string): string | undefined {
+  if (!template.includes('{')) return undefined
   const [first, second] = template.match(/[A-Za-z_]\w*/g) ?? []
   return template.includes('(') ? second : first
 }
