@@ -51,19 +51,24 @@ export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): R
 /** Where the rows are in a template of the result. */
 const templateData = `\${data}`
 
-const member = /"(?:[^"\\]|\\.)*":\$\{`(?:[^`\\]|\\.)*`:(JSON|Raw)\}/
-const object = new RegExp(`^\\{${member.source}(?:,${member.source})*\\}(\\n?)$`)
+const member = /[{,]"(?:[^"\\]|\\.)*":\$\{`(?:[^`\\]|\\.)*`:(JSON|Raw)\}/y
 
 /** A template of JSON objects, as the service writes it. */
 function templateForm(settings: ReadonlyMap<string, string>): RowForm | undefined {
   const row = settings.get('format_template_row_format') ?? ''
   const [before, after] = settings.get('format_template_resultset_format')?.split(templateData) ?? []
   const between = settings.get('format_template_rows_between_delimiter') ?? '\n'
-  const behind = object.exec(row)?.at(-1)
-  if (before === undefined || after === undefined || behind === undefined) return undefined
-  if (between.length + behind.length > maxBetween) return undefined
-  const raw = [...row.matchAll(new RegExp(member, 'g'))].map(([, rule]) => rule === 'Raw')
-  return { before, between, behind, after, raw }
+  const raw: boolean[] = []
+  let end = 0
+  member.lastIndex = 0
+  for (let found = member.exec(row); found; found = member.exec(row)) {
+    raw.push(found[1] === 'Raw')
+    end = member.lastIndex
+  }
+  const isObject = row.startsWith('{') && (row.slice(end) === '}' || row.slice(end) === '}\n')
+  if (before === undefined || after === undefined || raw.length === 0 || !isObject) return undefined
+  const behind = row.slice(end + 1)
+  return between.length + behind.length > maxBetween ? undefined : { before, between, behind, after, raw }
 }
 
 /**
