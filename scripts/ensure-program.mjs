@@ -31,7 +31,13 @@ export const ensureChromium = () =>
   ensureProgram({
     title: 'Chromium',
     // The shell has no user interface of its own, which takes a third of the processor time.
-    names: ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+    names: [
+      'chromium-headless-shell',
+      'chromium',
+      'chromium-browser',
+      'google-chrome',
+      'google-chrome-stable',
+    ],
     others: ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'],
     variable: 'CHROMIUM_PATH',
     package: 'chromium-headless-shell',
