@@ -49,9 +49,9 @@ export function createLogs(seed) {
     return { ...entry, event_message: `${method} | ${status_code} | ${path}`, metadata }
   }
 
-  /** An invocation of a function. Its project is in the metadata. */
-  function invocation(micros, owner = rank(), ref = projects[owner]) {
-    const { project, metadata, ...entry } = make(invocationEntry, micros, owner, ref)
+  /** An invocation of a function. Its project is in the metadata as well. */
+  function invocation(micros, owner = rank(), project = projects[owner]) {
+    const { metadata, ...entry } = make(invocationEntry, micros, owner, project)
     return { ...entry, metadata: { project_ref: project, ...metadata } }
   }
 
