@@ -19,6 +19,8 @@ export interface MetadataPath {
   element: string | undefined
   /** Whether it was written with ".^". */
   isObject: boolean
+  /** Its cast. */
+  written: PathCast | undefined
   /** Its cast, if the value can be read with that type directly. */
   cast: PathCast | undefined
 }
@@ -73,7 +75,8 @@ export function pathAt(
     element: type?.type.replace(/^[`"](.*)[`"]$/, '$1'),
     isObject,
   }
-  return { ...path, cast: castOf(tokens, path) }
+  const written = castOf(tokens, path)
+  return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
 /** The name of a type with its arguments. */
@@ -91,15 +94,16 @@ export function typeAt(tokens: readonly CodeToken[], at: number): { type: string
 const typedCast =
   /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
 
+const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
+
 function castOf(
   tokens: readonly CodeToken[],
-  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast'>,
+  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast' | 'written'>,
 ): PathCast | undefined {
   if (steps.length > 1 || element !== undefined || isObject) return undefined
-  const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
   if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {
     const cast = typeAt(tokens, end + 2)
-    return cast && isDirect(cast.type) ? { ...cast, first } : undefined
+    return cast && { ...cast, first }
   }
   if (!isKeyword(tokens[first - 2], 'CAST') || !isSymbol(tokens[first - 1], '(')) return undefined
   if (isSymbol(tokens[first - 3], '.')) return undefined
@@ -109,7 +113,7 @@ function castOf(
     : isKeyword(tokens[end], 'AS')
       ? typeAt(tokens, end + 1)
       : undefined
-  if (!cast || !isDirect(cast.type) || !isSymbol(tokens[cast.end], ')')) return undefined
+  if (!cast || !isSymbol(tokens[cast.end], ')')) return undefined
   return { type: cast.type, first: first - 2, end: cast.end + 1 }
 }
 
