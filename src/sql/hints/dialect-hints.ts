@@ -23,9 +23,6 @@ export const pathFunctions: ReadonlySet<string> = new Set(dialects.pathFunctions
 /** Names of types, each with the one that exists. */
 export const types: Hints = dialects.types
 
-/** Units of EXTRACT that the engine does not have, each with the function for it. */
-export const extractUnits: Hints = dialects.extractUnits
-
 interface MessageHint {
   /** Parts of the engine's message. */
   says: readonly string[]
@@ -40,12 +37,18 @@ export const messageHints: readonly MessageHint[] = dialects.messages
 /** Words and symbols of other dialects that are a syntax error here, in the order in which they are looked for. */
 export const clauses = dialects.clauses.map(({ words, hint }) => ({ words: words.split(' '), hint }))
 
+/** SQL with a syntax of its own, as regular expressions. What the first group matches replaces $1. */
+export const patterns = dialects.patterns.map(({ pattern, hint }) => ({
+  pattern: new RegExp(pattern, 'iy'),
+  hint,
+}))
+
 /** All sentences, for the test that runs their SQL. */
 export const allHints: readonly string[] = [
   ...[dialects.functions, dialects.tableFunctions, dialects.otherTypes, dialects.values].flatMap((hints) =>
     Object.values(hints),
   ),
-  ...[...messageHints, ...clauses].map(({ hint }) => hint),
+  ...[...messageHints, ...clauses, ...patterns].map(({ hint }) => hint),
 ]
 
 function byName(hints: Hints): ReadonlyMap<string, string> {
