@@ -80,7 +80,7 @@ export function pathAt(
 }
 
 /** The name of a type with its arguments. */
-export function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
+function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
   const texts = tokens.slice(at, end).map(({ text }) => text)

@@ -54,7 +54,8 @@ function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): s
   for (const notation of mayStand ? [...templates, ...placeholders] : templates) {
     notation.lastIndex = token.start
     const found = notation.exec(sql)
-    if (found) return parameterHint(found[0], found[1] ?? templateName(found[0]), isSandbox)
+    const name = found && (templates.includes(notation) ? templateName(found[0]) : found[1])
+    if (found) return parameterHint(found[0], name ?? undefined, isSandbox)
   }
   return undefined
 }
