@@ -65,10 +65,7 @@ export async function checkSql(
   checkTree(nodes, checkTable, undefined, edited.source)
 }
 
-/**
- * Whether the name of a subquery cannot mean a table where it is out of scope. A name with a dot is a table of another
- * database, the service's own tables start with an underscore, and tables of a shard end with _local.
- */
+/** Whether it cannot mean a table out of scope: one of another database, of a shard, or the service's own. */
 export function isPlainName(name: string): boolean {
   return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
 }

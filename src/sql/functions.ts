@@ -1,12 +1,8 @@
 import lists from './functions.json' with { type: 'json' }
 
 /**
- * Functions that saved SQL can use: those that compute their result from their arguments alone. Everything else is
- * refused, so that a new function of a later engine is reviewed before anybody can use it. A test compares the lists
- * in functions.json with the functions of the engine.
- *
- * Functions whose result depends on how a value is stored, such as byteSize and JSONDynamicPaths, are left out. Rows of
- * all tenants are stored together, so a result for one's own row would reveal something about theirs.
+ * Functions that saved SQL can use: those that compute their result from their arguments alone. Others are refused, also
+ * those whose result depends on how a value is stored, because rows of all tenants are stored together.
  */
 
 /** Families with regular names, in lower case. */

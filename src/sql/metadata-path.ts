@@ -1,14 +1,11 @@
 import { sqlText } from './names.ts'
 import type { SelectScope } from './scopes.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from './tokens.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, type TokenRange } from './tokens.ts'
 
 export const metadata = 'metadata'
 
 /** A path of metadata in SQL, such as "e.metadata.request.path". */
-export interface MetadataPath {
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
+export interface MetadataPath extends TokenRange {
   /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
   qualifier: string
   /** The column with its qualifier. */
@@ -25,11 +22,8 @@ export interface MetadataPath {
   cast: PathCast | undefined
 }
 
-interface PathCast {
+interface PathCast extends TokenRange {
   type: string
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
 }
 
 export function pathAt(
@@ -87,10 +81,7 @@ function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: 
   return { type: texts.join(''), end }
 }
 
-/**
- * Types for which JSONExtract returns the same as a cast of the engine's JSON type, and fails for no value. Other casts
- * go through Dynamic, which keeps the type of the value.
- */
+/** Types for which JSONExtract returns the same as a cast of the engine's JSON type, and fails for no value. */
 const typedCast =
   /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
 

@@ -21,11 +21,8 @@ export interface ReadTable {
 }
 
 /** One SELECT of a statement, without its subqueries. */
-export interface SelectScope {
+export interface SelectScope extends TokenRange {
   parent: SelectScope | undefined
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
   /** Depth of its own tokens. */
   depth: number
   /** Index of the bracket that opens it, or the set of SELECTs that it is part of; -1 at the top. */
@@ -44,12 +41,10 @@ export interface SqlScopes {
   tableTokens: ReadonlySet<number>
 }
 
-const clauses = (
-  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO ' + 'SELECT'
-).split(' ')
-const joins = (
-  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ' + 'ARRAY'
-).split(' ')
+const clauses =
+  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO SELECT'.split(' ')
+const joins =
+  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ARRAY'.split(' ')
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
 
 /** The SELECTs of a statement and the tables that they read, as far as its text shows. */

@@ -60,10 +60,7 @@ const span = z
     error: 'must divide a day',
   })
 
-/**
- * The author's promise that rows are ordered by a column with the start of a time bucket, and that each row depends on
- * entries of its bucket alone. A cached result is then refreshed by its newest part.
- */
+/** The author's promise that rows are in the order of time buckets, and that each depends on its bucket alone. */
 const incrementalShape = z.strictObject(
   {
     column: text,

@@ -1,10 +1,6 @@
 import dialects from './dialects.json' with { type: 'json' }
 
-/**
- * What to write here instead of SQL of Postgres, BigQuery, MySQL, Snowflake, SQL Server and Tinybird. dialects.json has only what
- * the engine refuses: hints by names in lower case with spaces between. SQL in backticks is tested with the engine, where x
- * is a number, s is text and a is an array.
- */
+/** Hints by names in lower case. SQL in backticks is tested: x is a number, s is text and a is an array. */
 type Hints = Readonly<Record<string, string>>
 
 /** For statements that start with another word, which replaces $. */

@@ -1,5 +1,5 @@
 import type { FoundPath } from '../paths.ts'
-import { isKeyword, isSymbol } from '../tokens.ts'
+import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import { type ColumnsOf, type Finding, functionAround, type QueryText } from './query-text.ts'
 
 interface DefaultValue {
@@ -62,11 +62,7 @@ function isTypedColumn({ place, path }: FoundPath, columnsOf: ColumnsOf): boolea
   return columnsOf(place.source)?.some(({ path, type }) => path === place.path && type === 'text') ?? false
 }
 
-function isHandled(
-  query: QueryText,
-  { first, end }: { first: number; end: number },
-  { handled }: DefaultValue,
-): boolean {
+function isHandled(query: QueryText, { first, end }: TokenRange, { handled }: DefaultValue): boolean {
   const { sql, tokens } = query
   const before = isSymbol(tokens[first - 1], '(') ? first - 2 : first - 1
   // What is not true of null is not true of its opposite either.

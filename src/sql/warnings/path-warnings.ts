@@ -76,17 +76,9 @@ export async function pathWarnings(
 
 /** The paths, and those of the objects that they are in. */
 function withParents(paths: readonly string[]): Set<string> {
-  const all = new Set<string>()
-  for (const path of paths) {
-    for (
-      let end = path.length;
-      end > 0 && !all.has(path.slice(0, end));
-      end = path.lastIndexOf('.', end - 1)
-    ) {
-      all.add(path.slice(0, end))
-    }
-  }
-  return all
+  return new Set(
+    paths.flatMap((path) => [path, ...[...path.matchAll(/\./g)].map(({ index }) => path.slice(0, index))]),
+  )
 }
 
 function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
@@ -98,10 +90,8 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
 const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
 
 function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
-  const closest = closestPath(
-    place.path,
-    [...paths.keys()].filter((known) => namedPath.test(known)),
-  )
+  const named = [...paths.keys()].filter((known) => namedPath.test(known))
+  const closest = closestPath(place.path, named)
   const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: path.first }

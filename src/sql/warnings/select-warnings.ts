@@ -108,16 +108,8 @@ const timestamp = 'timestamp'
 const repeating =
   /^(?:to(?:Second|Minute|Hour|DayOfWeek|DayOfMonth|Month|Quarter)|second|minute|hour|dayofweek|dayofmonth|day|month|quarter|extract)$/i
 
-/**
- * Sources that are read without any bound on their timestamp, neither in the SELECT that reads them nor in one that
- * reads its rows.
- */
-export function timeWarnings(
-  query: QueryText,
-  columnsOf: ColumnsOf,
-  /** Whether callers add conditions of their own to the named subqueries. */
-  isSandbox: boolean,
-): Finding[] {
+/** Sources that are read without any bound on their timestamp, not even in a SELECT that reads the rows. */
+export function timeWarnings(query: QueryText, columnsOf: ColumnsOf, isSandbox: boolean): Finding[] {
   const names = timeNames(query)
   const isBounded = ownBounds(query, names)
   const isBoundedOutside = outsideBounds(query, names, isBounded, isSandbox)
@@ -125,8 +117,7 @@ export function timeWarnings(
     if (!scope.certain) return []
     return scope.tables.flatMap((table): Finding[] => {
       const source = sourceOf(query, table, columnsOf)
-      if (source === undefined || isBounded(scope, table)) return []
-      if (isBoundedOutside(scope)) return []
+      if (source === undefined || isBounded(scope, table) || isBoundedOutside(scope)) return []
       const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
       return [{ code: 'unbounded_time', message, at: table.at }]
     })
