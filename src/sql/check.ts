@@ -9,7 +9,6 @@ import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 import { subqueryNames } from './with.ts'
 
-/** Node kinds that a SELECT over sources consists of. */
 const allowedKinds = new Set([
   ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
   ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
@@ -20,7 +19,6 @@ const allowedKinds = new Set([
   ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
 ])
 
-/** SQL names of node kinds that are not allowed. */
 const clauses: Record<string, string> = {
   Set: 'SETTINGS',
   SampleRatio: 'SAMPLE',

@@ -40,7 +40,6 @@ const ordinary = byLowerCase(Object.values(lists.ordinary).flat())
 const aggregateFamily =
   /^(quantiles?|median)((exact(low|high|inclusive|exclusive)?|deterministic|dd|gk)|(exact|timing|tdigest|bfloat16)(weighted)?|(exactweighted|interpolated)(interpolated|weighted))?$/
 
-/** Aggregate and window functions. */
 const aggregates = byLowerCase(lists.aggregates)
 
 const combinators =

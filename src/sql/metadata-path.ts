@@ -8,7 +8,6 @@ export const metadata = 'metadata'
 export interface MetadataPath extends TokenRange {
   /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
   qualifier: string
-  /** The column with its qualifier. */
   column: string
   /** Keys of objects, one list per array on the way. */
   steps: string[][]
@@ -16,7 +15,6 @@ export interface MetadataPath extends TokenRange {
   element: string | undefined
   /** Whether it was written with ".^". */
   isObject: boolean
-  /** Its cast. */
   written: PathCast | undefined
   /** Its cast, if the value can be read with that type directly. */
   cast: PathCast | undefined
@@ -73,7 +71,6 @@ export function pathAt(
   return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
-/** The name of a type with its arguments. */
 function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
@@ -108,7 +105,6 @@ function castOf(
   return { type: cast.type, first: first - 2, end: cast.end + 1 }
 }
 
-/** SQL that reads the path from the JSON text. */
 export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
   const last = (from: string, keys: readonly string[]) => {
     if (isObject) return extract(from, keys, 'JSON')

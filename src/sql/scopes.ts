@@ -9,7 +9,6 @@ import {
   type TokenRange,
 } from './tokens.ts'
 
-/** A table that a SELECT reads. */
 export interface ReadTable {
   /** Undefined for a subquery or a table function. */
   name: string | undefined
@@ -23,19 +22,16 @@ export interface ReadTable {
 /** One SELECT of a statement, without its subqueries. */
 export interface SelectScope extends TokenRange {
   parent: SelectScope | undefined
-  /** Depth of its own tokens. */
   depth: number
   /** Index of the bracket that opens it, or the set of SELECTs that it is part of; -1 at the top. */
   open: number
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  /** The selected expressions. */
   items: TokenRange[]
 }
 
 export interface SqlScopes {
-  /** The SELECT that each token belongs to. */
   of: readonly (SelectScope | undefined)[]
   /** Indexes of tokens that name tables, not columns. */
   tableTokens: ReadonlySet<number>

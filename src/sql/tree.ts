@@ -1,6 +1,5 @@
 import { invalidQuery } from '../base/errors.ts'
 
-/** SQL with its bound values. */
 export interface SqlText {
   readonly sql: string
   readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
@@ -19,11 +18,9 @@ export interface SqlParser {
   ): Promise<{ readonly body: Buffer }>
 }
 
-/** A node of the engine's syntax tree. */
 export interface SqlNode {
   readonly depth: number
   readonly kind: string
-  /** The name of a function, table or column, or a literal. */
   readonly name: string
   readonly alias: string | undefined
   readonly parent: SqlNode | undefined

@@ -16,7 +16,6 @@ export interface ComputationParts {
   arrivals: Arrivals | undefined
 }
 
-/** On whose behalf a query runs. */
 type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace' | 'blame'>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */

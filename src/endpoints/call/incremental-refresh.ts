@@ -10,7 +10,6 @@ interface RefreshOptions {
   arrivals: Arrivals
   /** Sources that the query may read. */
   sources: readonly string[]
-  /** The column with the start of the bucket. */
   column: string
   span: Span
   /** Whether the window starts with a whole bucket. */
@@ -85,7 +84,6 @@ function digestOf(body: Buffer): string {
   return hash('sha256', body, 'base64')
 }
 
-/** The span for the value of the parameter. */
 export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): Span | undefined {
   if (by !== null && typeof value === 'string' && Object.hasOwn(spans, value)) return spans[value]
   return otherwise ?? undefined
@@ -94,7 +92,6 @@ export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): S
 interface RefreshTimes {
   span: Span
   wholeBuckets: boolean
-  /** Times of the previous run and of this one. */
   beforeMicros: bigint
   nowMicros: bigint
   /** The earliest timestamp among entries that arrived since the previous run. */

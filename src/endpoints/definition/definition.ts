@@ -181,7 +181,6 @@ export function fieldProblems(error: z.ZodError): FieldProblem[] {
   })
 }
 
-/** The problem of a field as a sentence. */
 export function problemSentence(field: string, message: string): string {
   return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
 }
@@ -209,7 +208,6 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
 }
 
-/** The definition of an endpoint with other fields. */
 export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
   if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
     throw invalidParameter('id', 'The id of an endpoint cannot be changed.')

@@ -5,7 +5,6 @@ type TypedValue = string | number | boolean
 export type JsonValue = TypedValue | null
 
 interface ParameterType {
-  /** ClickHouse type of the value. */
   engineType: string
   /** What a caller should send; follows "must be". */
   expected: string

@@ -25,7 +25,6 @@ export interface CompiledQuery {
   readonly edited: EditedSql
   /** The SQL that is sent to the engine: without what the result does not depend on. */
   readonly sent: string
-  /** Result columns that need no check of their values. */
   readonly certain: ReturnType<typeof certainColumns>
   /** Words of the sent SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
@@ -39,13 +38,11 @@ export interface CompiledQuery {
 
 const maxValueBytes = 64 * 1024
 
-/** What binding needs to know of sources. */
 export interface SourceColumns {
   readonly columnOf?: TextColumnOf
   readonly typedColumns?: TypedColumnsOf
 }
 
-/** What is known of the SQL that is sent. */
 export function factsOf(sent: string) {
   return { sent, certain: certainColumns(sent), possibleSources: possibleSources(sent) }
 }

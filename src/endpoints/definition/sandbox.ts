@@ -21,7 +21,6 @@ import { describeColumns, type ResultColumn } from './result-columns.ts'
 /** Maximum time to check SQL, even if the endpoint can run longer. */
 export const maxCheckMs = 10_000
 
-/** Maximum length of a caller's SQL. */
 export const maxSandboxBytes = 64 * 1024
 
 /** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
@@ -36,7 +35,6 @@ export function sandboxViews(query: string): WithClause {
   return { ...clause, names }
 }
 
-/** What checking a caller's SQL needs. */
 interface Checking {
   engine: Engine
   /** The remaining time of the request, read before each statement. */

@@ -5,7 +5,6 @@ type Hints = Readonly<Record<string, string>>
 
 /** For statements that start with another word, which replaces $. */
 export const firstWordHints = byName(dialects.firstWords)
-/** Functions that do not exist. */
 export const functionHints = byName(dialects.functions)
 export const tableFunctionHints = byName(dialects.tableFunctions)
 /** Types that need more than another name. */

@@ -36,9 +36,8 @@ export function parameterHint(written: string, name: string | undefined, isSandb
     : `Write @${name} instead of ${written}.`
 }
 
-/** Parameters of other tools. */
 const templates = [/\{\{[^{}]{0,400}\}\}/y, /[$#]\{[^{}]{1,400}\}/y, /\{\s*[A-Za-z_]\w*\s*\}/y]
-/** The same, but after a value these are operators. */
+/** After a value, these are operators. */
 const placeholders = [/:([A-Za-z_]\w*)/y, /%s\b/y, /%\(([A-Za-z_]\w*)\)s/y, /\?\d*/y]
 
 /** The name in {{ Int32(days, 7) }} or ${days}. */
@@ -144,7 +143,6 @@ function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | 
   return found && shown(filled(found.hint, columnBefore(tokens, at)))
 }
 
-/** The column on the left of an operator. */
 function columnBefore(tokens: readonly CodeToken[], at: number): string | undefined {
   const isQualified = isSymbol(tokens[at - 2], '.')
   const name = dottedName(tokens, isQualified ? at - 3 : at - 1)

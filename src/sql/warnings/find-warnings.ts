@@ -8,7 +8,6 @@ import type { Warning } from './warning.ts'
 
 export interface WarnedQuery {
   sql: string
-  /** Names that the endpoint declares. */
   declared: readonly string[]
   /** Names that the service sets, such as now. */
   reserved: readonly string[]

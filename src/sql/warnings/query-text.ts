@@ -12,7 +12,6 @@ import {
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
 
-/** A typed column of a source. */
 export interface SourceColumn {
   readonly name: string
   /** In metadata, with dots between the levels. */
@@ -20,7 +19,6 @@ export interface SourceColumn {
   readonly type: 'text' | 'number'
 }
 
-/** The typed columns of a source, or undefined if there is no such source. */
 export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 export interface Finding {
@@ -35,7 +33,6 @@ export interface QueryText {
   readonly tokens: readonly CodeToken[]
   readonly scopes: SqlScopes
   readonly paths: readonly FoundPath[]
-  /** Every SELECT once. */
   readonly selects: readonly SelectScope[]
   /** The clauses of each SELECT, without those of its subqueries. */
   readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
@@ -163,7 +160,6 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   return { name, qualifier }
 }
 
-/** The alias of a selected expression, with the indexes of its tokens. */
 export function aliasOf(
   { tokens }: QueryText,
   { first, end }: SelectScope['items'][number],
