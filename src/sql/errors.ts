@@ -61,11 +61,8 @@ function authorMessage(message: string, isEnd: boolean): string {
   const scope = whole.search(/ ?:? ?(?:While processing|[Ii]n scope) /)
   const meant = scope < 0 ? 0 : whole.indexOf('. Maybe you meant', scope)
   const own = scope < 0 ? whole : whole.slice(0, scope) + (meant < 0 ? '' : whole.slice(meant))
-  return short(own.replace(/([^.?])$/, '$1.'))
-}
-
-function short(text: string): string {
-  return text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text
+  const sentence = own.replace(/([^.?])$/, '$1.')
+  return sentence.length > maxMessage ? `${sentence.slice(0, maxMessage)}…` : sentence
 }
 
 /** Maps a position of edited SQL to the author's text. The engine counts columns in bytes. */

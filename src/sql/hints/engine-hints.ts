@@ -22,8 +22,8 @@ type Explain = (match: RegExpExecArray, text: RefusedSql) => Hint | undefined
 const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
   [/^Unknown expression(?: or function)? identifier `(.+?)`/, unknownName],
   [/^Identifier '(.+?)' cannot be resolved/, unknownName],
-  [/^Function with name `(.+?)` does not exist/, ([, name = ''], text) => missingFunction(name, text)],
-  [/^Unknown aggregate function (\w+)/, ([, name = ''], text) => missingFunction(name, text)],
+  [/^Function with name `(.+?)` does not exist/, missingFunction],
+  [/^Unknown aggregate function (\w+)/, missingFunction],
   [/^Unknown data type family: (\w+)/, unknownType],
   [
     /^Data types Variant\/Dynamic are not allowed in (\w+) BY keys/,
@@ -36,7 +36,7 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
   [/^ARRAY JOIN[\s\S]*with Array or Map type/, (_, text) => untyped(text, 'Array(String)')],
   [/^ARRAY JOIN requires array argument/, (_, text) => untyped(text, 'Array(String)')],
   [/converting '(?:\{\{ ?(\w{1,99}) ?\}\}|\$\{(\w{1,99})\}|[@:](\w{1,99}))' to/, quotedParameter],
-  [/^First argument for function 'arrayElement' must be array, got 'String'/, (_, text) => indexedText(text)],
+  [/^First argument for function 'arrayElement' must be array, got 'String'/, indexedText],
   [/^Column '?(.+?)'? is not under aggregate function/, notGrouped],
 ]
 
@@ -141,7 +141,7 @@ function bareUnit(name: string, text: RefusedSql, at: number): Hint {
   return { message: `Units are text here. Write ${write}.`, at: call }
 }
 
-function missingFunction(name: string, text: RefusedSql): Hint {
+function missingFunction({ 1: name = '' }: RegExpExecArray, text: RefusedSql): Hint {
   const at = callOf(text.tokens, name)
   return { message: unknownFunction(name, text, at), at }
 }
@@ -177,7 +177,7 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
 /** metadata['a']['b'] and metadata[0].a.b */
 const indexed = /\b((?:\w{1,64}\.)?metadata)(?:\[\d+\]\.([\w.]+)|((?:\['[^']{1,200}'\])+))/
 
-function indexedText({ sql, tokens }: RefusedSql): Hint | undefined {
+function indexedText(_: RegExpExecArray, { sql, tokens }: RefusedSql): Hint | undefined {
   const found = indexed.exec(sql)
   if (!found) return undefined
   const [, column = '', path, list = ''] = found

@@ -8,6 +8,7 @@ import {
   identifierOf,
   isKeyword,
   isSymbol,
+  type TokenRange,
 } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
@@ -131,13 +132,8 @@ export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: stri
 }
 
 /** The source that a SELECT reads as this table, unless a subquery has the same name. */
-export function sourceOf(
-  { subqueriesBy }: QueryText,
-  { name }: ReadTable,
-  columnsOf: ColumnsOf,
-): string | undefined {
-  if (name === undefined || subqueriesBy.has(name)) return undefined
-  return columnsOf(name) ? name : undefined
+export function sourceOf({ subqueriesBy }: QueryText, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
+  return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
 }
 
 export interface ColumnUse {
@@ -160,10 +156,7 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   return { name, qualifier }
 }
 
-export function aliasOf(
-  { tokens }: QueryText,
-  { first, end }: SelectScope['items'][number],
-): { name: string; at: number; first: number; end: number } | undefined {
+export function aliasOf({ tokens }: QueryText, { first, end }: TokenRange) {
   const at = end - 1
   const name = identifierOf(tokens[at])
   if (name === undefined || at <= first) return undefined
@@ -175,10 +168,7 @@ export function aliasOf(
 }
 
 /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
-export function functionAround(
-  { tokens, brackets }: QueryText,
-  at: number,
-): { name: string; open: number } | undefined {
+export function functionAround({ tokens, brackets }: QueryText, at: number) {
   const open = brackets[at] ?? -1
   const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
   return name === undefined ? undefined : { name, open }
