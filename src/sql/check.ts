@@ -9,7 +9,6 @@ import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 import { subqueryNames } from './with.ts'
 
-/** Node kinds that a SELECT over sources consists of. */
 const allowedKinds = new Set([
   ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
   ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
@@ -20,7 +19,6 @@ const allowedKinds = new Set([
   ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
 ])
 
-/** SQL names of node kinds that are not allowed. */
 const clauses: Record<string, string> = {
   Set: 'SETTINGS',
   SampleRatio: 'SAMPLE',
@@ -65,10 +63,7 @@ export async function checkSql(
   checkTree(nodes, checkTable, undefined, edited.source)
 }
 
-/**
- * Whether the name of a subquery cannot mean a table where it is out of scope. A name with a dot is a table of another
- * database, the service's own tables start with an underscore, and tables of a shard end with _local.
- */
+/** Whether it cannot mean a table out of scope: one of another database, of a shard, or the service's own. */
 export function isPlainName(name: string): boolean {
   return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
 }

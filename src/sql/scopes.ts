@@ -9,7 +9,6 @@ import {
   type TokenRange,
 } from './tokens.ts'
 
-/** A table that a SELECT reads. */
 export interface ReadTable {
   /** Undefined for a subquery or a table function. */
   name: string | undefined
@@ -21,35 +20,27 @@ export interface ReadTable {
 }
 
 /** One SELECT of a statement, without its subqueries. */
-export interface SelectScope {
+export interface SelectScope extends TokenRange {
   parent: SelectScope | undefined
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
-  /** Depth of its own tokens. */
   depth: number
   /** Index of the bracket that opens it, or the set of SELECTs that it is part of; -1 at the top. */
   open: number
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  /** The selected expressions. */
   items: TokenRange[]
 }
 
 export interface SqlScopes {
-  /** The SELECT that each token belongs to. */
   of: readonly (SelectScope | undefined)[]
   /** Indexes of tokens that name tables, not columns. */
   tableTokens: ReadonlySet<number>
 }
 
-const clauses = (
-  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO ' + 'SELECT'
-).split(' ')
-const joins = (
-  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ' + 'ARRAY'
-).split(' ')
+const clauses =
+  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO SELECT'.split(' ')
+const joins =
+  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ARRAY'.split(' ')
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
 
 /** The SELECTs of a statement and the tables that they read, as far as its text shows. */

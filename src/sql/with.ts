@@ -43,7 +43,6 @@ export function subqueryNames(sql: string): Set<string> {
 export interface WithClause {
   /** From WITH up to the final SELECT. */
   text: string
-  /** Names of its subqueries, in the order of their definition. */
   names: string[]
 }
 

@@ -53,7 +53,6 @@ export interface BoundCall {
   trace?: TraceSpan | undefined
   /** 'call' if undefined. */
   purpose?: RunPurpose | undefined
-  /** Measures the time in the engine, also if the run fails. */
   engineTime?: EngineTime | undefined
   /** Who is refused for a while if the query crashes the engine. */
   blame?: readonly Blame[]
@@ -90,11 +89,9 @@ const badPattern = 427
 const plainText = /^[\w ,:;@/%&=#~-]*$/
 const maxGoodPatterns = 10_000
 
-/** Runs queries of endpoints in turn and within their limits. */
 export class EndpointRunner {
   readonly #options: EndpointRunnerOptions
 
-  /** Regular expressions that the engine accepted. */
   readonly #goodPatterns = new LRUCache<string, true>({ max: maxGoodPatterns })
 
   constructor(options: EndpointRunnerOptions) {

@@ -20,7 +20,6 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
-/** The sources and their typed columns. */
 export interface KnownSources extends SourceColumns {
   has(name: string): boolean
   keys(): Iterable<string>
@@ -29,7 +28,6 @@ export interface KnownSources extends SourceColumns {
   readonly typedColumns?: ColumnsOf
 }
 
-/** The values and the time of a query that runs once. */
 interface OnlyRun {
   values: Readonly<Record<string, string>>
   nowMicros: bigint

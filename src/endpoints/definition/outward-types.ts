@@ -1,10 +1,8 @@
 import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
 
-/** A value as it leaves the service. */
 interface Outward {
   sql: string
-  /** The engine's name of its type. */
   type: string
 }
 
@@ -120,7 +118,6 @@ const containers = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineStrin
 
 export type OutwardForm = 'json' | 'csv' | 'typed'
 
-/** Expression of a value of this type as it leaves the service. */
 export function outwardSql(value: string, type: string, form: OutwardForm, isoTimestamps: boolean): string {
   const parsed = withoutWrappers(parseEngineType(type))
   if (form === 'csv' && containers.test(parsed.name)) {

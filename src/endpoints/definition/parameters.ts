@@ -7,15 +7,16 @@ import { certainColumns, sentSql, type TypedColumnsOf } from '../../sql/sent-sql
 import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
 import { reservedName } from './definition.ts'
 import {
-  type BoundValue,
   declarationOf,
+  type JsonValue,
   type ParameterDeclaration,
   type ParameterDeclarations,
   parameterTypes,
   timestampType,
 } from './parameter-declaration.ts'
 
-export type BoundValues = Readonly<Record<string, BoundValue>>
+/** Values that are sent to the engine beside the SQL, never inside it. */
+export type BoundValues = Readonly<Record<string, JsonValue>>
 
 /** A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. */
 export interface CompiledQuery {
@@ -24,7 +25,6 @@ export interface CompiledQuery {
   readonly edited: EditedSql
   /** The SQL that is sent to the engine: without what the result does not depend on. */
   readonly sent: string
-  /** Result columns that need no check of their values. */
   readonly certain: ReturnType<typeof certainColumns>
   /** Words of the sent SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
@@ -38,13 +38,11 @@ export interface CompiledQuery {
 
 const maxValueBytes = 64 * 1024
 
-/** What binding needs to know of sources. */
 export interface SourceColumns {
   readonly columnOf?: TextColumnOf
   readonly typedColumns?: TypedColumnsOf
 }
 
-/** What is known of the SQL that is sent. */
 export function factsOf(sent: string) {
   return { sent, certain: certainColumns(sent), possibleSources: possibleSources(sent) }
 }
@@ -75,7 +73,7 @@ export function bindQuery(
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
     check(sent) {
-      const values: [string, BoundValue][] = []
+      const values: [string, JsonValue][] = []
       for (const name of checked) {
         const text = Object.hasOwn(sent, name) ? sent[name] : undefined
         const value = readValue(name, declarationOf(declared, name), text)
@@ -109,7 +107,7 @@ function engineTypeOf({ type, required, default: fallback }: ParameterDeclaratio
   return required || fallback !== undefined ? engineType : `Nullable(${engineType})`
 }
 
-function readValue(name: string, declaration: ParameterDeclaration, sent: string | undefined): BoundValue {
+function readValue(name: string, declaration: ParameterDeclaration, sent: string | undefined): JsonValue {
   const omitted = sent === undefined || (sent === '' && declaration.empty_is_omitted)
   const text = omitted ? declaration.default : sent
   if (text === undefined) {

@@ -14,7 +14,6 @@ import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
   name: string
-  /** The engine's name of the type. */
   type: string
 }
 
@@ -43,7 +42,6 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
 }
 
 interface Wrapping {
-  /** The most rows. */
   rows: number
   /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
   form: OutwardForm | 'text-rows' | 'template'

@@ -1,7 +1,6 @@
 import { sqlName } from '../names.ts'
 import { type CodeToken, closingOf, identifierOf, isSymbol, listItems, type TokenRange } from '../tokens.ts'
 
-/** SQL that was refused, for finding the mistake in it. */
 export interface RefusedSql {
   readonly sql: string
   readonly tokens: readonly CodeToken[]
@@ -13,7 +12,6 @@ export interface RefusedSql {
   readonly isSandbox: boolean
 }
 
-/** What is wrong and what to write instead. */
 export interface Hint {
   message: string
   /** Index of the token that is the mistake. */
@@ -39,7 +37,6 @@ export function dottedName(
   return { name: parts.join('.'), end }
 }
 
-/** Index of the first call of a function. */
 export function callOf(tokens: readonly CodeToken[], name: string): number | undefined {
   const lower = name.toLowerCase()
   const found = tokens.findIndex((_, at) => {
@@ -72,12 +69,10 @@ export function textBetween({ sql, tokens }: RefusedSql, first: number, end: num
   return sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
 }
 
-/** The text of a string without its quotes. */
 export function textOf(token: CodeToken | undefined): string | undefined {
   return token?.kind === 'string' && token.text.startsWith("'") ? token.text.slice(1, -1) : undefined
 }
 
-/** A path with its type, as it is written here. */
 export function pathSql(column: string, keys: readonly string[], type = 'Nullable(String)'): string {
   const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
   return `${[column, ...parts].join('.')}::${type}`

@@ -1,16 +1,13 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { positionOf } from '../errors.ts'
-import { aliasWarnings } from './alias-warnings.ts'
 import { castWarnings } from './cast-warnings.ts'
-import { orderWarnings } from './order-warnings.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
 import { type ColumnsOf, type Finding, type QueryText, readQuery } from './query-text.ts'
-import { timeWarnings } from './time-warnings.ts'
+import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
 import type { Warning } from './warning.ts'
 
 export interface WarnedQuery {
   sql: string
-  /** Names that the endpoint declares. */
   declared: readonly string[]
   /** Names that the service sets, such as now. */
   reserved: readonly string[]

@@ -8,11 +8,11 @@ import {
   identifierOf,
   isKeyword,
   isSymbol,
+  type TokenRange,
 } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
 
-/** A typed column of a source. */
 export interface SourceColumn {
   readonly name: string
   /** In metadata, with dots between the levels. */
@@ -20,7 +20,6 @@ export interface SourceColumn {
   readonly type: 'text' | 'number'
 }
 
-/** The typed columns of a source, or undefined if there is no such source. */
 export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 export interface Finding {
@@ -35,7 +34,6 @@ export interface QueryText {
   readonly tokens: readonly CodeToken[]
   readonly scopes: SqlScopes
   readonly paths: readonly FoundPath[]
-  /** Every SELECT once. */
   readonly selects: readonly SelectScope[]
   /** The clauses of each SELECT, without those of its subqueries. */
   readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
@@ -134,13 +132,8 @@ export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: stri
 }
 
 /** The source that a SELECT reads as this table, unless a subquery has the same name. */
-export function sourceOf(
-  { subqueriesBy }: QueryText,
-  { name }: ReadTable,
-  columnsOf: ColumnsOf,
-): string | undefined {
-  if (name === undefined || subqueriesBy.has(name)) return undefined
-  return columnsOf(name) ? name : undefined
+export function sourceOf({ subqueriesBy }: QueryText, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
+  return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
 }
 
 export interface ColumnUse {
@@ -163,11 +156,7 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   return { name, qualifier }
 }
 
-/** The alias of a selected expression, with the indexes of its tokens. */
-export function aliasOf(
-  { tokens }: QueryText,
-  { first, end }: SelectScope['items'][number],
-): { name: string; at: number; first: number; end: number } | undefined {
+export function aliasOf({ tokens }: QueryText, { first, end }: TokenRange) {
   const at = end - 1
   const name = identifierOf(tokens[at])
   if (name === undefined || at <= first) return undefined
@@ -179,10 +168,7 @@ export function aliasOf(
 }
 
 /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
-export function functionAround(
-  { tokens, brackets }: QueryText,
-  at: number,
-): { name: string; open: number } | undefined {
+export function functionAround({ tokens, brackets }: QueryText, at: number) {
   const open = brackets[at] ?? -1
   const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
   return name === undefined ? undefined : { name, open }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isAggregate } from '../../../src/sql/functions.ts'
-import { allHints, extractUnits, types } from '../../../src/sql/hints/dialect-hints.ts'
+import { allHints, types } from '../../../src/sql/hints/dialect-hints.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -20,8 +20,6 @@ const mistakes = readFileSync(new URL('mistakes.txt', import.meta.url), 'utf8')
 const suggestions = [
   ...allHints.flatMap((hint) => [...hint.matchAll(/`([^`]+)`/g)].map(([, sql = '']) => sql)),
   ...Object.values(types).map((type) => `CAST(s AS ${type})`),
-  ...Object.values(extractUnits).map((name) => `${name}(timestamp)`),
-  'arrayMap(p -> p.2, arraySort(groupArray((timestamp, s))))',
   "JSONExtractString(metadata, 'items', 1, 'id')",
 ]
 const sample =
