@@ -81,10 +81,7 @@ function distributed(table: string, sharding: string, topology: Topology): strin
   ]
 }
 
-/**
- * The sort key makes a time range of one project a short read. With the id in the key, the engine can return the newest
- * entries in a stable order by reading backward until the limit.
- */
+/** The key makes a time range of a project a short read. With the id in it, the newest entries have a stable order. */
 export function createSourceTable(source: NewSource | Source, topology: Topology): string[] {
   const { name, columns: typedColumns, retention_days: days } = source
   const columns = [

@@ -15,10 +15,7 @@ export interface NodeOptions {
   cluster?: string | undefined
   /** A table that all nodes of a cluster have. */
   commonTable?: string | undefined
-  /**
-   * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
-   * may be addresses of one server.
-   */
+  /** Says which rows of one tenant another can see. Runs for several nodes at once, of which two may be one server. */
   findLeak?: ((node: NodeConnection) => Promise<string | undefined>) | undefined
   log: Log
   maxResultBytes?: number

@@ -240,10 +240,7 @@ function hash(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/**
- * The first round uses the same tokens every time, so that an insert of an interrupted run that arrives late is not
- * stored in addition. Should that leave a difference, the next round uses new ones.
- */
+/** The first round has the same tokens every time, so that a late insert of an interrupted run is not stored again. */
 export function tokensFor(round: number, origin: string): string {
   return round === 1 ? origin : randomUUID()
 }

@@ -44,10 +44,7 @@ interface TimedEntry {
   entry: { id: string; timestamp: number; project?: string; event_message: string; metadata: object }
 }
 
-/**
- * The entries of a source after one instant and up to another, oldest first. Each hour has its own seed, so the same
- * instants always give the same entries.
- */
+/** The entries between two instants, oldest first. Each hour has its own seed, so they are always the same. */
 export function* demoTraffic(
   source: DemoSource,
   { afterMs, untilMs }: { afterMs: number; untilMs: number },

@@ -53,10 +53,7 @@ export interface Blame {
 /** Crashes tolerated a day of a token with all its sessions: more than those of one project can cause. */
 const toleratedOfToken = 8
 
-/**
- * Blames a caller. Sessions of one token often belong to different customers, one project each, so a customer is refused
- * alone, and all of them only if they cause more crashes than one can.
- */
+/** Blames a customer, who is one project of a token, and the whole token if it causes more crashes than one can. */
 export function callerBlame(
   caller: string,
   project: string | undefined,

@@ -60,10 +60,7 @@ export function jsonRowSql(members: readonly RowMember[]): string {
   return `${written(`concat(${parts.join(', ')}, '}')`, 'String')} AS r`
 }
 
-/**
- * JSON text for a row, or other text as a JSON string. Line breaks would end the row. The engine accepts a byte order mark
- * as JSON; other parsers do not.
- */
+/** JSON text for a row, or other text as a JSON string. A byte order mark is JSON for the engine, but for no other parser. */
 export function jsonText(sql: string): string {
   return `if(isValidJSON(${sql}) AND NOT startsWith(${sql}, unhex('EFBBBF')), translate(${sql}, '\\n\\r', '  '), toJSONString(${sql}))`
 }

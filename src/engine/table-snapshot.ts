@@ -69,10 +69,7 @@ function snapshotDirectory(storeDirectory: string): string {
   return join(storeDirectory, 'shadow', snapshotName)
 }
 
-/**
- * The service's own tables come first. If the stored response to an idempotency key is in the snapshot, its rows were on
- * disk before, so they are in a table that is frozen later.
- */
+/** Own tables first: if the response to an idempotency key is in the snapshot, its rows are in a table frozen later. */
 function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
   const sql =
     'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +

@@ -144,10 +144,7 @@ async function exchange(
   return transport.exchange()
 }
 
-/**
- * Carries the requests of one HTTP request to a server, and collects their responses. The SDK's own transport makes streams and
- * web requests, which takes five times as long.
- */
+/** Collects the responses to one HTTP request. The SDK's own transport makes streams, which takes five times as long. */
 class RequestTransport implements Transport {
   onmessage: Transport['onmessage']
   onclose: Transport['onclose']

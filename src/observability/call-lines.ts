@@ -20,10 +20,7 @@ interface Entry {
   bytes: number
 }
 
-/**
- * In a large batch, requests that did not reach the engine share an entry if their durations are within a few percent: 20,000
- * requests a second become a few hundred entries, and all counts stay exact.
- */
+/** In a large batch, requests without the engine share an entry if they took about as long. All counts stay exact. */
 export class CallEntries {
   /** Requests that have an entry, and the time of the first response among them. */
   calls = 0

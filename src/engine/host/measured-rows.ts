@@ -71,10 +71,7 @@ function templateForm(settings: ReadonlyMap<string, string>): RowForm | undefine
   return between.length + behind.length > maxBetween ? undefined : { before, between, behind, after, raw }
 }
 
-/**
- * Converts rows of the measured format, without totals. Throws if anything else stands before the line of columns, or if
- * there are two such lines: that is output of another query.
- */
+/** Converts rows of the measured format. Throws if there is anything else: that is output of another query. */
 export function measuredRows(output: Uint8Array, form: RowForm) {
   const lines = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
   const bytes = Buffer.allocUnsafe(

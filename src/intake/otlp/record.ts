@@ -114,10 +114,7 @@ function nameIn(attributes: Attributes | undefined, key: string): string | undef
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/**
- * Formats times as text, because the unit of a number would be guessed from its size. Caches the text of the last
- * second, which most records share.
- */
+/** As text, because the unit of a number would be guessed from its size. Caches the second that most records share. */
 function isoMicros(): (nanos: bigint) => string {
   let secondsOfText = -1
   let text = ''
