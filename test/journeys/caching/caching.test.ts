@@ -351,6 +351,7 @@ describe('cached endpoints', () => {
   test('cached results are served while the engine is down', async ({ skip }) => {
     skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
     const path = `${counts}?project=abc&interval=daily`
+    await rest(path, { 'Cache-Control': 'no-cache' })
     const before = await get(path)
     const { pid } = service.engine as unknown as { pid: number | undefined }
     expect(pid).toBeGreaterThan(0)
