@@ -393,10 +393,8 @@ describe('nodes', () => {
     await node.close()
     const failure = await select(engine).catch((error) => error)
     await vi.waitFor(() => expect(engine.state().kind).toBe('down'))
-    expect(engine.state().nodes?.map(({ node: name }) => name)).toEqual([
-      new URL(node.url).host,
-      '127.0.0.1:1',
-    ])
+    const names = engine.state().nodes?.map(({ node: name }) => name)
+    expect(names).toEqual([new URL(node.url).host, '127.0.0.1:1'])
     expect(lines.length).toBeGreaterThan(1)
     expect(lines.join('') + JSON.stringify([engine.state(), failure, failure.cause])).not.toMatch(/hush|%2C/)
   })

@@ -8,7 +8,7 @@ import {
   quote,
 } from '../base/json/json-scanner.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
-import { LineWriter } from './lines.ts'
+import { LineWriter, syntax } from './lines.ts'
 
 export const entryLimits = {
   maxBytes: 2 ** 20,
@@ -66,19 +66,6 @@ const entryKeys = {
   project: Buffer.from('"project"'),
   metadata: Buffer.from('"metadata"'),
   projectRef: Buffer.from('"project_ref"'),
-} as const
-
-const syntax = {
-  project: Buffer.from('{"project":'),
-  id: Buffer.from(',"id":'),
-  timestamp: Buffer.from(',"timestamp":"'),
-  message: Buffer.from('","event_message":'),
-  metadata: Buffer.from(',"metadata":'),
-  emptyText: Buffer.from('""'),
-  open: Buffer.from('{'),
-  close: Buffer.from('}'),
-  comma: Buffer.from(','),
-  colon: Buffer.from(':'),
 } as const
 
 const dayMs = 86_400_000
@@ -205,11 +192,11 @@ export class EntryReader {
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
     const message = this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg)
-    if (this.#time && !this.#isTimestamp(this.#time.value, rules)) {
-      this.#others.push(this.#time)
-      this.#time = undefined
-    }
-    this.micros = this.#microsOf(this.#alias(this.#timestamp, this.#time), rules)
+    const time = this.#time
+    const isTime =
+      time !== undefined && !this.#isPresent(this.#timestamp) && this.#isTimestamp(time.value, rules)
+    if (time && !isTime) this.#others.push(time)
+    this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
     lines.copy(syntax.project)
     this.#writeProject(rules.owner, lines)
     lines.copy(syntax.id)

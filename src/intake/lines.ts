@@ -1,5 +1,19 @@
 import { backslash, quote } from '../base/json/json-scanner.ts'
 
+/** What stands between the values of an entry in its line. */
+export const syntax = {
+  project: Buffer.from('{"project":'),
+  id: Buffer.from(',"id":'),
+  timestamp: Buffer.from(',"timestamp":"'),
+  message: Buffer.from('","event_message":'),
+  metadata: Buffer.from(',"metadata":'),
+  emptyText: Buffer.from('""'),
+  open: Buffer.from('{'),
+  close: Buffer.from('}'),
+  comma: Buffer.from(','),
+  colon: Buffer.from(':'),
+} as const
+
 /** Rows for the engine in one buffer, each followed by a newline. */
 export class Lines implements Iterable<Buffer> {
   readonly bytes: Buffer

@@ -14,39 +14,24 @@ export interface DocumentOptions {
   reader?: { parameters: Readonly<Record<string, string>> }
 }
 
-export interface DescribedOperation {
+interface DescribedOperation {
   operationId: string
   tags: string[]
   summary: string
   description: string
   security: object[]
   parameters?: DescribedParameter[]
-  requestBody?: { required: boolean; content: Record<string, { schema?: FieldSchema; example?: unknown }> }
+  requestBody?: { required: boolean; content: Record<string, object> }
   responses: Record<string, object>
 }
 
-export interface DescribedParameter {
+interface DescribedParameter {
   name: string
   in: 'path' | 'query' | 'header'
   required?: boolean
   description: string
-  schema: FieldSchema
+  schema: object
   example?: unknown
-}
-
-export interface FieldSchema {
-  $ref?: string
-  type?: string | string[]
-  format?: string
-  enum?: unknown[]
-  default?: unknown
-  items?: FieldSchema
-  anyOf?: FieldSchema[]
-  description?: string
-  readOnly?: boolean
-  example?: unknown
-  properties?: Record<string, FieldSchema>
-  required?: string[]
 }
 
 export interface OpenApiDocument {
@@ -205,7 +190,10 @@ function addOperation(
 
 function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | undefined): DescribedParameter[] {
   if (!shape) return []
-  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as FieldSchema
+  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as {
+    properties?: Record<string, { description?: string; example?: unknown }>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
     name,
     in: place,
