@@ -1,7 +1,6 @@
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { addCrossOrigin } from './cross-origin.ts'
-import { addSecurityHeaders, pageHeaders } from './security-headers.ts'
+import { addCrossOrigin, addSecurityHeaders, pageHeaders } from './security-headers.ts'
 
 /** A service with a door that lets nobody in. */
 function guarded(origins: readonly string[] = []) {

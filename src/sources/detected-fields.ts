@@ -1,7 +1,7 @@
 import type { Source } from '../catalog/source.ts'
 import type { Statement } from '../engine/engine.ts'
 import { type BoundValues, present } from './search/condition-sql.ts'
-import { searchField } from './search/search-field.ts'
+import { searchField } from './search/search-condition.ts'
 import { metadataJson, pathSettings } from './seen-paths.ts'
 
 /** The cost of a search for fields does not grow with the number of entries. */

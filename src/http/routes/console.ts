@@ -11,9 +11,7 @@ import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, pageResponses, routesOf, text } from './route.ts'
 
 export interface ConsoleFiles {
-  /** Undefined if the console was not built. */
   page?: ServedFile | undefined
-  /** The page of one endpoint in a frame. */
   embed?: ServedFile | undefined
   assets: ReadonlyMap<string, ServedFile>
   /** The logo of the service's owner. */
@@ -40,16 +38,8 @@ const logoHeaders = {
 
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
-/** Pages of the console. All are the same HTML, which reads its URL. */
-const consolePages = [
-  'endpoints',
-  'new-endpoint',
-  'playground',
-  'explore',
-  'sources',
-  'tokens',
-  'usage',
-] as const
+/** All are the same HTML, which reads its URL. */
+const consolePages = new Set('endpoints new-endpoint playground explore sources tokens usage'.split(' '))
 
 const options = { logLevel: 'warn' } as const
 
@@ -64,7 +54,6 @@ export function addConsoleRoutes(
   embedOrigins: readonly string[],
 ): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
-  const pages = new Set<string>(consolePages)
   const common = { responses: pageResponses, options }
   const sendPage = (
     request: FastifyRequest,
@@ -87,7 +76,7 @@ export function addConsoleRoutes(
     reply: FastifyReply,
   ) => {
     // A browser gets a page that says so, with the way back.
-    return sendPage(request, pages.has(request.params.page) ? reply : reply.code(404))
+    return sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
   }
   route('GET /', 'getConsole', 'Open the console', {
     ...common,
@@ -146,7 +135,6 @@ export function addConsoleRoutes(
 
 type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'>
 
-/** Reads all files once. Other files cannot be requested. */
 export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {

@@ -1,10 +1,14 @@
+import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ReadTable, SelectScope } from '../scopes.ts'
+import { ownColumns } from '../sent-sql.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   aliasOf,
+  type Clause,
   type ColumnsOf,
   type ColumnUse,
+  callEnd,
   clausesOf,
   columnAt,
   type Finding,
@@ -15,22 +19,97 @@ import {
   tokensIn,
 } from './query-text.ts'
 
+/** Aliases that WHERE reads in place of the column of the same name. */
+export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {
+  const { sql, tokens, selects } = query
+  return selects.flatMap((scope) => {
+    const tables = scope.certain ? scope.tables : []
+    const sources = tables.flatMap((table) => sourceOf(query, table, columnsOf) ?? [])
+    const typed = new Set(sources.flatMap((source) => columnsOf(source)?.map(({ name }) => name) ?? []))
+    const columns = sources.length > 0 ? new Set([...ownColumns, ...typed]) : typed
+    const uses = tokensIn(query, scope, 'WHERE').flatMap((at) => columnAt(query, at) ?? [])
+    const filtered = new Set(uses.flatMap(({ name, qualifier }) => (qualifier === undefined ? name : [])))
+    return scope.items.flatMap((item): Finding[] => {
+      const alias = aliasOf(query, item)
+      if (!alias || !columns.has(alias.name) || !filtered.has(alias.name)) return []
+      const text = sql.slice(tokens[alias.first]?.start, tokens[alias.end - 1]?.end)
+      // A time zone changes how an instant is shown, and a typed column has the value of its path.
+      const isSameValue =
+        text.replace(/^\(*(?:[\w`"]+\.)*|\)*$/g, '') === alias.name ||
+        text.startsWith('toTimeZone(') ||
+        (typed.has(alias.name) && text.includes(`${metadata}.`))
+      if (isSameValue) return []
+      const message =
+        `WHERE reads the alias ${alias.name}, not the column of ${sources.join(' and ')} with this name. ` +
+        'Choose another alias, or write the table before the column.'
+      return [{ code: 'alias_shadows_column', message, at: alias.at }]
+    })
+  })
+}
+
+/** LIMIT that keeps any rows, because they have no order. */
+export function orderWarnings(query: QueryText): Finding[] {
+  return query.selects.flatMap((scope): Finding[] => {
+    const clauses = clausesOf(query, scope)
+    const limit = clauses.find((clause) => isRowLimit(query, clause))
+    if (!limit || clauses.some(({ keyword }) => keyword === 'ORDER')) return []
+    const isExists = isKeyword(query.tokens[scope.open - 1], 'EXISTS')
+    if (isOneRow(query, scope, clauses) || isOrdered(query, scope) || isExists) return []
+    const message = 'LIMIT without ORDER BY can keep different rows each time. Add ORDER BY.'
+    return [{ code: 'no_order', message, at: limit.at }]
+  })
+}
+
+/** LIMIT n, but not LIMIT 0 and not LIMIT n BY column. */
+function isRowLimit({ tokens }: QueryText, { keyword, at, end }: Clause): boolean {
+  if (keyword !== 'LIMIT') return false
+  const own = tokens.slice(at + 1, end)
+  return own[0]?.text !== '0' && !own.some((token) => isKeyword(token, 'BY'))
+}
+
+/** Whether there is at most one row anyway: an aggregate of everything, a search by id, or no table at all. */
+function isOneRow(query: QueryText, scope: SelectScope, clauses: readonly Clause[]): boolean {
+  const { tokens, scopes } = query
+  if (scope.tables.length === 0) return true
+  const isGrouped = clauses.some(({ keyword }) => keyword === 'GROUP')
+  const aggregates = scope.items.some(({ first, end }) => {
+    for (let at = first; at < end; at++) {
+      const name = identifierOf(tokens[at])
+      if (name === undefined || scopes.of[at] !== scope || !isAggregate(name)) continue
+      const after = callEnd(tokens, at)
+      if (after !== undefined && !isKeyword(tokens[after], 'OVER')) return true
+    }
+    return false
+  })
+  if (aggregates && !isGrouped) return true
+  return tokensIn(query, scope, 'WHERE').some((at) => {
+    return columnAt(query, at)?.name === 'id' && isSymbol(tokens[at + 1], '=')
+  })
+}
+
+/** Whether all rows come from one subquery that has an order, or from a generator, which has its own. */
+function isOrdered(query: QueryText, scope: SelectScope): boolean {
+  const [table, ...others] = scope.tables
+  if (!table || others.length > 0 || !scope.certain) return !scope.certain
+  const [named] = query.subqueriesBy.get(table.name ?? '') ?? []
+  const isSubquery = isSymbol(query.tokens[table.at], '(')
+  if (table.name === undefined && !isSubquery) return true
+  const open = isSubquery ? table.at : named?.open
+  if (open === undefined) return false
+  const inner = query.selectsIn.get(open) ?? []
+  return (
+    inner.length === 1 && clausesOf(query, inner[0] as SelectScope).some(({ keyword }) => keyword === 'ORDER')
+  )
+}
+
 const timestamp = 'timestamp'
 
 /** Functions whose values repeat, so that a condition on one limits nothing. */
 const repeating =
   /^(?:to(?:Second|Minute|Hour|DayOfWeek|DayOfMonth|Month|Quarter)|second|minute|hour|dayofweek|dayofmonth|day|month|quarter|extract)$/i
 
-/**
- * Sources that are read without any bound on their timestamp, neither in the SELECT that reads them nor in one that
- * reads its rows.
- */
-export function timeWarnings(
-  query: QueryText,
-  columnsOf: ColumnsOf,
-  /** Whether callers add conditions of their own to the named subqueries. */
-  isSandbox: boolean,
-): Finding[] {
+/** Sources that are read without any bound on their timestamp, not even in a SELECT that reads the rows. */
+export function timeWarnings(query: QueryText, columnsOf: ColumnsOf, isSandbox: boolean): Finding[] {
   const names = timeNames(query)
   const isBounded = ownBounds(query, names)
   const isBoundedOutside = outsideBounds(query, names, isBounded, isSandbox)
@@ -38,8 +117,7 @@ export function timeWarnings(
     if (!scope.certain) return []
     return scope.tables.flatMap((table): Finding[] => {
       const source = sourceOf(query, table, columnsOf)
-      if (source === undefined || isBounded(scope, table)) return []
-      if (isBoundedOutside(scope)) return []
+      if (source === undefined || isBounded(scope, table) || isBoundedOutside(scope)) return []
       const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
       return [{ code: 'unbounded_time', message, at: table.at }]
     })

@@ -20,14 +20,7 @@ export function problem(name: string, message: string, advice: string): Finding 
   return { name, status: 'problem', message, advice }
 }
 
-export function hasProblem(findings: readonly Finding[]): boolean {
-  return findings.some(({ status }) => status === 'problem')
-}
-
-export async function printFindings(
-  { stdout }: Pick<CommandIo, 'stdout'>,
-  findings: readonly Finding[],
-): Promise<void> {
+export async function printFindings({ stdout }: CommandIo, findings: readonly Finding[]): Promise<void> {
   const color = { ok: stdout.colors.green, warning: stdout.colors.yellow, problem: stdout.colors.red }
   const width = Math.max(...findings.map(({ name }) => name.length))
   for (const { name, status, message, advice } of findings) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareResponse } from './compare-rows.ts'
+import { compareResponse } from './run-tests.ts'
 
 const rowsResponse = (...result: unknown[]) => ({ status: 200, body: { result } })
 const errorResponse = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pathExamples } from './path-examples.ts'
+import { pathExamples } from './seen-paths.ts'
 
 const examples = (...metadata: unknown[]) =>
   Object.fromEntries(pathExamples(metadata.map((one) => JSON.stringify(one))))

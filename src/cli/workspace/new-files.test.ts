@@ -20,7 +20,7 @@ async function openWorkspace() {
 
 test('writes an endpoint and its test, and never replaces a file', async () => {
   const { path, create } = await openWorkspace()
-  expect(await create(['orders.count'])).toEqual({
+  expect(await create(['orders.count', '--query', 'SELECT 1 AS n'])).toEqual({
     code: 0,
     out: 'endpoints/orders.count.sql\ntests/orders.count.yaml\nTry it: wellhead check --strict && wellhead test --update\n',
     err: '',
@@ -29,13 +29,15 @@ test('writes an endpoint and its test, and never replaces a file', async () => {
   const { problems, endpoints } = readWorkspace(path)
   expect(problems).toEqual([])
   expect(endpoints.map(({ definition }) => definition.name)).toContain('orders.count')
-  expect(await create(['orders.count'])).toMatchObject({
+  expect(await create(['orders.count', '--query', 'SELECT 1 AS n'])).toMatchObject({
     code: 1,
     err: 'wellhead: endpoints/orders.count.sql and tests/orders.count.yaml already exist; nothing was written.\n',
   })
   expect(readFileSync(join(path, 'endpoints/orders.count.sql'), 'utf8')).toBe(before)
   writeFileSync(join(path, 'tests/other.yaml'), '')
-  expect((await create(['other'])).err).toContain('tests/other.yaml already exists; nothing was written.')
+  expect((await create(['other', '--query', 'SELECT 1 AS n'])).err).toContain(
+    'tests/other.yaml already exists; nothing was written.',
+  )
   expect(existsSync(join(path, 'endpoints/other.sql'))).toBe(false)
 })
 
@@ -55,13 +57,17 @@ test('takes the SQL of an argument or of standard input', async () => {
 })
 
 test.each([
-  ['a path', ['../escape'], 'The name must start with a letter'],
-  ['a reserved name', ['wellhead.mine'], 'Names that start with "wellhead." are reserved'],
+  ['a path', ['../escape', '--query', 'SELECT 1'], 'The name must start with a letter'],
+  [
+    'a reserved name',
+    ['wellhead.mine', '--query', 'SELECT 1'],
+    'Names that start with "wellhead." are reserved',
+  ],
   ['an empty query', ['a', '--query', ' ;'], 'The query is empty.'],
   ['no input', ['a', '--query', '-'], 'The query is empty.'],
   ['an unused example', ['a', '--query', 'SELECT 1', '--parameter', 'x=1'], 'The query does not use @x.'],
-  ['an example without SQL', ['a', '--parameter', 'x=1'], '--parameter needs --query.'],
-  ['a directory that is no workspace', ['a', 'tests'], 'is not a workspace'],
+  ['no SQL', ['a'], "required option '--query <sql>' not specified"],
+  ['a directory that is no workspace', ['a', 'tests', '--query', 'SELECT 1'], 'is not a workspace'],
 ])('exits with 2 for %s and writes nothing', async (_, args, message) => {
   const { path, create } = await openWorkspace()
   expect(await create(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })

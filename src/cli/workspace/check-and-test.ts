@@ -1,14 +1,38 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import { checkWorkspace } from '../../workspace/check-workspace.ts'
 import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
-import type { Workspace } from '../../workspace/workspace.ts'
+import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { openWorkspace, printFindings, problemsFound } from './findings.ts'
+import { inWorkspace, openWorkspace, printFindings, problemsFound } from './findings.ts'
+import { withWorkbench } from './with-workbench.ts'
+
+export interface CheckOptions {
+  strict?: true
+  fix?: true
+  json?: true
+}
+
+export async function checkFiles(directory: string, { strict, fix, json }: CheckOptions, io: CommandIo) {
+  const fixed = fix ? inWorkspace(() => writeMissingIds(resolve(io.cwd, directory), randomUUID)) : []
+  for (const { file, id } of json ? [] : fixed) await io.stdout.write(`${visible(file)}: added id ${id}\n`)
+  const workspace = openWorkspace(directory, io)
+  const { problems, warnings } = await withWorkbench(io, (bench) => checkWorkspace(workspace, bench))
+  const endpoints = workspace.endpoints.length
+  if (json) await printJson(io, { endpoints, problems, warnings, ...(fix && { fixed }) })
+  else await printFindings([...problems, ...warnings], io)
+  if (problems.length > 0) throw problemsFound(problems)
+  if (strict && warnings.length > 0) throw new CommandFailure(`${plural(warnings.length, 'warning')} found.`)
+  const found = warnings.length === 0 ? 'no problems found' : plural(warnings.length, 'warning')
+  if (!json) await io.stdout.write(`${plural(endpoints, 'endpoint')} checked, ${found}.\n`)
+}
 
 export interface TestOptions {
   filter?: string
@@ -32,8 +56,6 @@ export async function testWorkspace(directory: string, options: TestOptions, io:
     )
   }
   const show = (outcome: TestOutcome) => void (json || io.stdout.write(outcomeText(outcome, options, io)))
-  // Loads the whole service, which other commands do not need.
-  const { withWorkbench } = await import('./with-workbench.ts')
   const { problems, outcomes } = await withWorkbench(io, (bench) => runTests(workspace, tests, bench, show))
   const failed = outcomes.filter(({ kind }) => kind === 'failed')
   const updated = options.update ? saveRows(workspace, outcomes) : []
