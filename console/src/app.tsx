@@ -6,6 +6,7 @@ import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { homeOf, PublicPage, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
+import { hideBrand } from './ui/brand.ts'
 import { lazily, loadAhead } from './ui/lazily.ts'
 import { MissingPage } from './ui/page-head.tsx'
 import { Boundary, Failure, Waiting } from './ui/states.tsx'
@@ -49,6 +50,9 @@ export function App() {
 
 function SignedIn() {
   const { data, error, failureReason, refetch } = useQuery(queries.whoami())
+  useEffect(() => {
+    if (data?.admin) hideBrand()
+  }, [data?.admin])
   if (data) return <Pages who={data} />
   return (
     <main className="sign-in">

@@ -4,9 +4,11 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/queries.ts'
 import { session } from './api/session.ts'
 import { App } from './app.tsx'
+import { showBrand } from './ui/brand.ts'
 import { startTheme } from './ui/theme.ts'
 
 startTheme()
+showBrand()
 session.watch()
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

@@ -6,6 +6,7 @@ import type { Whoami } from './api/shapes.ts'
 import { Palette } from './help/palette.tsx'
 import { ShortcutList } from './help/shortcut-list.tsx'
 import { commandKey, useShortcuts } from './help/use-shortcuts.ts'
+import { useProductName } from './ui/brand.ts'
 import { ZoneChoice } from './ui/choices.tsx'
 import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
@@ -31,12 +32,13 @@ function pagesOf({ admin, query, ingest, logs }: Whoami) {
 
 /** Around a page that needs no token. */
 export function PublicPage({ children }: { children: ReactNode }) {
+  const product = useProductName()
   return (
     <div className="public-page">
       <header>
         <a className="brand" href="/docs">
           <Mark />
-          Wellhead
+          {product}
         </a>
         <a className="button" href="/">
           Sign in
@@ -58,6 +60,7 @@ const banners = {
 export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   const [location] = useLocation()
   const connection = useConnection()
+  const product = useProductName()
   const [dialog, setDialog] = useState<'palette' | 'help'>()
   const onPalette = useCallback(() => setDialog('palette'), [])
   const onHelp = useCallback(() => setDialog('help'), [])
@@ -73,7 +76,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
         <header className="side">
           <Link className="brand" href={homeOf(who)}>
             <Mark />
-            Wellhead
+            {product}
           </Link>
           <button type="button" className="find" onClick={onPalette}>
             <Icon name="search" />

@@ -3,15 +3,18 @@ import { ApiError, api } from './api/api.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { isSession, session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
+import { useBrand, useProductName } from './ui/brand.ts'
 import { Mark } from './ui/icon.tsx'
 
 export function SignIn() {
+  const hasBrand = useBrand() !== undefined
+  const product = useProductName()
   const [token, setToken] = useState('')
   const [problem, setProblem] = useState(session.endReason())
   const [busy, setBusy] = useState(false)
   useEffect(() => {
-    document.title = 'Sign in · Wellhead'
-  }, [])
+    document.title = `Sign in · ${product}`
+  }, [product])
   const signIn = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
@@ -31,7 +34,7 @@ export function SignIn() {
       <form onSubmit={signIn}>
         <div className="brand">
           <Mark />
-          Wellhead
+          {product}
         </div>
         <div>
           <h1>Sign in</h1>
@@ -58,8 +61,14 @@ export function SignIn() {
             {problem}
           </span>
           <span className="note" id="token-note">
-            A token (<code>wh_…</code>) or a browser session (<code>whs_…</code>). The first start prints the
-            admin token and writes it to <code>admin-token</code> in the data directory.
+            A token (<code>wh_…</code>) or a browser session (<code>whs_…</code>).
+            {!hasBrand && (
+              <>
+                {' '}
+                The first start prints the admin token and writes it to <code>admin-token</code> in the data
+                directory.
+              </>
+            )}
           </span>
         </div>
         <button type="submit" className="button primary" disabled={busy || token.trim() === ''}>

@@ -91,7 +91,7 @@ export function createHttp(
     searches: new SavedSearches(catalog, sources),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
-    console: readConsoleFiles(packageFile('dist/console')),
+    console: readConsoleFiles(packageFile('dist/console'), settings),
     tokens,
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },

@@ -57,6 +57,24 @@ describe('readSettings', () => {
     expect(settingsOf(injected).port).toBe(4000)
   })
 
+  test('accepts a PNG or SVG file as the logo, and a color of six digits', () => {
+    const icon = 'console/src/icon.svg'
+    const brand = {
+      WELLHEAD_BRAND_LOGO: icon,
+      WELLHEAD_BRAND_COLOR: '#0F766e',
+      WELLHEAD_BRAND_NAME: ' Blue ',
+    }
+    expect(settingsOf(brand)).toMatchObject({
+      brandLogo: resolve(icon),
+      brandColor: '#0F766e',
+      brandName: 'Blue',
+    })
+    expect(problemsOf({ WELLHEAD_BRAND_LOGO: 'package.json', WELLHEAD_BRAND_COLOR: 'red' })).toEqual([
+      'WELLHEAD_BRAND_LOGO must be a PNG or SVG file of at most 256 KiB, not "package.json".',
+      'WELLHEAD_BRAND_COLOR must be a color such as #0f766e, not "red".',
+    ])
+  })
+
   test('leaves a setting without a default undefined', () => {
     const { adminToken, clickhouseUrl, engineNode } = settingsOf({})
     expect([adminToken, clickhouseUrl, engineNode]).toEqual([undefined, undefined, undefined])

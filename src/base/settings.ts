@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
+import { readImage } from './image-file.ts'
 import { serverAddresses } from './server-addresses.ts'
 
 /**
@@ -114,6 +115,21 @@ const definitions = {
     ...originList,
     default: '*',
     description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
+  },
+  brandName: {
+    schema: z.string().trim().min(1).max(40),
+    expected: 'a name of at most 40 characters',
+    description: 'Your name, instead of Wellhead in the console of your customers.',
+  },
+  brandLogo: {
+    schema: text.transform((value) => resolve(value)).refine((path) => readImage(path) !== undefined),
+    expected: 'a PNG or SVG file of at most 256 KiB',
+    description: 'Your logo, for the console of your customers and embedded pages.',
+  },
+  brandColor: {
+    schema: z.string().regex(/^#[0-9a-f]{6}$/i),
+    expected: 'a color such as #0f766e',
+    description: 'Your accent color there. It is made lighter or darker where it would be hard to read.',
   },
   mcpWrite: {
     ...onOrOff,

@@ -7,6 +7,7 @@ import { callerBlame, type Engine, maxResultBytes, type Statement } from '../eng
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
+import { detectedFields } from './detected-fields.ts'
 import { conditionsOf, entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, conditionSql, groupSql, present } from './search/condition-sql.ts'
 import {
@@ -186,14 +187,35 @@ export class LogSearch {
     return rows.map(({ value, n }) => ({ value, count: n }))
   }
 
-  /** The most frequent values of all typed columns that have few. */
+  /** The most frequent values of all typed columns that have few, and of fields that no typed column stores. */
   async facets(name: string, body: unknown, reader: EntryReader) {
     const search = this.#search(name, readShape(entryFilterShape, body), reader)
+    const [facets, fields] = await Promise.all([
+      this.#facets(search),
+      detectedFields(search, maxFacetValues + 1, (sql, parameters, settings) =>
+        this.#rows(search, sql, parameters, settings),
+      ),
+    ])
+    const detected = fields.map(({ path, values, ...counts }) => {
+      const isFew = values.length <= maxFacetValues
+      // Ids and the like differ from entry to entry.
+      const isFacet = isFew && (values.length <= 10 || values.length * 2 <= counts.entries)
+      return {
+        field: path,
+        ...counts,
+        distinct: isFew ? values.length : null,
+        values: isFacet ? values.sort(byCount).slice(0, shownFacetValues) : [],
+      }
+    })
+    return { facets, detected }
+  }
+
+  async #facets(search: Search) {
     const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
       const field = requiredField(column, search.source.columns, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
     })
-    if (columns.length === 0) return { facets: [] }
+    if (columns.length === 0) return []
     // One more than allowed, to see whether there are more. The engine counts three times as many exactly.
     const counts = columns.map(
       ({ value }, index) =>
@@ -204,13 +226,12 @@ export class LogSearch {
       `SELECT ${counts.join(', ')} FROM ${search.table} WHERE ${search.sql}`,
       search.parameters,
     )
-    const facets = columns.flatMap(({ column, path }, index) => {
+    return columns.flatMap(({ column, path }, index) => {
       const top = row[`top${index}`] ?? []
       if (top.length > maxFacetValues || top.length === 0) return []
       const values = top.map(({ item, count }) => ({ value: item, count })).sort(byCount)
       return [{ field: path, column, values: values.slice(0, shownFacetValues) }]
     })
-    return { facets }
   }
 
   /** The fields of the newest entries, and how many entries arrived lately. */

@@ -50,7 +50,9 @@ export type EndpointCacheState = Schemas['EndpointCache']
 /** A short-lived token for a browser. */
 export type Session = Schemas['NewSession']
 
-export type Facet = Result<paths['/api/sources/{name}/facets']['post']>['facets'][number]
+export type Facets = Result<paths['/api/sources/{name}/facets']['post']>
+export type Facet = Facets['facets'][number]
+export type DetectedField = Facets['detected'][number]
 export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */
 export type LogSource = Whoami['sources'][number]

@@ -3,6 +3,7 @@ import { useWindowHeight } from '../charts/use-window-height.ts'
 import { choiceOf } from '../endpoints/result/chart-choice.ts'
 import { ResultChart } from '../endpoints/result/result-chart.tsx'
 import { ResultTable } from '../endpoints/result/result-table.tsx'
+import { useBrand } from '../ui/brand.ts'
 import { Boundary, Empty, Waiting } from '../ui/states.tsx'
 import type { EmbedAddress } from './embed-address.ts'
 import { watchTokens } from './embed-token.ts'
@@ -10,19 +11,21 @@ import { type Embedded, useEmbedded } from './use-embedded.ts'
 
 /** The chart or table of one endpoint, which follows its result. */
 export function EmbedPage({ address, first }: { address: EmbedAddress; first: string | null }) {
+  const brand = useBrand()
   const [token, setToken] = useState(first)
   useEffect(() => watchTokens(setToken), [])
   const embedded = useEmbedded(address, token)
   const { state, endpoint } = embedded
   const title = endpoint?.description || address.name
   useEffect(() => {
-    document.title = title
-  }, [title])
+    document.title = brand?.name ? `${title} · ${brand.name}` : title
+  }, [title, brand])
   const notice = noticeOf(embedded)
   return (
     <main className="embed">
       {address.hasTitle && (
         <header>
+          {brand?.logo && <img className="logo" src="/console/logo" alt="" />}
           <h1 title={title}>{title}</h1>
           <span className={`faint live-mark ${state === 'open' ? 'open' : ''}`}>
             {state === 'open' && 'Live'}

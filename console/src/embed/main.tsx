@@ -1,5 +1,6 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { showBrand } from '../ui/brand.ts'
 import { startTheme } from '../ui/theme.ts'
 import { embedAddress } from './embed-address.ts'
 import { EmbedPage } from './embed-page.tsx'
@@ -7,6 +8,7 @@ import { takeToken } from './embed-token.ts'
 
 const address = embedAddress(location.pathname, location.search)
 startTheme(address.theme)
+showBrand()
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <EmbedPage address={address} first={takeToken()} />

@@ -76,7 +76,14 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
               <LiveToggle live={live.live} onToggle={toggleLive} />
             </div>
           </form>
-          <EndpointResult run={run} columns={columns} name={name} values={values} chart={chart} />
+          <EndpointResult
+            run={run}
+            columns={columns}
+            name={name}
+            values={values}
+            chart={chart}
+            hasCost={false}
+          />
         </>
       )}
     </div>

@@ -3,16 +3,20 @@ import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api/shapes.ts'
+import { builtInEndpoints } from '../ui/built-in.ts'
+import { BuiltIn } from '../ui/built-in-group.tsx'
 import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
+import { useShownEndpoints } from './use-shown-endpoints.ts'
 
 export default function EndpointList({ who }: { who: Whoami }) {
   const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
-  const list = who.admin ? all : { data: who.endpoints, error: null, refetch: all.refetch }
+  const shown = useShownEndpoints(who)
+  const list = who.admin ? all : { data: shown, error: null, refetch: all.refetch }
   const [address, setAddress] = useAddress()
   const search = address.get('q') ?? ''
   return (
@@ -59,6 +63,7 @@ function List({ endpoints, search, admin }: ListProps) {
   // The columns are shown before their values, so that nothing moves.
   const hasFigures = admin && requests !== null
   const figures = useMemo(() => new Map(requests?.endpoints.map((one) => [one.endpoint, one])), [requests])
+  const { data: usage } = useQuery({ ...queries.usage(), enabled: admin })
   const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
   // Keeps typing fast: the rows follow when there is time.
   const deferred = useDeferredValue(search)
@@ -72,7 +77,7 @@ function List({ endpoints, search, admin }: ListProps) {
         <p>
           {admin
             ? 'Create the first one: a SELECT over your sources, with parameters.'
-            : 'This token is not allowed to request any endpoint.'}
+            : 'There is nothing to show yet: this token cannot request an endpoint that has data.'}
         </p>
       </Empty>
     )
@@ -86,9 +91,9 @@ function List({ endpoints, search, admin }: ListProps) {
       ? ['Requests today', 'p95', 'Cache hits', 'Errors'].map((title) => [title, 'right optional'] as const)
       : []),
   ] as const
-  return (
+  const table = (listed: typeof found) => (
     <Table columns={columns}>
-      {found.map((endpoint) => (
+      {listed.map((endpoint) => (
         <EndpointRow
           key={endpoint.id}
           endpoint={endpoint}
@@ -98,6 +103,24 @@ function List({ endpoints, search, admin }: ListProps) {
         />
       ))}
     </Table>
+  )
+  if (!admin) return table(found)
+  const own = found.filter(({ id }) => !builtInEndpoints.has(id))
+  const builtIn = found.filter(({ id }) => builtInEndpoints.has(id))
+  const filled = usage && new Set(usage.sources.filter(({ entries }) => entries > 0).map(({ name }) => name))
+  const isFilled = filled && builtIn.some(({ id }) => filled.has(builtInEndpoints.get(id) as string))
+  return (
+    <>
+      {own.length > 0 && table(own)}
+      {own.length === 0 && words.length === 0 && (
+        <Empty title="No endpoints of your own">
+          <p>Create the first one: a SELECT over your sources, with parameters.</p>
+        </Empty>
+      )}
+      <BuiltIn count={builtIn.length} isFilled={words.length > 0 || isFilled}>
+        {table(builtIn)}
+      </BuiltIn>
+    </>
   )
 }
 

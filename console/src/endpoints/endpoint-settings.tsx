@@ -3,7 +3,7 @@ import type { EndpointDraft } from './endpoint-draft.ts'
 
 interface EndpointSettingsProps {
   draft: EndpointDraft
-  /** Whether to show the description. */
+  /** Whether to show what a new endpoint has beside its name. */
   isDescribed: boolean
   onChange: (draft: EndpointDraft) => void
 }
@@ -55,18 +55,24 @@ export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSetti
           checked={draft.strict}
           onChange={(strict) => set({ strict })}
         />
-        <div className="field">
-          <CheckField
-            label="Published to tenants"
-            checked={draft.published}
-            onChange={(published) => set({ published })}
-          />
-          <p className="note">
-            Tokens with a project see it in their console and in the API description, and can request it.
-            Other tokens are not affected.
-          </p>
-        </div>
+        {isDescribed && <Published draft={draft} onChange={onChange} />}
       </div>
+    </div>
+  )
+}
+
+function Published({ draft, onChange }: Pick<EndpointSettingsProps, 'draft' | 'onChange'>) {
+  return (
+    <div className="field">
+      <CheckField
+        label="Published to tenants"
+        checked={draft.published}
+        onChange={(published) => onChange({ ...draft, published })}
+      />
+      <p className="note">
+        Tokens with a project see it in their console and in the API description, and can request it. Other
+        tokens are not affected.
+      </p>
     </div>
   )
 }
@@ -91,6 +97,7 @@ export function NameFields({ draft, problem, onChange }: NameFieldsProps) {
         value={draft.description}
         onChange={(description) => onChange({ ...draft, description })}
       />
+      <Published draft={draft} onChange={onChange} />
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { queries } from '../api/queries.ts'
 import { session } from '../api/session.ts'
 import type { Whoami } from '../api/shapes.ts'
+import { useShownEndpoints } from '../endpoints/use-shown-endpoints.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { setZone, useZone } from '../ui/instants.ts'
 import { setTheme, useTheme } from '../ui/theme.ts'
@@ -108,7 +109,8 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
   const zone = useZone() === 'utc' ? 'local' : 'utc'
   const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
   const sources = useQuery({ ...queries.sources(), enabled: who.admin })
-  const endpoints: readonly { name: string }[] = who.admin ? (all.data ?? []) : who.endpoints
+  const shown = useShownEndpoints(who)
+  const endpoints: readonly { name: string }[] = (who.admin ? all.data : shown) ?? []
   const link = (kind: Item['kind'], name: string, path: string): Item => ({
     kind,
     name,

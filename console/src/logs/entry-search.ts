@@ -1,5 +1,5 @@
 import { api, at } from '../api/api.ts'
-import type { Entry, Facet, Histogram } from '../api/shapes.ts'
+import type { Entry, Facets, Histogram } from '../api/shapes.ts'
 
 export interface EntryFilter {
   source: string
@@ -85,11 +85,11 @@ export function countEntries(
   return api<Histogram>(`/api/sources/${at(filter.source)}/histogram`, { body, signal })
 }
 
-export async function countFacets(
+export function countFacets(
   filter: EntryFilter,
   { fromMs, toMs }: { fromMs: number; toMs: number | undefined },
   signal: AbortSignal,
-): Promise<Facet[]> {
+): Promise<Facets> {
   const body = bodyOf(filter, fromMs, toMs)
-  return (await api<{ facets: Facet[] }>(`/api/sources/${at(filter.source)}/facets`, { body, signal })).facets
+  return api<Facets>(`/api/sources/${at(filter.source)}/facets`, { body, signal })
 }

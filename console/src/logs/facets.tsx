@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { Facet } from '../api/shapes.ts'
-import { short } from '../ui/format.ts'
+import { NewColumn } from '../sources/column-dialogs.tsx'
+import { count as counted, percent, short } from '../ui/format.ts'
 import {
   conditionOf,
   conditionsIn,
@@ -8,10 +8,12 @@ import {
   withCondition,
   withoutCondition,
 } from './search/conditions.ts'
-import { facetsInOrder } from './source-fields.ts'
+import type { ShownFacet } from './source-fields.ts'
 
 interface FacetsProps {
-  facets: readonly Facet[] | undefined
+  facets: readonly ShownFacet[] | undefined
+  /** Where columns can be created; undefined where the token cannot. */
+  source: string | undefined
   /** Whether the counts belong to an earlier search. */
   isOld: boolean
   query: string
@@ -22,8 +24,9 @@ interface FacetsProps {
 
 const maxShown = 6
 
-/** Values of the typed columns with their counts. Each can be included or excluded. */
-export function Facets({ facets, isOld, query, onQuery, open, onToggle }: FacetsProps) {
+/** Values of fields with their counts. Each can be included or excluded. */
+export function Facets({ facets, source, isOld, query, onQuery, open, onToggle }: FacetsProps) {
+  const [newColumn, setNewColumn] = useState<string>()
   return (
     <details
       className={`facets${isOld ? ' old' : ''}`}
@@ -31,17 +34,33 @@ export function Facets({ facets, isOld, query, onQuery, open, onToggle }: Facets
       onToggle={({ currentTarget }) => onToggle(currentTarget.open)}
     >
       <summary>Fields</summary>
-      {facets?.length === 0 && <p className="faint">No typed column of this source has few values here.</p>}
-      {facets &&
-        facetsInOrder(facets).map((facet) => (
-          <FacetValues key={facet.column} facet={facet} query={query} onQuery={onQuery} />
-        ))}
+      {facets?.length === 0 && <p className="faint">No values to count.</p>}
+      {facets?.map((facet) => (
+        <FacetValues
+          key={facet.field}
+          facet={facet}
+          query={query}
+          onQuery={onQuery}
+          // The path of a column has no dots inside of its keys.
+          onSpeedUp={
+            source && facet.detected && !facet.path.includes('%') ? () => setNewColumn(facet.path) : undefined
+          }
+        />
+      ))}
+      {source && newColumn !== undefined && (
+        <NewColumn source={source} path={newColumn} onClose={() => setNewColumn(undefined)} />
+      )}
     </details>
   )
 }
 
-function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsProps, 'query' | 'onQuery'>) {
-  const { column: field } = facet
+interface FacetValuesProps extends Pick<FacetsProps, 'query' | 'onQuery'> {
+  facet: ShownFacet
+  onSpeedUp: (() => void) | undefined
+}
+
+function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
+  const { field, detected } = facet
   const [all, setAll] = useState(false)
   const conditions = conditionsIn(query) ?? []
   // No entry has them any more; they stay so that they can be included again.
@@ -57,6 +76,22 @@ function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsPr
   return (
     <section aria-label={field}>
       <h2>{field}</h2>
+      {detected && (
+        <p className="faint facet-note">
+          in {detected.share}
+          {onSpeedUp && (
+            <button
+              type="button"
+              className="link"
+              aria-label={`Speed up ${field}`}
+              title="Create a typed column: searches of this field get faster, and all entries are counted."
+              onClick={onSpeedUp}
+            >
+              Speed up
+            </button>
+          )}
+        </p>
+      )}
       <ul>
         {(all ? values : values.slice(0, maxShown)).map(({ value, count }) => {
           const [include, exclude] = [conditionOf(field, value), conditionOf(field, value, true)]
@@ -66,11 +101,17 @@ function FacetValues({ facet, query, onQuery }: { facet: Facet } & Pick<FacetsPr
                 type="button"
                 className="include"
                 aria-pressed={conditions.includes(include)}
-                title={`Include ${value}`}
+                title={
+                  detected
+                    ? `In ${counted(count)} of the newest ${counted(detected.sampled)} entries`
+                    : `Include ${value}`
+                }
                 onClick={() => toggle(include, exclude)}
               >
                 <span>{value === '' ? 'empty' : value}</span>{' '}
-                <span className="number faint">{short(count)}</span>
+                <span className="number faint">
+                  {detected ? percent(count / Math.max(1, detected.sampled)) : short(count)}
+                </span>
               </button>
               <button
                 type="button"

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
-import type { Whoami } from '../api/shapes.ts'
+import type { DetectedField, Whoami } from '../api/shapes.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { Failure, Waiting } from '../ui/states.tsx'
@@ -15,13 +15,14 @@ import { NothingFound } from './nothing-found.tsx'
 import { RangePicker } from './range-picker.tsx'
 import { conditionOf, pathOf, withCondition } from './search/conditions.ts'
 import { SearchField } from './search/search-field.tsx'
-import { fieldOfPath, splitFields } from './source-fields.ts'
+import { facetsOf, fieldOfPath, splitFields } from './source-fields.ts'
 import { seriesCondition } from './split-series.ts'
 import { useCountedTime } from './use-counted-time.ts'
 import { useEntries, useFacets, useHistogram } from './use-entries.ts'
 import { useLogsView } from './use-logs-view.ts'
 
 const dayMs = 86_400_000
+const noFields: readonly DetectedField[] = []
 const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
 
 /** Searches the entries of a source. */
@@ -41,7 +42,13 @@ export default function LogsPage({ who }: { who: Whoami }) {
   counting.current = counts.isFetching
   const found = useEntries(search, !live)
   const tail = useLiveEntries(search, live, paused, isReading)
-  const facets = useFacets(search, live, showFacets)
+  const [isTyping, setTyping] = useState(false)
+  const facets = useFacets(search, live, source.columns.length, showFacets || isTyping)
+  const detected = facets.data?.detected ?? noFields
+  const shownFacets = useMemo(
+    () => facets.data && facetsOf(facets.data, source.columns),
+    [facets.data, source],
+  )
   const before = useMemo(() => found.data?.pages.flat() ?? [], [found.data])
   const isTail = live && (tail.hasBegun || tail.entries.length > 0)
   const entries = isTail ? tail.entries : before
@@ -113,12 +120,16 @@ export default function LogsPage({ who }: { who: Whoami }) {
         <SelectField
           label="Split by"
           value={by ?? 'none'}
-          options={[['none', 'Nothing'], ...unique([...splitFields(source.columns), ...(by ? [by] : [])])]}
+          options={[
+            ['none', 'Nothing'],
+            ...unique([...splitFields(source.columns, detected), ...(by ? [by] : [])]),
+          ]}
           onChange={(chosen) => ask({ by: chosen })}
         />
         <SearchField
           query={query}
-          scope={{ source, project, fromMs: search.fromMs, hasSchema: who.admin }}
+          scope={{ source, project, fromMs: search.fromMs, detected }}
+          onFocus={() => setTyping(true)}
           error={isMisunderstood ? error : undefined}
           onSearch={(q) => ask({ q })}
         />
@@ -145,7 +156,8 @@ export default function LogsPage({ who }: { who: Whoami }) {
       {error && !isMisunderstood && <Failure error={error} retry={live ? tail.restart : found.refetch} />}
       <div className="logs-body">
         <Facets
-          facets={facets.data}
+          facets={shownFacets}
+          source={who.admin ? source.name : undefined}
           isOld={facets.isPlaceholderData}
           query={query}
           onQuery={(q) => ask({ q })}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultSplit, facetsInOrder, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
+import { defaultSplit, facetsOf, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
 
 const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ name, path, type })
 const columns = [
@@ -8,14 +8,12 @@ const columns = [
   column('time', 'time', 'number'),
   column('level'),
 ]
-const path = (name: string) => ({
-  path: name,
-  types: [],
+const path = (field: string, distinct: number | null = 1) => ({
+  field,
   entries: 1,
-  sampled: 1,
-  column: null,
-  filled: null,
-  examples: ['x'],
+  sampled: 4,
+  distinct,
+  values: distinct === null ? [] : [{ value: 'x', count: 1 }],
 })
 
 test('lists short names, columns, fields of every entry and paths, each once', () => {
@@ -37,7 +35,17 @@ test('lists short names, columns, fields of every entry and paths, each once', (
 })
 
 test('splits by the status, else by the level', () => {
-  expect(splitFields(columns)).toEqual(['method', 'status_code', 'level'])
+  expect(splitFields(columns, [path('a.b'), path('status'), path('trace_id', null)])).toEqual([
+    'method',
+    'status_code',
+    'level',
+    'a.b',
+    'metadata.status',
+  ])
+  expect(fieldsOf([], [path('a'), path('b', null)]).slice(-2)).toEqual([
+    { name: 'a', note: '25 %, 1 value' },
+    { name: 'b', note: '25 %, more than 100 values' },
+  ])
   expect(defaultSplit(columns)).toBe('status_code')
   expect(defaultSplit([column('error_severity', 'parsed.error_severity')])).toBe('error_severity')
   expect(defaultSplit([column('topic')])).toBeUndefined()
@@ -56,8 +64,10 @@ test('shows facets of the status and the level first, those of long values last'
     facet('status_code', '200', '404', '500'),
     facet('level', 'info'),
   ]
-  expect(facetsInOrder(facets).map(({ column }) => column)).toEqual([
+  const shown = facetsOf({ facets, detected: [path('http.severity'), path('trace_id', null)] }, [])
+  expect(shown.map(({ field }) => field)).toEqual([
     'level',
+    'http.severity',
     'status_code',
     'region',
     'method',

@@ -1,4 +1,5 @@
-import type { Facet, SourcePath, TypedColumn } from '../api/shapes.ts'
+import type { DetectedField, Facets, TypedColumn } from '../api/shapes.ts'
+import { counted, percent } from '../ui/format.ts'
 
 type Column = Pick<TypedColumn, 'name' | 'path' | 'type'>
 type Named = Pick<Column, 'name' | 'path'>
@@ -15,23 +16,33 @@ const isStatus = ({ name, path }: Named) =>
 const isLevel = ({ name, path }: Named) =>
   [name, lastKey(path)].some((each) => /(?:^|_)(?:level|severity|severity_text)$/.test(each))
 
-/** Typed columns first, then the fields that every entry has, then paths of metadata. */
-export function fieldsOf(columns: readonly Column[], schema: readonly SourcePath[]): SearchableField[] {
+/** Typed columns first, then the fields that every entry has, then detected ones. */
+export function fieldsOf(columns: readonly Column[], detected: readonly DetectedField[]): SearchableField[] {
   const all = [
     ...(columns.filter(isStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
     ...columns.map(({ name, path }) => ({ name, note: path })),
     { name: 'message', note: 'text of the entry' },
     { name: 'project', note: 'project of the entry' },
     { name: 'id', note: 'id of the entry' },
-    ...schema.map(({ path, examples }) => ({ name: fieldOfPath(path, columns), note: examples[0] ?? '' })),
+    ...detected.map((one) => ({
+      name: fieldOfPath(one.field, columns),
+      note: `${shareOf(one)}, ${valuesOf(one)}`,
+    })),
   ]
   const names = new Set<string>()
   return all.filter(({ name }) => !names.has(name) && names.add(name))
 }
 
-/** The fields that the histogram can be split by: text columns and the status. */
-export function splitFields(columns: readonly Column[]): string[] {
-  return columns.filter((column) => column.type === 'text' || isStatus(column)).map(({ name }) => name)
+const shareOf = ({ entries, sampled }: DetectedField) => percent(entries / Math.max(1, sampled))
+
+const valuesOf = ({ distinct }: DetectedField) =>
+  distinct === null ? 'more than 100 values' : counted(distinct, 'value')
+
+/** The fields that the histogram can be split by: text columns, the status, and detected fields with few values. */
+export function splitFields(columns: readonly Column[], detected: readonly DetectedField[]): string[] {
+  const typed = columns.filter((column) => column.type === 'text' || isStatus(column))
+  const others = detected.filter(({ values }) => values.length > 0)
+  return [...typed.map(({ name }) => name), ...others.map(({ field }) => fieldOfPath(field, columns))]
 }
 
 export function defaultSplit(columns: readonly Column[]): string | undefined {
@@ -40,9 +51,32 @@ export function defaultSplit(columns: readonly Column[]): string | undefined {
 
 const longValue = 40
 
+/** Values of a field, to be included or excluded. */
+export interface ShownFacet {
+  /** As a search names it. */
+  field: string
+  path: string
+  /** Of a field without a typed column: what the counts refer to. */
+  detected?: { sampled: number; share: string }
+  values: { value: string; count: number }[]
+}
+
+export function facetsOf({ facets, detected }: Facets, columns: readonly Column[]): ShownFacet[] {
+  const typed = facets.map(({ field, column, values }) => ({ field: column, path: field, values }))
+  const others = detected
+    .filter(({ values }) => values.length > 0)
+    .map((one) => ({
+      field: fieldOfPath(one.field, columns),
+      path: one.field,
+      detected: { sampled: one.sampled, share: shareOf(one) },
+      values: one.values,
+    }))
+  return inOrder([...typed, ...others])
+}
+
 /** Status and level first, then columns with few values. Long values, such as URLs, are last. */
-export function facetsInOrder(facets: readonly Facet[]): Facet[] {
-  const rank = ({ column: name, field: path, values }: Facet) => {
+function inOrder(facets: readonly ShownFacet[]): ShownFacet[] {
+  const rank = ({ field: name, path, values }: ShownFacet) => {
     if (isStatus({ name, path }) || isLevel({ name, path })) return 0
     return values.some(({ value }) => value.length > longValue) ? 2 : 1
   }

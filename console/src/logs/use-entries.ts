@@ -52,11 +52,12 @@ export function useHistogram(search: EntrySearch, by: string | undefined) {
 }
 
 /** While the view is live, the range has no end. */
-export function useFacets(search: EntrySearch, live: boolean, enabled: boolean) {
+export function useFacets(search: EntrySearch, live: boolean, columns: number, enabled: boolean) {
   const { fromMs, toMs } = search
   return useQuery({
     ...options,
-    queryKey: ['facets', search, live],
+    // A new typed column is a facet of another kind.
+    queryKey: ['facets', search, live, columns],
     queryFn: ({ signal }) => countFacets(search, { fromMs, toMs: live ? undefined : toMs }, signal),
     refetchInterval: live && facetsEveryMs,
     enabled,

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Status, Usage } from '../api/shapes.ts'
 import { Callers, descriptionsOf } from '../endpoints/usage/callers.tsx'
@@ -16,6 +17,7 @@ import { SourcesTable } from './sources-table.tsx'
 
 export default function Overview() {
   const [range, setRange] = useRange('range')
+  const [wasTried, setTried] = useState(false)
   const status = useQuery(queries.status())
   // Entries are counted by the minute, so five minutes are the end of an hour.
   const usage = useQuery(queries.usage(range === '5min' ? '1hr' : range))
@@ -31,7 +33,7 @@ export default function Overview() {
     <div className="page">
       <PageHead title="Overview" actions={<RangeChoice range={range} onChange={setRange} />} />
       <Alarms status={status.data} usage={usage.data} />
-      {isEmpty && <FirstEntry />}
+      {(isEmpty || wasTried) && <FirstEntry onTried={() => setTried(true)} />}
       <div className={isOff ? 'parts two' : 'parts three'}>
         {isOff ? (
           <StatisticsOff />

@@ -1,3 +1,5 @@
+import { useBrand } from './brand.ts'
+
 const paths = {
   overview: 'M2.500 8.500h4v5h-4zM9.500 2.500h4v11h-4zM2.500 2.500h4v3h-4z',
   endpoints: 'M5.500 3.500 1.800 8l3.700 4.500M10.500 3.500 14.200 8l-3.700 4.500',
@@ -41,7 +43,9 @@ export function Icon({ name }: { name: IconName }) {
   )
 }
 
+/** The logo of the owner, or of the product. */
 export function Mark() {
+  if (useBrand()?.logo) return <img className="logo" src="/console/logo" alt="" />
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true">
       <rect width="32" height="32" rx="8" fill="#0f766e" />

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
+import { useProductName } from './brand.ts'
 import { Empty } from './states.tsx'
 
 interface PageHeadProps {
@@ -9,9 +10,10 @@ interface PageHeadProps {
 }
 
 export function PageHead({ title, badge, children, actions }: PageHeadProps) {
+  const product = useProductName()
   useEffect(() => {
-    document.title = `${title} · Wellhead`
-  }, [title])
+    document.title = `${title} · ${product}`
+  }, [title, product])
   return (
     <div className="page-head">
       <div>

@@ -3,6 +3,8 @@ import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
+import { readImage } from '../../base/image-file.ts'
+import type { Settings } from '../../base/settings.ts'
 import { pathOf } from '../request-log.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
@@ -12,6 +14,8 @@ export interface ConsoleFiles {
   page?: ServedFile | undefined
   embed?: ServedFile | undefined
   assets: ReadonlyMap<string, ServedFile>
+  /** The logo of the service's owner. */
+  logo?: ServedFile | undefined
 }
 
 const contentTypes: Record<string, string> = {
@@ -25,6 +29,12 @@ const contentTypes: Record<string, string> = {
 const policyFor = (ancestors: string) =>
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   `font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}`
+
+/** An SVG can have scripts, which must not run even if it is opened as a page. */
+const logoHeaders = {
+  ...pageHeaders,
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+}
 
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
@@ -40,7 +50,7 @@ const file = z.string().meta({ description: 'Name of the file.', example: 'index
 /** The web console. It holds no data: it asks for a token and sends it with each request. */
 export function addConsoleRoutes(
   server: FastifyInstance,
-  { page, embed, assets }: ConsoleFiles,
+  { page, embed, assets, logo }: ConsoleFiles,
   embedOrigins: readonly string[],
 ): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
@@ -100,6 +110,15 @@ export function addConsoleRoutes(
     errors: [404],
     handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
   })
+  route('GET /console/logo', 'getLogo', 'Get the logo', {
+    ...common,
+    responses: fileResponses(text('The file in `WELLHEAD_BRAND_LOGO`.', 'image/png', 'image/svg+xml')),
+    errors: [404],
+    handler: async (request, reply) => {
+      if (!logo) throw notFound(request.method, pathOf(request.url))
+      return sendFile(request, reply.headers(logoHeaders).header('Cache-Control', 'no-cache'), logo)
+    },
+  })
   route('GET /console/assets/:file', 'getConsoleFile', 'Get a script or style of the console', {
     ...common,
     params: z.object({ file }),
@@ -114,14 +133,29 @@ export function addConsoleRoutes(
   })
 }
 
-export function readConsoleFiles(directory: string): ConsoleFiles {
+type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'>
+
+export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {
     if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
   }
   const names = namesIn(directory)
-  const page = (name: string) => (names.includes(name) ? readFile(join(directory, name)) : undefined)
-  return { page: page('index.html'), embed: page('embed.html'), assets }
+  const page = (name: string) =>
+    names.includes(name) ? branded(readFile(join(directory, name)), brand) : undefined
+  const image = brand.brandLogo === undefined ? undefined : readImage(brand.brandLogo)
+  const logo = image && fileOf(image.contentType, { identity: image.bytes })
+  return { page: page('index.html'), embed: page('embed.html'), assets, logo }
+}
+
+/** Passes the brand to the page, so that it is there before anything is shown. */
+function branded(file: ServedFile, { brandName: name, brandLogo, brandColor: color }: Brand): ServedFile {
+  if (name === undefined && brandLogo === undefined && color === undefined) return file
+  const content = encodeURIComponent(JSON.stringify({ name, color, logo: brandLogo !== undefined }))
+  const html = file.forms.identity
+    .toString()
+    .replace('</head>', `<meta name="brand" content="${content}"></head>`)
+  return fileOf(file.contentType, { identity: Buffer.from(html) })
 }
 
 function namesIn(directory: string): string[] {

@@ -112,7 +112,7 @@ export type SearchField =
   | { kind: 'path'; keys: readonly string[] }
 
 /** Undefined if the name is not a valid path. After `metadata.` it is a path, never a short name. */
-function searchField(name: string, columns: readonly TypedColumn[]): SearchField | undefined {
+export function searchField(name: string, columns: readonly TypedColumn[]): SearchField | undefined {
   const own = ownColumns.find((column) => column === (name === 'message' ? 'event_message' : name))
   if (own) return { kind: 'own', column: own }
   const path = name.replace(/^metadata\./, '')

@@ -16,6 +16,7 @@ interface Expected {
 
 /** Requests that differ from the usual one. docs/reference/api.md lists the access of each route. */
 const requests: Record<string, Expected> = {
+  'GET /console/logo': { target: '/console/logo', status: 404 },
   'GET /console/:page': { target: '/console/tokens', status: 200 },
   'GET /console/:page/:name': { target: '/console/sources/edge_logs', status: 200 },
   'GET /embed/:name': { target: '/embed/logs.all', status: 200 },

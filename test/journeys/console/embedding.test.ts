@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { embedSnippet } from '../../../console/src/ui/snippets.ts'
@@ -8,7 +11,7 @@ import { systemTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { faultsOf, sharedBrowser } from './browser.ts'
+import { faultsOf, openConsole, sharedBrowser } from './browser.ts'
 import { fillWithTraffic, projects } from './data.ts'
 
 const [shop, notes] = projects
@@ -25,11 +28,20 @@ const browser = sharedBrowser()
 let product: Product
 let stranger: Product
 let aheadMs = 0
+const scratch = mkdtempSync(join(tmpdir(), 'wellhead-brand-'))
+const logo =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><script>alert(1)</script><circle r="4"/></svg>'
 
 beforeAll(async () => {
+  writeFileSync(join(scratch, 'logo.svg'), logo)
   ;[product, stranger] = await Promise.all([openProduct(), openProduct()])
   service = await openService({
-    environment: { WELLHEAD_EMBED_ORIGINS: product.origin },
+    environment: {
+      WELLHEAD_EMBED_ORIGINS: product.origin,
+      WELLHEAD_BRAND_NAME: 'Blue & "Sons"',
+      WELLHEAD_BRAND_LOGO: join(scratch, 'logo.svg'),
+      WELLHEAD_BRAND_COLOR: '#ffe100',
+    },
     time: systemTime({ now: () => Date.now() + aheadMs }),
   })
   await fillWithTraffic(service)
@@ -42,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service?.close()
+  rmSync(scratch, { recursive: true })
   product?.close()
   stranger?.close()
 })
@@ -266,5 +279,55 @@ describe('the page of one endpoint', () => {
       const script = await (await fetch(service.url + file)).text()
       expect([file, script.includes('cm-editor')]).toEqual([file, false])
     }
+  })
+})
+
+describe('the name, logo and color of the settings', () => {
+  const accent = "getComputedStyle(document.querySelector('.button.primary, .legend i')).color"
+  const visit = async (path: string, token: string | undefined, journey: (page: Page) => Promise<void>) => {
+    const options = { ...(token !== undefined && { token }), bypassPolicy: true }
+    const tab = await openConsole(browser(), service, path, options)
+    try {
+      await journey(tab.page)
+      expect(tab.complaints).toEqual([])
+    } finally {
+      await tab.close()
+    }
+  }
+
+  test('are those of the sign-in form and the console of a customer, and can be read', async () => {
+    const { token } = await makeToken(service, { scopes: ['query'], project: shop })
+    await visit('/', undefined, async (page) => {
+      await page.getByText('Blue & "Sons"', { exact: true }).waitFor()
+      await expect.poll(() => page.title()).toBe('Sign in · Blue & "Sons"')
+      expect(await page.getByText('admin-token').count()).toBe(0)
+      await page.locator('.brand img').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+    })
+    await visit('/console/endpoints/embed.count', token, async (page) => {
+      await page.getByRole('link', { name: 'Blue & "Sons"' }).waitFor()
+      await page.getByText('1 row', { exact: true }).waitFor()
+      // What a run costs the service is not the customer's concern.
+      expect(await page.locator('.cost').textContent()).toBe('1 row')
+      for (const theme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: theme })
+        await page.locator(`html[data-theme=${theme}]`).waitFor()
+        expect(await faultsOf(page)).toEqual([])
+      }
+      expect(await page.evaluate<string>(accent)).toBe('rgb(0, 0, 0)')
+    })
+  })
+
+  test('are not those of admins', () =>
+    visit('/console/tokens', service.adminToken.token, async (page) => {
+      await page.getByRole('link', { name: 'Wellhead' }).waitFor()
+      expect(await page.evaluate<string>(accent)).toBe('rgb(255, 255, 255)')
+    }))
+
+  test('have a logo that runs no scripts', async () => {
+    const { headers } = await fetch(`${service.url}/console/logo`)
+    expect(headers.get('content-type')).toBe('image/svg+xml')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*sandbox$/)
   })
 })

@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
+import { builtInEndpoints, builtInSources } from '../../../console/src/ui/built-in.ts'
+import { builtInSources as sourcesOfEveryService } from '../../../src/catalog/built-in-sources.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import { projects } from './data.ts'
@@ -60,6 +63,17 @@ test('a page to embed can be framed by every origin unless the settings say othe
 test('allows every function that the editor suggests in saved SQL', () => {
   const may = (name: string) => isAllowedFunction(name) || isAggregate(name) || isGenerator(name)
   expect(functions.filter((name) => !may(name))).toEqual([])
+})
+
+test('groups exactly the sources and endpoints that every service has', () => {
+  expect([...builtInSources].toSorted()).toEqual(sourcesOfEveryService.map(({ name }) => name).toSorted())
+  const folder = new URL('../../../shipped/endpoints/', import.meta.url)
+  const files = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const ids = files.map((text) => /^id: (\S+)$/m.exec(text)?.[1])
+  expect([...builtInEndpoints.keys()].toSorted()).toEqual(ids.toSorted())
+  for (const [id, source] of builtInEndpoints) {
+    expect(files.find((text) => text.includes(id))).toMatch(new RegExp(`FROM ${source}\\b`))
+  }
 })
 
 describe('finding entries', () => {

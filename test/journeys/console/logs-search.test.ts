@@ -112,6 +112,39 @@ describe('searching logs in the console', () => {
       await legend.waitFor({ state: 'detached' })
     }))
 
+  test('fields without typed columns can be clicked, split by, completed and sped up', async () => {
+    await asAdmin('POST', '/api/sources', { name: 'console_shape' })
+    const sent = Array.from({ length: 40 }, (_, n) => ({
+      event_message: `order ${n}`,
+      shop: { step: n % 4 === 0 ? 'pay' : 'cart' },
+      trace: `t${n}`,
+    }))
+    await asAdmin('POST', '/api/logs?source=console_shape', sent)
+    await visit('/console/explore?source=console_shape', { ...admin(), width: 1440 }, async (page) => {
+      await found(page, '40 entries')
+      await facet(page, 'shop.step').getByText('in 100 %').waitFor()
+      expect(await facet(page, 'trace').count()).toBe(0)
+      await facet(page, 'shop.step').getByRole('button', { name: 'pay 25 %' }).click()
+      await found(page, '10 entries')
+      expect(queryOf(page)).toBe('shop.step:pay')
+      await page.getByRole('combobox', { name: 'Search' }).fill('')
+      await page.keyboard.press('Enter')
+      await found(page, '40 entries')
+      await page.getByLabel('Split by').selectOption('shop.step')
+      await page.getByRole('button', { name: 'cart 30' }).waitFor()
+      await page.getByRole('combobox', { name: 'Search' }).fill('tr')
+      await page.getByRole('option', { name: 'trace 100 %, 40 values' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Speed up shop.step' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Create a column' })
+      await dialog.getByRole('button', { name: 'Create column' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await facet(page, 'step').getByRole('button', { name: 'cart 30' }).waitFor()
+      await page.goto('/console/explore?source=console_shape&q=nowhere')
+      await page.locator('.facets').getByText('No values to count.').waitFor()
+    })
+  })
+
   test('a link opens an entry with those around it, also outside of the range', async () => {
     const timestamp = (Date.now() - 2 * 86_400_000) * 1000
     const entries = Array.from({ length: 700 }, (_, n) => ({

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService } from '../../support/service.ts'
@@ -137,9 +138,29 @@ test('a new service explains how to send the first entry, and that statistics ar
     await tab.page.getByRole('region', { name: 'Send an entry' }).getByText(service.url).waitFor()
     await tab.page.getByRole('heading', { name: 'Statistics are off' }).waitFor()
     expect(await tab.page.getByRole('region', { name: 'Requests' }).count()).toBe(0)
-    await ask(service, service.adminToken.token, 'POST', '/api/logs?source=edge_logs', {
-      event_message: 'first',
-    })
+    const shown = await tab.page.locator('.snippet pre').allTextContents()
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+    const [sent = '', asked = ''] = shown.map((text) => text.replace(/[\s\S]*?'(http[^']*)/, '$1'))
+    expect(readme).toContain(sent.slice(sent.indexOf('{'), -1))
+    expect(readme).toContain(new URL(asked.slice(0, asked.indexOf('&_strict'))).pathname)
+    for (const path of ['/console/sources', '/console/endpoints']) {
+      await tab.page.goto(path)
+      await tab.page.getByText(/^No (sources|endpoints) of your own$/).waitFor()
+      await tab.page.locator('.built-in:not([open])').getByText('Built-in').waitFor()
+    }
+    await tab.page.getByText('Built-in').click()
+    await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
+    const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
+    const customer = await openConsole(stage.browser(), service, '/console/endpoints', { token })
+    await customer.page.getByText('There is nothing to show yet').waitFor()
+    await tab.page.goto('/')
+    await tab.page.getByRole('button', { name: 'Try it' }).click()
+    await tab.page.getByRole('cell', { name: '1', exact: true }).waitFor()
+    await tab.page.getByRole('heading', { name: 'It works' }).waitFor()
+    await customer.page.reload()
+    await customer.page.getByRole('link', { name: 'logs.all' }).waitFor()
+    expect(await customer.page.getByRole('link', { name: 'functions.invocation-stats' }).count()).toBe(0)
+    await customer.close()
     await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
     await tab.page.getByRole('heading', { name: 'No entries yet' }).waitFor({ state: 'detached' })
     expect(tab.complaints).toEqual([])

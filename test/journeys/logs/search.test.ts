@@ -196,6 +196,63 @@ describe('counting entries', () => {
     })
   })
 
+  test('detects fields without typed columns, with their share and values', async () => {
+    await admin('POST', '/api/sources', {
+      name: 'own_shape',
+      columns: [{ name: 'region', path: 'region', type: 'text' }],
+    })
+    const sent = Array.from({ length: 120 }, (_, n) => ({
+      project: n % 3 === 0 ? 'theirs' : 'ours',
+      metadata: {
+        level: n % 3 === 0 ? 'secret' : 'info',
+        region: 'eu',
+        http: { status: n % 2 === 0 ? 200 : 500, ...(n % 4 === 0 && { 'x.y': true }) },
+        trace: `t${n}`,
+        tags: ['a'],
+      },
+    }))
+    await logClient(() => service).send('own_shape', JSON.stringify(sent))
+    const detected = async (body: object, token?: string) => {
+      const url = '/api/sources/own_shape/facets'
+      const answer = await (token ? ask(service, token, 'POST', url, body) : admin('POST', url, body))
+      return answer.body.detected
+    }
+    expect(await detected({})).toEqual([
+      {
+        field: 'http.status',
+        entries: 120,
+        sampled: 120,
+        distinct: 2,
+        values: [
+          { value: '200', count: 60 },
+          { value: '500', count: 60 },
+        ],
+      },
+      {
+        field: 'level',
+        entries: 120,
+        sampled: 120,
+        distinct: 2,
+        values: [
+          { value: 'info', count: 80 },
+          { value: 'secret', count: 40 },
+        ],
+      },
+      // Nearly every entry has its own.
+      { field: 'trace', entries: 120, sampled: 120, distinct: null, values: [] },
+      { field: 'http.x%2Ey', entries: 30, sampled: 120, distinct: 1, values: [{ value: 'true', count: 30 }] },
+    ])
+    const [first] = await detected({ query: 'http.x%2Ey:true' })
+    expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })
+    expect(await detected({ query: 'level:none' })).toEqual([])
+    const { token } = await makeToken(service, { scopes: ['query'], project: 'ours' })
+    const own = await detected({}, token)
+    expect(own.find(({ field }: { field: string }) => field === 'level')).toMatchObject({
+      sampled: 80,
+      values: [{ value: 'info', count: 80 }],
+    })
+  })
+
   test('omits a typed column with many values', async () => {
     const columns = ['few', 'many'].map((name) => ({ name, path: name, type: 'text' }))
     await admin('POST', '/api/sources', { name: 'faceted', columns })

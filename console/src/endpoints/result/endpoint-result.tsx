@@ -32,6 +32,8 @@ interface EndpointResultProps {
   values: Record<string, string>
   /** Whether the token can see the plan of the engine. */
   hasPlan?: boolean
+  /** Whether to show what the run cost the service. */
+  hasCost?: boolean
   /** Shown before the first run. */
   idle?: ReactNode
   /** Beside the cost of a run that is done. */
@@ -46,7 +48,7 @@ interface EndpointResultProps {
 
 /** The result of a run in the chosen view, and what it cost. */
 export function EndpointResult(props: EndpointResultProps) {
-  const { run, columns, name, values, hasPlan = false, idle, actions, onChart } = props
+  const { run, columns, name, values, hasPlan = false, hasCost = true, idle, actions, onChart } = props
   const [address, setAddress] = useAddress()
   const [ownChart, setOwnChart] = useState(props.chart ?? null)
   const chart = onChart ? (props.chart ?? null) : ownChart
@@ -68,7 +70,7 @@ export function EndpointResult(props: EndpointResultProps) {
           value={view}
           onChange={(chosen) => setAddress({ _view: chosen === usual ? undefined : chosen }, 'replace')}
         />
-        <Cost run={run} />
+        <Cost run={run} isWhole={hasCost} />
         <div className="actions">
           {run.state === 'done' && actions}
           {view === 'chart' && result && (
@@ -183,7 +185,7 @@ function JsonText({ rows }: { rows: CallResult['rows'] }) {
   )
 }
 
-function Cost({ run }: { run: Run }) {
+function Cost({ run, isWhole }: { run: Run; isWhole: boolean }) {
   if (run.state !== 'done') {
     return (
       <p className="cost" role="status">
@@ -198,26 +200,30 @@ function Cost({ run }: { run: Run }) {
         <b>{counted(rows.length, 'row')}</b>
         {truncated && <span className="badge warn">cut at the row limit</span>}
       </span>
-      {totalMs !== undefined && (
-        <span>
-          <b>{milliseconds(totalMs)}</b> total
-        </span>
-      )}
-      {engineMs !== undefined && (
-        <span>
-          engine <b>{milliseconds(engineMs)}</b>
-        </span>
-      )}
-      {cache !== undefined && (
-        <span>
-          cache <b>{cache}</b>
-          {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
-        </span>
-      )}
-      {readRows !== undefined && (
-        <span>
-          read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
-        </span>
+      {isWhole && (
+        <>
+          {totalMs !== undefined && (
+            <span>
+              <b>{milliseconds(totalMs)}</b> total
+            </span>
+          )}
+          {engineMs !== undefined && (
+            <span>
+              engine <b>{milliseconds(engineMs)}</b>
+            </span>
+          )}
+          {cache !== undefined && (
+            <span>
+              cache <b>{cache}</b>
+              {cache === 'hit' && ageSeconds !== undefined ? `, ${seconds(ageSeconds)} old` : ''}
+            </span>
+          )}
+          {readRows !== undefined && (
+            <span>
+              read <b>{count(readRows)}</b> rows{readBytes !== undefined && `, ${bytes(readBytes)}`}
+            </span>
+          )}
+        </>
       )}
     </p>
   )

@@ -10,11 +10,12 @@ interface SearchFieldProps {
   scope: SearchScope
   /** Why the service did not understand the query. */
   error: Error | undefined
+  onFocus: () => void
   onSearch: (query: string) => void
 }
 
 /** The search with suggestions. Only those that were chosen are accepted: by a click, Tab, or an arrow and Enter. */
-export function SearchField({ query, scope, error, onSearch }: SearchFieldProps) {
+export function SearchField({ query, scope, error, onFocus, onSearch }: SearchFieldProps) {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(query)
@@ -108,6 +109,7 @@ export function SearchField({ query, scope, error, onSearch }: SearchFieldProps)
             setActive(-1)
           }}
           onKeyDown={onKeyDown}
+          onFocus={onFocus}
           onBlur={close}
         />
         <div id={`${id}-list`} className="suggested" role="listbox" aria-label="Suggestions" hidden={!isOpen}>

@@ -1,8 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { api, at } from '../../api/api.ts'
-import { queries } from '../../api/queries.ts'
-import type { LogSource, ValueCount } from '../../api/shapes.ts'
+import type { DetectedField, LogSource, ValueCount } from '../../api/shapes.ts'
 import { short } from '../../ui/format.ts'
 import { fieldsOf } from '../source-fields.ts'
 import { writtenField, writtenValue } from './conditions.ts'
@@ -20,8 +19,8 @@ export interface SearchScope {
   source: LogSource
   project: string | undefined
   fromMs: number
-  /** Whether the token can read the paths of the source. */
-  hasSchema: boolean
+  /** Fields without a typed column. */
+  detected: readonly DetectedField[]
 }
 
 const maxShown = 10
@@ -32,11 +31,10 @@ const uniqueFields = ['id', 'message', 'event_message']
 
 /** Fields of the source, or values of the field, that match what is typed. */
 export function useSuggestions(scope: SearchScope, part: TypedPart | undefined): Suggestion[] {
-  const { source, hasSchema } = scope
+  const { source, detected } = scope
   const isField = part !== undefined && part.field === undefined && part.text !== ''
-  const schema = useQuery({ ...queries.schema(source.name), enabled: hasSchema && part !== undefined })
   const values = useFieldValues(scope, part)
-  const fields = useMemo(() => fieldsOf(source.columns, schema.data ?? []), [source, schema.data])
+  const fields = useMemo(() => fieldsOf(source.columns, detected), [source, detected])
   return useMemo(() => {
     if (part === undefined) return []
     if (part.field === undefined) {

@@ -38,6 +38,19 @@ const facets = z.object({
       values: z.array(z.object({ value: z.string(), count: z.int() })),
     }),
   ),
+  detected: z
+    .array(
+      z.object({
+        field: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
+        entries: z.int().describe('Sampled entries that have it.'),
+        sampled: z.int().describe('Newest matching entries that were sampled, at most 2,000.'),
+        distinct: z.int().nullable().describe('Number of values in the sample. Null: more than 100.'),
+        values: z
+          .array(z.object({ value: z.string(), count: z.int() }))
+          .describe('The most frequent values in the sample. Empty if most values differ.'),
+      }),
+    )
+    .describe('Fields that no typed column stores, frequent ones first.'),
 })
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 
@@ -110,12 +123,12 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
       return reply.type('application/json; charset=utf-8').send(entry)
     },
   })
-  route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of typed columns', {
+  route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of fields', {
     params,
     body: jsonBody(describeFields(entryFilterShape, filterTexts), example),
     responses: {
       200: json(
-        'Up to 20 values of each typed column of texts or status codes that has at most 100.',
+        'Up to 20 values of each typed column of texts or status codes that has at most 100, and of up to 40 other fields.',
         facets,
       ),
     },

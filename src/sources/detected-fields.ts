@@ -1,0 +1,70 @@
+import type { Source } from '../catalog/source.ts'
+import type { Statement } from '../engine/engine.ts'
+import { type BoundValues, present } from './search/condition-sql.ts'
+import { searchField } from './search/search-condition.ts'
+import { metadataJson, pathSettings } from './seen-paths.ts'
+
+/** The cost of a search for fields does not grow with the number of entries. */
+const sampledEntries = 2_000
+const maxSampledBytes = 8_000_000
+const maxFields = 40
+
+interface Matches {
+  source: Source
+  table: string
+  /** Of a WHERE clause. */
+  sql: string
+  parameters: BoundValues
+}
+
+type RunRows = <Row>(
+  sql: string,
+  parameters: BoundValues,
+  settings?: NonNullable<Statement['settings']>,
+) => Promise<Row[]>
+
+interface DetectedField {
+  path: string
+  /** Number of sampled entries that have it, and of all that were sampled. */
+  entries: number
+  sampled: number
+  values: { value: string; count: number }[]
+}
+
+/** The fields of the newest matching entries that no typed column stores, frequent ones first, with up to `maxValues` values. */
+export async function detectedFields(
+  { source: { columns }, table, sql, parameters }: Matches,
+  maxValues: number,
+  rows: RunRows,
+): Promise<DetectedField[]> {
+  const newest =
+    '(SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
+    'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM (SELECT metadata, timestamp ' +
+    `FROM ${table} WHERE ${sql} ORDER BY timestamp DESC LIMIT ${sampledEntries})) WHERE bytes <= ${maxSampledBytes})`
+  const seen = await rows<Omit<DetectedField, 'values'>>(
+    `SELECT p.1 AS path, count() AS entries, (SELECT count() FROM ${newest}) AS sampled FROM (SELECT ` +
+      `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM ${newest}) ` +
+      "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
+      `GROUP BY path ORDER BY entries DESC, path LIMIT ${maxFields + columns.length}`,
+    parameters,
+    pathSettings,
+  )
+  const found = seen.flatMap((one) => {
+    const field = searchField(`metadata.${one.path}`, columns)
+    return field?.kind === 'path' && one.path.length <= 500 ? [{ ...one, value: present(field) }] : []
+  })
+  const fields = found.slice(0, maxFields)
+  if (fields.length === 0) return []
+  const tops = fields.map(
+    ({ value }, index) =>
+      `topKIf(${maxValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
+  )
+  const [row = {}] = await rows<Record<string, { item: string; count: number }[]>>(
+    `SELECT ${tops.join(', ')} FROM ${newest}`,
+    parameters,
+  )
+  return fields.map(({ value: _, ...field }, index) => ({
+    ...field,
+    values: (row[`top${index}`] ?? []).map(({ item, count }) => ({ value: item, count })),
+  }))
+}
