@@ -8,7 +8,12 @@ const definition = (digit: number, name: string, query = 'SELECT 1') =>
   definitionShape.parse({ id: idOf(digit), name, query })
 type Definition = ReturnType<typeof definition>
 
-const onServer = (each: Definition, version = 1) => ({ definition: each, version, isShipped: false })
+const onServer = (each: Definition, version = 1) => ({
+  definition: each,
+  columns: [],
+  version,
+  isShipped: false,
+})
 
 const local = (...definitions: Definition[]) =>
   definitions.map((each) => ({
@@ -32,7 +37,9 @@ test('compares files and endpoints by id, and keeps the version of each', () => 
   expect(changed).toMatch(/^--- service\/changed \(version 7\)\n\+\+\+ endpoints\/changed\.sql\n/)
   expect(changed).toContain('\n-SELECT 1\n+SELECT 2\n')
   expect(fresh).toContain('+SELECT 1')
-  expect(deploymentOf(comparison).map(({ name, expected_version }) => [name, expected_version])).toEqual([
+  expect(
+    deploymentOf(comparison.endpoints).map(({ name, expected_version }) => [name, expected_version]),
+  ).toEqual([
     ['same', 4],
     ['changed', 7],
     ['fresh', 0],

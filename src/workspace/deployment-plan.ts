@@ -1,4 +1,5 @@
 import { createTwoFilesPatch } from 'diff'
+import type { NewSource } from '../catalog/source.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -7,13 +8,19 @@ import {
   shippedBy,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
+import type { ResultColumn } from '../endpoints/definition/result-columns.ts'
+import { contractChanges } from '../endpoints/manage/contract-changes.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
-import { warningOf } from './check-workspace.ts'
-import { type FileWarning, sortProblems } from './file-problem.ts'
+import type { EndpointView } from '../endpoints/manage/endpoint-admin.ts'
+import { problemOf, warningOf } from './check-workspace.ts'
+import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
+import type { Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
+import { sourceFileOf, type WorkspaceSource } from './workspace-sources.ts'
 
 export interface ServerEndpoint {
   definition: EndpointDefinition
+  columns: readonly ResultColumn[]
   version: number
   /** Whether the service created it, and nobody changed it since. */
   isShipped: boolean
@@ -24,12 +31,22 @@ export class UnreadableEndpoint extends Error {}
 
 /** Reads the endpoints that the API returns, without the fields that only the service sets. */
 export function readServerEndpoints(
-  views: readonly { name: string; version: number; [field: string]: unknown }[],
+  views: readonly Pick<EndpointView, 'name' | 'version' | 'columns'>[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const { version, columns: _, created_at: _at, updated_at: _on, updated_by, note: _note, ...fields } = view
+    const {
+      version,
+      columns,
+      created_at: _at,
+      updated_at: _on,
+      updated_by,
+      note: _note,
+      ...fields
+    } = view as EndpointView
     const parsed = definitionShape.safeParse(fields)
-    if (parsed.success) return { definition: parsed.data, version, isShipped: updated_by === shippedBy }
+    if (parsed.success) {
+      return { definition: parsed.data, columns, version, isShipped: updated_by === shippedBy }
+    }
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
@@ -40,7 +57,8 @@ export function readServerEndpoints(
 }
 
 /** A file, compared with the endpoint of the service that has the same id. */
-interface ComparedEndpoint extends WorkspaceEndpoint {
+export interface ComparedEndpoint extends WorkspaceEndpoint {
+  current: ServerEndpoint | undefined
   /** 0 if the service has no such endpoint. */
   serverVersion: number
   /** Empty if both are equal. */
@@ -62,7 +80,7 @@ export function compareWithServer(
     endpoints: endpoints.map((endpoint) => {
       const current = byId.get(endpoint.definition.id)
       const diff = diffOf(endpoint.file, endpoint.definition, current)
-      return { ...endpoint, serverVersion: current?.version ?? 0, diff }
+      return { ...endpoint, current, serverVersion: current?.version ?? 0, diff }
     }),
     onlyOnServer: server.filter(({ definition }) => !ids.has(definition.id)),
   }
@@ -88,8 +106,26 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
   return patch.replace(/^=====.*\n/gm, '')
 }
 
+/** Plans endpoints whose sources the service does not have yet. */
+export async function planOnBench(endpoints: readonly ComparedEndpoint[], bench: Workbench) {
+  const problems: FileProblem[] = []
+  const planned: DeployedEndpoint[] = []
+  for (const endpoint of endpoints) {
+    const { definition, current, diff } = endpoint
+    const found = await bench.check(definition)
+    if ('error' in found) problems.push(problemOf(endpoint, found.error))
+    else if (!current) planned.push(found)
+    else if (diff === '') planned.push({ ...found, action: 'unchanged', version: current.version })
+    else {
+      const changes = contractChanges(current, { definition, columns: found.columns })
+      planned.push({ ...found, action: 'updated', version: current.version + 1, changes })
+    }
+  }
+  return { problems, planned }
+}
+
 /** The body of a deployment: each file replaces the version that it was compared with. */
-export function deploymentOf({ endpoints }: Comparison) {
+export function deploymentOf(endpoints: readonly ComparedEndpoint[]) {
   return endpoints.map(({ definition, serverVersion: expected_version }) => ({
     ...definition,
     expected_version,
@@ -139,5 +175,23 @@ export function pullPlan(
     }
     const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
     return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+  })
+}
+
+/** The files that match the sources of a service. An equivalent file keeps its content. */
+export function pullSources(
+  local: readonly WorkspaceSource[],
+  files: ReadonlySet<string>,
+  server: readonly NewSource[],
+): PulledFile[] {
+  return server.map((source): PulledFile => {
+    const { file, content } = sourceFileOf(source)
+    const before = local.find((one) => one.source.name === source.name)
+    if (before && sourceFileOf(before.source).content === content) {
+      return { file: before.file, action: 'unchanged', content, loses: [] }
+    }
+    const place = before?.file ?? file
+    const isThere = files.has(place)
+    return { file: place, action: isThere ? 'replaced' : 'written', content, loses: isThere ? [place] : [] }
   })
 }

@@ -90,7 +90,7 @@ describe('readWorkspace', () => {
       'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
       'fixtures/default:1:1: The default set is the files directly in fixtures/. Rename this directory.',
       'fixtures/edge_logs.ndjson:2:1: The entry needs a timestamp.',
-      'fixtures/nothing.ndjson:1:1: Unknown source "nothing". Declare your own source in sources/nothing.yaml.',
+      'fixtures/nothing.ndjson:1:1: Unknown source "nothing". To declare it, create sources/nothing.yaml, for example with: wellhead source init nothing --from <file of entries>',
       'sources/Orders.yaml:1:1: The source name must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',
       'sources/edge_logs.yaml:1:1: The source edge_logs is built in. Remove this file.',
       'sources/own.yaml:1:1: Unknown field "retention".',

@@ -2,13 +2,31 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../base/files/make-directory.ts'
+import { JsonScanner } from '../../base/json/json-scanner.ts'
+import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { sourceName } from '../../catalog/source.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
+import { readEntry } from '../../intake/entry.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
+import { newSourceFile } from '../../workspace/authoring/new-source.ts'
 import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
+import { entryBounds, readEntries } from '../logs/entry-reader.ts'
+import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
+import { plural } from '../output/format-amount.ts'
+import { visible } from '../output/visible.ts'
 import { openWorkspace } from './findings.ts'
+
+const maxSample = 10_000
+const withoutProject =
+  'No entry has a project, so no tenant will ever see these entries. Send project, metadata.project_ref or metadata.project.'
+
+interface SampleEntry {
+  project: string
+  metadata: object
+}
 
 export interface NewOptions {
   query: string
@@ -39,6 +57,66 @@ export async function writeEndpoint(
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
   await io.stdout.write(`Try it: ${there}wellhead check --strict && wellhead test --update\n`)
+}
+
+/** Proposes a source file from entries. Reading ends early, because more entries would hardly change it. */
+export async function writeSource(
+  name: string,
+  shown: string,
+  { from }: { from: string },
+  io: CommandIo,
+): Promise<void> {
+  const parsed = sourceName.safeParse(name)
+  if (!parsed.success) throw usageFailure(`The source name ${parsed.error.issues[0]?.message}.`)
+  if (isBuiltIn(name)) throw usageFailure(`The source ${name} is built in. Choose another name.`)
+  const { directory } = openWorkspace(shown, io)
+  const entries = await readSample(from, io)
+  const { file, content, columns } = newSourceFile(name, entries, from)
+  if (existsSync(join(directory, file)))
+    throw new CommandFailure(`${file} already exists; nothing was written.`)
+  await writeNewFiles(directory, [[file, content]], io)
+  await io.stdout.write(
+    `${plural(columns, 'column')} proposed from ${plural(entries.length, 'entry', 'entries')}.\n`,
+  )
+  if (entries.every(({ project }) => project === '')) await io.stdout.write(`${withoutProject}\n`)
+}
+
+async function readSample(from: string, io: CommandIo): Promise<SampleEntry[]> {
+  const [input] = (await findInputs([from], io)) as [LogInput]
+  const entries: SampleEntry[] = []
+  const add = (text: string, position: string) => {
+    const entry = readEntry(text, { nowMs: io.clock.now() })
+    if ('reason' in entry) throw new CommandFailure(`${position}: ${visible(entry.reason)}.`)
+    entries.push(JSON.parse(entry.line.toString()) as SampleEntry)
+  }
+  const reading = await readEntries(
+    input.name,
+    readUnpacked(input, io.signal, () => {}),
+    entryBounds,
+  )
+  if (reading.kind === 'document') {
+    const { text } = reading
+    const scanner = new JsonScanner(text)
+    scanner.space()
+    if (!scanner.value()) {
+      const line = text.subarray(0, scanner.at).toString('latin1').split('\n').length
+      throw new CommandFailure(`${input.name}:${line}: the document is not valid JSON.`)
+    }
+    const document = JSON.parse(text.toString())
+    const list: unknown[] = Array.isArray(document) ? document : (document.batch ?? [document])
+    for (const [index, item] of list.slice(0, maxSample).entries()) {
+      add(JSON.stringify(item), `${input.name}: entry ${index + 1}`)
+    }
+  } else {
+    for await (const entry of reading.entries) {
+      const position = `${input.name}:${entry.line}`
+      if ('tooLong' in entry) throw new CommandFailure(`${position}: the entry is too large.`)
+      add(entry.text.toString(), position)
+      if (entries.length === maxSample) break
+    }
+  }
+  if (entries.length === 0) throw new CommandFailure(`${input.name} has no entries.`)
+  return entries
 }
 
 function refuseName(name: string): void {
