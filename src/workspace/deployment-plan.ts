@@ -12,8 +12,8 @@ import type { ResultColumn } from '../endpoints/definition/result-columns.ts'
 import { contractChanges } from '../endpoints/manage/contract-changes.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
 import type { EndpointView } from '../endpoints/manage/endpoint-admin.ts'
-import { problemOf, warningOf } from './check-workspace.ts'
-import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
+import { createSources, problemOf, warningOf } from './check-workspace.ts'
+import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 import { sourceFileOf, type WorkspaceSource } from './workspace-sources.ts'
@@ -107,18 +107,22 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
 }
 
 /** Plans endpoints whose sources the service does not have yet. */
-export async function planOnBench(endpoints: readonly ComparedEndpoint[], bench: Workbench) {
-  const problems: FileProblem[] = []
+export async function planOnBench(
+  workspace: Workspace,
+  endpoints: readonly ComparedEndpoint[],
+  bench: Workbench,
+) {
+  const problems = await createSources(workspace, bench)
   const planned: DeployedEndpoint[] = []
-  for (const endpoint of endpoints) {
+  for (const endpoint of problems.length === 0 ? endpoints : []) {
     const { definition, current, diff } = endpoint
     const found = await bench.check(definition)
     if ('error' in found) problems.push(problemOf(endpoint, found.error))
     else if (!current) planned.push(found)
-    else if (diff === '') planned.push({ ...found, action: 'unchanged', version: current.version })
     else {
+      const action = diff === '' ? 'unchanged' : 'updated'
       const changes = contractChanges(current, { definition, columns: found.columns })
-      planned.push({ ...found, action: 'updated', version: current.version + 1, changes })
+      planned.push({ ...found, action, version: current.version + (diff === '' ? 0 : 1), changes })
     }
   }
   return { problems, planned }
@@ -166,32 +170,36 @@ export function pullPlan(
   server: readonly ServerEndpoint[],
 ): PulledFile[] {
   const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
-  return server.map(({ definition }): PulledFile => {
-    const file = `endpoints/${definition.name}.sql`
-    const content = formatDefinition(definition)
+  return server.map(({ definition }) => {
     const before = byId.get(definition.id)
-    if (before && before.file === file && formatDefinition(before.definition) === content) {
-      return { file, action: 'unchanged', content: before.content, loses: [] }
-    }
-    const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
-    return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+    const content = formatDefinition(definition)
+    const file = `endpoints/${definition.name}.sql`
+    const isSame = before?.file === file && formatDefinition(before.definition) === content
+    return pulledFile({ file, content: isSame ? before.content : content }, before?.file, isSame, files)
   })
 }
 
-/** The files that match the sources of a service. An equivalent file keeps its content. */
+/** The files that match the sources of a service. */
 export function pullSources(
   local: readonly WorkspaceSource[],
   files: ReadonlySet<string>,
   server: readonly NewSource[],
 ): PulledFile[] {
-  return server.map((source): PulledFile => {
-    const { file, content } = sourceFileOf(source)
+  return server.map((source) => {
     const before = local.find((one) => one.source.name === source.name)
-    if (before && sourceFileOf(before.source).content === content) {
-      return { file: before.file, action: 'unchanged', content, loses: [] }
-    }
-    const place = before?.file ?? file
-    const isThere = files.has(place)
-    return { file: place, action: isThere ? 'replaced' : 'written', content, loses: isThere ? [place] : [] }
+    const { file, content } = sourceFileOf(source)
+    const isSame = before !== undefined && sourceFileOf(before.source).content === content
+    return pulledFile({ file: before?.file ?? file, content }, before?.file, isSame, files)
   })
+}
+
+function pulledFile(
+  { file, content }: Pick<PulledFile, 'file' | 'content'>,
+  before: string | undefined,
+  isSame: boolean,
+  files: ReadonlySet<string>,
+): PulledFile {
+  if (isSame) return { file, action: 'unchanged', content, loses: [] }
+  const loses = new Set([...(before === undefined ? [] : [before]), ...(files.has(file) ? [file] : [])])
+  return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { type NewSource, newSourceShape, type SourceChange, type TypedColumn } from '../catalog/source.ts'
+import { type NewSource, newSourceShape, type TypedColumn } from '../catalog/source.ts'
 import { columnComment } from '../catalog/tables.ts'
 import { readsColumn } from '../sql/column-readers.ts'
 import { sqlName } from '../sql/names.ts'
@@ -15,16 +15,14 @@ export interface PlannedSource {
   name: string
   action: 'created' | 'updated' | 'unchanged'
   changes: { effect: 'breaking' | 'warning' | 'compatible'; message: string }[]
-  /** The new source, or what must change before the endpoints, which may read new columns. */
-  before: NewSource | SourceChange
-  /** What must not change before the endpoints, because it removes columns or entries. */
-  after: SourceChange
-  /** Columns with another content than before. */
-  columns: string[]
-  removed: string[]
+  wanted: NewSource
+  /** Columns with new content, which endpoints may read as soon as they are deployed. */
+  added: TypedColumn[]
+  /** Columns that current endpoints may read until the others are deployed. */
+  removed: TypedColumn[]
 }
 
-/** Counts the entries of a source that meet a condition. */
+/** Counts the entries of a source that meet a condition, in words. */
 type CountEntries = (source: string, condition: string) => Promise<string>
 
 /** Everything that a deployment changes in the sources that have files. */
@@ -34,60 +32,52 @@ export function planSources(
   count: CountEntries,
 ): Promise<PlannedSource[]> {
   return Promise.all(
-    files.map(async ({ file, source }) => {
-      const { name } = source
+    files.map(async ({ file, source: wanted }) => {
+      const { name, columns } = wanted
       const current = service.find((each) => each.name === name)
-      const planned = { file, name, changes: [], after: {}, columns: [], removed: [] }
-      if (!current) return { ...planned, action: 'created', before: source }
-      return { ...planned, ...(await changesOf(source, current, count)) }
+      const found = new Map(current?.columns.map((column) => [column.name, columnComment(column)]))
+      const added = columns.filter((column) => found.get(column.name) !== columnComment(column))
+      const removed =
+        current?.columns.filter((one) => columns.every((column) => column.name !== one.name)) ?? []
+      const planned = { file, name, wanted, added, removed }
+      if (!current) return { ...planned, action: 'created', changes: [] }
+      const changes = await changesOf(planned, current, count)
+      return { ...planned, action: changes.length > 0 ? 'updated' : 'unchanged', changes }
     }),
   )
 }
 
-async function changesOf(file: NewSource, current: NewSource, count: CountEntries) {
+async function changesOf(
+  { name, wanted, added, removed }: Omit<PlannedSource, 'action' | 'changes'>,
+  current: NewSource,
+  count: CountEntries,
+): Promise<PlannedSource['changes']> {
   const changes: PlannedSource['changes'] = []
   const add = (effect: 'breaking' | 'warning' | 'compatible', message: string) =>
     changes.push({ effect, message })
-  const [before, after]: [SourceChange, SourceChange] = [{}, {}]
-  if (file.description !== current.description) {
-    add(
-      'compatible',
-      `description ${JSON.stringify(current.description)} → ${JSON.stringify(file.description)}`,
-    )
-    before.description = file.description
+  if (wanted.description !== current.description) add('compatible', 'description changed')
+  for (const alias of new Set([...wanted.aliases, ...current.aliases])) {
+    if (!current.aliases.includes(alias)) add('compatible', `alias ${alias} added`)
+    if (!wanted.aliases.includes(alias))
+      add('breaking', `alias ${alias} removed; requests that send to it will fail`)
   }
-  const addedAliases = file.aliases.filter((alias) => !current.aliases.includes(alias))
-  const removedAliases = current.aliases.filter((alias) => !file.aliases.includes(alias))
-  for (const alias of addedAliases) add('compatible', `alias ${alias} added`)
-  for (const alias of removedAliases)
-    add('breaking', `alias ${alias} removed; requests that send to it will fail`)
-  if (addedAliases.length + removedAliases.length > 0) before.aliases = file.aliases
-  const [days, daysBefore] = [file.retention_days, current.retention_days]
-  if (days !== daysBefore) {
-    const older = days < daysBefore && (await count(file.name, `timestamp < @now - toIntervalDay(${days})`))
-    const loss = older ? `; ${older} older than that will be deleted` : ''
-    add(older ? 'breaking' : 'compatible', `retention_days ${daysBefore} → ${days}${loss}`)
-    after.retention_days = days
+  const [days, before] = [wanted.retention_days, current.retention_days]
+  if (days > before) add('compatible', `retention_days ${before} → ${days}`)
+  if (days < before) {
+    const older = await count(name, `timestamp < @now - toIntervalDay(${days})`)
+    add('breaking', `retention_days ${before} → ${days}; ${older} older than that will be deleted`)
   }
-  const find = (columns: readonly TypedColumn[], name: string) => columns.find((one) => one.name === name)
-  const columns: string[] = []
-  for (const column of file.columns) {
-    const old = find(current.columns, column.name)
-    if (old && columnComment(old) === columnComment(column)) continue
-    columns.push(column.name)
-    if (old) add('compatible', `column ${column.name} changed from ${contentOf(old)} to ${contentOf(column)}`)
-    else add('compatible', `column ${column.name} added: ${contentOf(column)}`)
+  for (const column of added) {
+    const old = current.columns.find((one) => one.name === column.name)
+    const was = old ? ` changed from ${contentOf(old)} to` : ' added:'
+    add('compatible', `column ${column.name}${was} ${contentOf(column)}`)
   }
-  const removed = current.columns.filter(({ name }) => !find(file.columns, name))
-  for (const { name, path } of removed) {
-    const filled = await count(file.name, `ifNull(toString(${sqlName(name)}), '') != ''`)
+  for (const { name: column, path } of removed) {
+    const filled = await count(name, `ifNull(toString(${sqlName(column)}), '') != ''`)
     const remains = `metadata.${path} remains in ${filled}, and queries then read it from JSON text`
-    add('warning', `column ${name} removed; ${remains}`)
+    add('warning', `column ${column} removed; ${remains}`)
   }
-  if (columns.length > 0) before.columns = [...file.columns, ...removed]
-  if (removed.length > 0) after.columns = file.columns
-  const action: PlannedSource['action'] = changes.length > 0 ? 'updated' : 'unchanged'
-  return { action, changes, before, after, columns, removed: removed.map(({ name }) => name) }
+  return changes
 }
 
 function contentOf({ path, type, searched }: TypedColumn): string {
@@ -98,30 +88,24 @@ function contentOf({ path, type, searched }: TypedColumn): string {
 export function needsSources(query: string, sources: readonly PlannedSource[]): boolean {
   const words = possibleSources(query)
   return sources.some(
-    ({ name, action, columns }) =>
-      words.has(name) && (action === 'created' || columns.some((column) => readsColumn(query, name, column))),
+    ({ name, action, added }) =>
+      words.has(name) &&
+      (action === 'created' || added.some((column) => readsColumn(query, name, column.name))),
   )
 }
 
-/** What the service would reject, given the endpoints that it has after the deployment. */
-export function sourceConflicts(
+/** Columns that cannot be removed, because endpoints read them even after the deployment. */
+export function columnsInUse(
   planned: readonly PlannedSource[],
-  service: readonly NewSource[],
-  endpoints: readonly { name: string; query: string }[],
+  endpoints: readonly { definition: { name: string; query: string } }[],
 ): string[] {
-  return planned.flatMap(({ file, name, before, removed }) => {
-    const others = service.filter((source) => source.name !== name)
-    const taken = (before.aliases ?? []).flatMap((alias) => {
-      const owner = others.find((source) => source.name === alias || source.aliases.includes(alias))
-      return owner ? `${file}: the alias ${alias} belongs to the source ${owner.name}.` : []
-    })
-    const read = removed.flatMap((column) => {
-      const readers = endpoints.filter(({ query }) => readsColumn(query, name, column))
-      if (readers.length === 0) return []
-      return `${file}: the column ${column} is used by ${readers.map((one) => one.name).join(', ')}. Change the query first.`
-    })
-    return [...taken, ...read]
-  })
+  return planned.flatMap(({ file, name, removed }) =>
+    removed.flatMap(({ name: column }) => {
+      const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, name, column))
+      const names = readers.map(({ definition }) => definition.name).join(', ')
+      return names === '' ? [] : `${file}: column ${column} is used by ${names}. Change the query first.`
+    }),
+  )
 }
 
 /** The file that declares a source; fields with default values are omitted. */

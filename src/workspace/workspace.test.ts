@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { newWorkspaceFiles } from './authoring/new-workspace.ts'
+import { newWorkspaceFiles, templates } from './authoring/new-workspace.ts'
 import { describeFinding } from './file-problem.ts'
 import { NotAWorkspace, readWorkspace, writeMissingIds } from './workspace.ts'
 
@@ -28,9 +29,9 @@ const oneTest = (name: string, more = '') =>
 
 describe('readWorkspace', () => {
   test('finds no problems in a new workspace and in the shipped one', () => {
-    const fresh = workspaceOf(newWorkspaceFiles(id))
-    expect(fresh.problems).toEqual([])
-    expect(fresh.endpoints.map(({ definition }) => definition.name)).toEqual(['requests.by-status'])
+    for (const template of templates) {
+      expect(workspaceOf(newWorkspaceFiles(template, randomUUID)).problems).toEqual([])
+    }
     const shipped = readWorkspace(new URL('../../shipped', import.meta.url).pathname)
     expect(shipped.problems).toEqual([])
     const names = shipped.endpoints.map(({ definition }) => definition.name)

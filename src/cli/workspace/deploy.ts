@@ -1,6 +1,5 @@
 import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
-import type { PlannedSource } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -14,7 +13,7 @@ import {
   sourcePath,
 } from '../service-client.ts'
 import { printFindings } from './findings.ts'
-import { openChecked, type Plan, planFor, planText, sourcesJson, sourceText } from './plan.ts'
+import { openChecked, type Plan, planFor, planText, sourceText } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
 
 export interface DeployOptions {
@@ -48,7 +47,7 @@ export async function deploy(
   const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
   const report = {
     deployed: false,
-    sources: sourcesJson(sources),
+    sources,
     endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
     ...(options.replay && { replays }),
     ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
@@ -67,8 +66,13 @@ export async function deploy(
     const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
     await confirm(io, loss, options.yes)
   }
-  await withSources(sources, client, io, async () => {
-    if (plan.endpoints.every(({ action }) => action === 'unchanged')) return
+  for (const { name, action, wanted, removed } of sources) {
+    const { description, aliases, columns } = wanted
+    const json = { description, aliases, columns: [...columns, ...removed] }
+    if (action === 'created') await client.request('POST', '/api/sources', { json: wanted })
+    if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
+  }
+  if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
     const { note, breaking = false } = options
     const json = {
       endpoints: deploymentOf(comparison.endpoints),
@@ -76,11 +80,15 @@ export async function deploy(
       ...(note !== undefined && { note }),
     }
     await client.request('POST', '/api/deployments', { json })
-  })
+  }
   report.deployed = true
   try {
     if (!options.json) await printPlan({ ...plan, pruned: [] }, io)
-    await changeSources(sources, 'after', client)
+    // Until here, endpoints may read columns that are removed, and a failure must not delete entries.
+    for (const { name, action, wanted } of sources) {
+      const json = { retention_days: wanted.retention_days, columns: wanted.columns }
+      if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
+    }
     for (const endpoint of pruned) {
       await deleteEndpoint(endpoint, client)
       report.deleted?.push(nameOf(endpoint))
@@ -90,46 +98,6 @@ export async function deploy(
     if (options.json) await printJson(io, report)
   }
   if (!options.json) await printSummary('Deployed', plan, client, options, io)
-}
-
-/** Endpoints need their sources first. If deploying them fails, new sources are removed again. */
-async function withSources(
-  sources: readonly PlannedSource[],
-  client: ServiceClient,
-  io: CommandIo,
-  deployEndpoints: () => Promise<void>,
-): Promise<void> {
-  const created: string[] = []
-  try {
-    for (const { name, action, before } of sources) {
-      if (action !== 'created') continue
-      await client.request('POST', '/api/sources', { json: before })
-      created.push(name)
-    }
-    await changeSources(sources, 'before', client)
-    await deployEndpoints()
-  } catch (error) {
-    for (const name of created) {
-      // The failure of the deployment matters more than a failure to clean up.
-      await client.request('DELETE', sourcePath(name), { query: { confirm: name } }).then(
-        () => io.stderr.write(`removed source ${name} again\n`),
-        () => io.stderr.write(`could not remove the new source ${name}\n`),
-      )
-    }
-    throw error
-  }
-}
-
-async function changeSources(
-  sources: readonly PlannedSource[],
-  when: 'before' | 'after',
-  client: ServiceClient,
-): Promise<void> {
-  for (const { name, action, [when]: json } of sources) {
-    if (action === 'updated' && Object.keys(json).length > 0) {
-      await client.request('PATCH', sourcePath(name), { json })
-    }
-  }
 }
 
 async function replayUpdates(

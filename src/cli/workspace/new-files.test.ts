@@ -23,7 +23,7 @@ test('writes an endpoint and its test, and never replaces a file', async () => {
   const { path, create } = await openWorkspace()
   expect(await create(['orders.count', '--query', 'SELECT 1 AS n'])).toEqual({
     code: 0,
-    out: 'endpoints/orders.count.sql\ntests/orders.count.yaml\nTry it: wellhead check --strict && wellhead test --update\n',
+    out: 'endpoints/orders.count.sql\ntests/orders.count.yaml\nTo keep its results warm, set cache: 15m and warm: 5m in endpoints/orders.count.sql.\nTry it: wellhead check --strict && wellhead test --update\n',
     err: '',
   })
   const before = readFileSync(join(path, 'endpoints/orders.count.sql'), 'utf8')
@@ -86,7 +86,7 @@ test('proposes the columns of a source from entries', async () => {
   expect([code, out]).toEqual([
     0,
     'sources/shop_api.yaml\n3 columns proposed from 2 entries.\n' +
-      'No entry has a project, so no tenant will ever see these entries. Send project, metadata.project_ref or metadata.project.\n',
+      'The entries have no project, so no tenant will ever see them.\n',
   ])
   const content = readFileSync(join(path, 'sources/shop_api.yaml'), 'utf8')
   expect(content.split('\n').slice(2)).toEqual([
@@ -101,7 +101,7 @@ test('proposes the columns of a source from entries', async () => {
   const own = await run(['source', 'init', 'own', '--from', '-'], owned)
   expect(own.out).toBe('sources/own.yaml\n1 column proposed from 1 entry.\n')
   expect(readFileSync(join(path, 'sources/own.yaml'), 'utf8')).toContain(
-    '{ name: id_2, path: id, type: number }',
+    '{ name: metadata_id, path: id, type: number }',
   )
   expect(await run(['source', 'init', 'own', '--from', '-'], owned)).toMatchObject({
     ...{ code: 1, err: 'wellhead: sources/own.yaml already exists; nothing was written.\n' },

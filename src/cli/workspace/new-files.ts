@@ -9,7 +9,7 @@ import { definitionShape, isReserved } from '../../endpoints/definition/definiti
 import { readEntry } from '../../intake/entry.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { newSourceFile } from '../../workspace/authoring/new-source.ts'
-import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
+import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
@@ -20,8 +20,6 @@ import { visible } from '../output/visible.ts'
 import { openWorkspace } from './findings.ts'
 
 const maxSample = 10_000
-const withoutProject =
-  'No entry has a project, so no tenant will ever see these entries. Send project, metadata.project_ref or metadata.project.'
 
 interface SampleEntry {
   project: string
@@ -56,7 +54,8 @@ export async function writeEndpoint(
   }
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
-  await io.stdout.write(`Try it: ${there}wellhead check --strict && wellhead test --update\n`)
+  const warm = `To keep its results warm, set cache: 15m and warm: 5m in endpoints/${name}.sql.`
+  await io.stdout.write(`${warm}\nTry it: ${there}wellhead check --strict && wellhead test --update\n`)
 }
 
 /** Proposes a source file from entries. Reading ends early, because more entries would hardly change it. */
@@ -78,7 +77,9 @@ export async function writeSource(
   await io.stdout.write(
     `${plural(columns, 'column')} proposed from ${plural(entries.length, 'entry', 'entries')}.\n`,
   )
-  if (entries.every(({ project }) => project === '')) await io.stdout.write(`${withoutProject}\n`)
+  if (entries.every(({ project }) => project === '')) {
+    await io.stdout.write('The entries have no project, so no tenant will ever see them.\n')
+  }
 }
 
 async function readSample(from: string, io: CommandIo): Promise<SampleEntry[]> {
@@ -127,10 +128,15 @@ function refuseName(name: string): void {
   }
 }
 
-export async function createWorkspace(directory: string, shown: string, io: CommandIo): Promise<void> {
+export async function createWorkspace(
+  directory: string,
+  shown: string,
+  { template }: { template: Template },
+  io: CommandIo,
+): Promise<void> {
   const exists = (file: string) => existsSync(join(directory, file))
   // An existing repository keeps its own README.md and .gitignore.
-  const files = Object.entries(newWorkspaceFiles(randomUUID())).filter(
+  const files = Object.entries(newWorkspaceFiles(template, randomUUID)).filter(
     ([file]) => file.includes('/') || !exists(file),
   )
   const used = [...new Set(files.map(([file]) => file.split('/')[0] as string))].filter(
@@ -140,7 +146,9 @@ export async function createWorkspace(directory: string, shown: string, io: Comm
     throw new CommandFailure(`${directory} already contains ${used.join(', ')}; nothing was written.`)
   }
   await writeNewFiles(directory, files, io)
-  await io.stdout.write(`Try it: ${shown === '.' ? '' : `cd ${shown} && `}wellhead test\n`)
+  const there = shown === '.' ? '' : `cd ${shown} && `
+  const next = template === 'empty' ? 'wellhead source init <name> --from <file of entries>' : 'wellhead test'
+  await io.stdout.write(`Try it: ${there}${next}\n`)
 }
 
 async function writeNewFiles(directory: string, files: readonly [string, string][], io: CommandIo) {

@@ -1,7 +1,6 @@
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
 import { sqlName } from '../../sql/names.ts'
-import { createSources } from '../../workspace/check-workspace.ts'
 import {
   type ComparedEndpoint,
   type Comparison,
@@ -15,10 +14,10 @@ import {
 } from '../../workspace/deployment-plan.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
 import {
+  columnsInUse,
   needsSources,
   type PlannedSource,
   planSources,
-  sourceConflicts,
 } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -75,12 +74,8 @@ export async function planFor(
   const sources = await planSources(workspace.sources, current, (source, condition) =>
     countEntries(client, source, condition),
   )
-  const rejected = sourceConflicts(
-    sources,
-    current,
-    kept.map(({ definition }) => definition),
-  )
-  if (rejected.length > 0) throw new CommandFailure(rejected.join('\n'))
+  const inUse = columnsInUse(sources, kept)
+  if (inUse.length > 0) throw new CommandFailure(inUse.join('\n'))
   const isWaiting = ({ definition }: ComparedEndpoint) => needsSources(definition.query, sources)
   const waiting = endpoints.filter(isWaiting)
   const json = { endpoints: deploymentOf(endpoints.filter((one) => !isWaiting(one))), dry_run: true }
@@ -97,12 +92,9 @@ async function countEntries(client: ServiceClient, source: string, condition: st
   return plural(Number(result[0]?.n), 'entry', 'entries')
 }
 
-/** A service that has the new sources checks the endpoints that read them, so that nothing is created for a plan. */
+/** A temporary service that has the new sources checks the endpoints that read them. */
 async function planAhead(workspace: Workspace, waiting: readonly ComparedEndpoint[], io: CommandIo) {
-  const { problems, planned } = await withWorkbench(io, async (bench) => {
-    const rejected = await createSources(workspace, bench)
-    return rejected.length > 0 ? { problems: rejected, planned: [] } : planOnBench(waiting, bench)
-  })
+  const { problems, planned } = await withWorkbench(io, (bench) => planOnBench(workspace, waiting, bench))
   if (problems.length === 0) return planned
   await printFindings(problems, io)
   throw problemsFound(problems)
@@ -127,11 +119,6 @@ function changeText(effect: string, message: string, { stdout: { colors } }: Com
   return `  ${shown}${padding}${visible(message)}\n`
 }
 
-/** Sources as JSON, without what only the deployment needs. */
-export function sourcesJson(sources: readonly PlannedSource[]) {
-  return sources.map(({ file, name, action, changes }) => ({ file, name, action, changes }))
-}
-
 export interface DiffOptions {
   exitCode?: true
   json?: true
@@ -148,7 +135,7 @@ export async function diff(
   if (json) {
     await printJson(io, {
       endpoints,
-      sources: sourcesJson(sources),
+      sources,
       only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
     })
   } else await printDiff(plan, io)

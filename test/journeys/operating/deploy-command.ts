@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
+import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
 import { type CommandChoices, runCommand } from '../../support/command.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -150,7 +152,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(await run('diff', 'workspace')).toMatchObject({
         code: 1,
         stderr:
-          'wellhead: sources/order_logs.yaml: the column region is used by orders.count. Change the query first.\n',
+          'wellhead: sources/order_logs.yaml: column region is used by orders.count. Change the query first.\n',
       })
       endpoint(`SELECT count() AS orders FROM order_logs ${bound}`)
       const removed =
@@ -245,6 +247,22 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
   })
 
+  test('the files of all templates have no warnings, pass their tests and can be deployed', async () => {
+    const all = templates.map((template) => newWorkspaceFiles(template, randomUUID))
+    for (const [file, content] of all.flatMap(Object.entries<string>)) write(`templates/${file}`, content)
+    expect(await run('check', 'templates', '--strict')).toMatchObject({
+      ...{ code: 0, stdout: '5 endpoints checked, no problems found.\n' },
+    })
+    expect((await run('test', 'templates')).stdout).toContain('8 passed, 0 failed\n')
+    const { code, stdout } = await run('deploy', 'templates', '--strict', '--json')
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { sources: [{ name: 'nginx_logs', action: 'created' }] },
+    ])
+    for (const { name } of JSON.parse(stdout).endpoints) await run('endpoint', 'delete', name, '--yes')
+    expect((await run('source', 'delete', 'nginx_logs', '--yes')).code).toBe(0)
+  })
+
   describe('a question that becomes an endpoint', () => {
     const question = `SELECT project, count() AS entries FROM edge_logs ${bound} AND project = @project GROUP BY project`
     const file = 'asked/endpoints/asked.entries.sql'
@@ -294,6 +312,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
 
     test('is deployed and run; a change is replayed before it replaces the endpoint', async () => {
+      edit('cache: none', 'cache: 1m')
       expect((await deploy('--strict', '--replay')).code).toBe(0)
       edit('count() AS', '1 * count() AS')
       expect((await deploy('--dry-run', '--replay')).stdout).toContain(
