@@ -1,5 +1,6 @@
 import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { needsSources } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -101,7 +102,7 @@ export async function deploy(
 }
 
 async function replayUpdates(
-  { endpoints, comparison }: Plan,
+  { endpoints, comparison, sources }: Plan,
   client: ServiceClient,
   { json, showValues }: DeployOptions,
   io: CommandIo,
@@ -109,7 +110,11 @@ async function replayUpdates(
   const replays: Replay[] = []
   for (const { id, name, action } of endpoints) {
     const endpoint = comparison.endpoints.find(({ definition }) => definition.id === id)?.definition
-    if (action !== 'updated') continue
+    if (action !== 'updated' || !endpoint) continue
+    if (needsSources(endpoint.query, sources)) {
+      await io.stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
+      continue
+    }
     const path = `${endpointPath(id)}/replay`
     const body = { endpoint, show_values: showValues === true }
     const replay = await client.json('POST', path, objectWith<Replay>('requests', 'skipped'), { json: body })

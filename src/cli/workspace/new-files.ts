@@ -47,11 +47,6 @@ export async function writeEndpoint(
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
   const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
-  const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
-  if (existing.length > 0) {
-    const exist = existing.length === 1 ? 'exists' : 'exist'
-    throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
-  }
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
   const warm = `To keep its results warm, set cache: 15m and warm: 5m in endpoints/${name}.sql.`
@@ -71,8 +66,6 @@ export async function writeSource(
   const { directory } = openWorkspace(shown, io)
   const entries = await readSample(from, io)
   const { file, content, columns } = newSourceFile(name, entries, from)
-  if (existsSync(join(directory, file)))
-    throw new CommandFailure(`${file} already exists; nothing was written.`)
   await writeNewFiles(directory, [[file, content]], io)
   await io.stdout.write(
     `${plural(columns, 'column')} proposed from ${plural(entries.length, 'entry', 'entries')}.\n`,
@@ -152,6 +145,11 @@ export async function createWorkspace(
 }
 
 async function writeNewFiles(directory: string, files: readonly [string, string][], io: CommandIo) {
+  const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
+  if (existing.length > 0) {
+    const exist = existing.length === 1 ? 'exists' : 'exist'
+    throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
+  }
   for (const [file, content] of files) {
     makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.

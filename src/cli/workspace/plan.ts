@@ -55,7 +55,7 @@ export async function openChecked(
 export async function planFor(
   workspace: Workspace,
   client: ServiceClient,
-  { prune }: { prune?: true },
+  { prune, json }: { prune?: true; json?: true },
   io: CommandIo,
 ): Promise<Plan> {
   const comparison = compareWithServer(workspace, await fetchEndpoints(client))
@@ -78,10 +78,10 @@ export async function planFor(
   if (inUse.length > 0) throw new CommandFailure(inUse.join('\n'))
   const isWaiting = ({ definition }: ComparedEndpoint) => needsSources(definition.query, sources)
   const waiting = endpoints.filter(isWaiting)
-  const json = { endpoints: deploymentOf(endpoints.filter((one) => !isWaiting(one))), dry_run: true }
+  const checkable = { endpoints: deploymentOf(endpoints.filter((one) => !isWaiting(one))), dry_run: true }
   const read = objectWith<DeploymentView>('endpoints')
-  const onService = await client.json('POST', '/api/deployments', read, { json })
-  const onBench = waiting.length === 0 ? [] : await planAhead(workspace, waiting, io)
+  const onService = await client.json('POST', '/api/deployments', read, { json: checkable })
+  const onBench = waiting.length === 0 ? [] : await planAhead(workspace, waiting, json, io)
   return { comparison, sources, pruned, endpoints: planOf(comparison, [...onService.endpoints, ...onBench]) }
 }
 
@@ -93,10 +93,15 @@ async function countEntries(client: ServiceClient, source: string, condition: st
 }
 
 /** A temporary service that has the new sources checks the endpoints that read them. */
-async function planAhead(workspace: Workspace, waiting: readonly ComparedEndpoint[], io: CommandIo) {
+async function planAhead(
+  workspace: Workspace,
+  waiting: readonly ComparedEndpoint[],
+  json: true | undefined,
+  io: CommandIo,
+) {
   const { problems, planned } = await withWorkbench(io, (bench) => planOnBench(workspace, waiting, bench))
   if (problems.length === 0) return planned
-  await printFindings(problems, io)
+  await (json ? printJson(io, { problems }) : printFindings(problems, io))
   throw problemsFound(problems)
 }
 
@@ -130,7 +135,7 @@ export async function diff(
   { exitCode, json }: DiffOptions,
   io: CommandIo,
 ): Promise<void> {
-  const plan = await planFor(await openChecked(directory, json, io), client, {}, io)
+  const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
   const { endpoints, sources, comparison } = plan
   if (json) {
     await printJson(io, {
