@@ -59,8 +59,6 @@ export function readServerEndpoints(
 /** A file, compared with the endpoint of the service that has the same id. */
 export interface ComparedEndpoint extends WorkspaceEndpoint {
   current: ServerEndpoint | undefined
-  /** 0 if the service has no such endpoint. */
-  serverVersion: number
   /** Empty if both are equal. */
   diff: string
 }
@@ -80,7 +78,7 @@ export function compareWithServer(
     endpoints: endpoints.map((endpoint) => {
       const current = byId.get(endpoint.definition.id)
       const diff = diffOf(endpoint.file, endpoint.definition, current)
-      return { ...endpoint, current, serverVersion: current?.version ?? 0, diff }
+      return { ...endpoint, current, diff }
     }),
     onlyOnServer: server.filter(({ definition }) => !ids.has(definition.id)),
   }
@@ -130,9 +128,9 @@ export async function planOnBench(
 
 /** The body of a deployment: each file replaces the version that it was compared with. */
 export function deploymentOf(endpoints: readonly ComparedEndpoint[]) {
-  return endpoints.map(({ definition, serverVersion: expected_version }) => ({
+  return endpoints.map(({ definition, current }) => ({
     ...definition,
-    expected_version,
+    expected_version: current?.version ?? 0,
   }))
 }
 
@@ -146,11 +144,11 @@ export interface PlannedEndpoint extends Omit<DeployedEndpoint, 'warnings'> {
 export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEndpoint[]): PlannedEndpoint[] {
   const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
   return endpoints.flatMap((endpoint) => {
-    const { file, definition, serverVersion, diff } = endpoint
+    const { file, definition, current, diff } = endpoint
     const planned = byId.get(definition.id)
     if (!planned) return []
     const warnings = sortProblems(planned.warnings.map((warning) => warningOf(endpoint, warning)))
-    return [{ file, server_version: serverVersion, ...planned, warnings, diff }]
+    return [{ file, server_version: current?.version ?? 0, ...planned, warnings, diff }]
   })
 }
 
@@ -172,10 +170,8 @@ export function pullPlan(
   const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
   return server.map(({ definition }) => {
     const before = byId.get(definition.id)
-    const content = formatDefinition(definition)
-    const file = `endpoints/${definition.name}.sql`
-    const isSame = before?.file === file && formatDefinition(before.definition) === content
-    return pulledFile({ file, content: isSame ? before.content : content }, before?.file, isSame, files)
+    const current = before && { file: before.file, content: formatDefinition(before.definition) }
+    return pulledFile(`endpoints/${definition.name}.sql`, formatDefinition(definition), current, files)
   })
 }
 
@@ -187,19 +183,23 @@ export function pullSources(
 ): PulledFile[] {
   return server.map((source) => {
     const before = local.find((one) => one.source.name === source.name)
+    const current = before && { ...sourceFileOf(before.source), file: before.file }
     const { file, content } = sourceFileOf(source)
-    const isSame = before !== undefined && sourceFileOf(before.source).content === content
-    return pulledFile({ file: before?.file ?? file, content }, before?.file, isSame, files)
+    return pulledFile(current?.file ?? file, content, current, files)
   })
 }
 
 function pulledFile(
-  { file, content }: Pick<PulledFile, 'file' | 'content'>,
-  before: string | undefined,
-  isSame: boolean,
+  file: string,
+  content: string,
+  before: { file: string; content: string } | undefined,
   files: ReadonlySet<string>,
 ): PulledFile {
-  if (isSame) return { file, action: 'unchanged', content, loses: [] }
-  const loses = new Set([...(before === undefined ? [] : [before]), ...(files.has(file) ? [file] : [])])
-  return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+  if (before?.file === file && before.content === content) {
+    return { file, action: 'unchanged', content, loses: [] }
+  }
+  const loses = [...new Set([before?.file ?? file, file])].filter(
+    (one) => one === before?.file || files.has(one),
+  )
+  return { file, action: loses.length > 0 ? 'replaced' : 'written', content, loses }
 }
