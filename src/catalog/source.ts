@@ -12,7 +12,7 @@ export const typedColumnShape = z.strictObject({
 
 export type TypedColumn = z.infer<typeof typedColumnShape>
 
-const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 'metadata'])
+export const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 'metadata'])
 
 export const sourceName = z
   .string()

@@ -11,10 +11,12 @@ export interface IntakeOutcome {
   accepted: number
   rejected: number
   errors: { index: number; reason: string }[]
+  /** Stored entries that no tenant can see. */
+  withoutProject: number
 }
 
 interface IntakeObserver {
-  stored(report: { source: string; accepted: number; rejected: number; bytes: number; ms: number }): void
+  stored(report: Omit<IntakeOutcome, 'errors'> & { source: string; bytes: number; ms: number }): void
   refused(code: string): void
 }
 
@@ -79,8 +81,9 @@ export class EntryStore {
     errors.sort((one, other) => one.index - other.index)
     const [accepted, rejected] = [batch.count - errors.length, errors.length]
     const ms = performance.now() - startedAt
-    observer?.stored({ source, accepted, rejected, bytes: lines.bytes.length, ms })
-    return { accepted, rejected, errors }
+    const { withoutProject } = lines
+    observer?.stored({ source, accepted, rejected, withoutProject, bytes: lines.bytes.length, ms })
+    return { accepted, rejected, errors, withoutProject }
   }
 
   settled(): Promise<void> {

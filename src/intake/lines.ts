@@ -52,6 +52,13 @@ export class Lines implements Iterable<Buffer> {
     for (let index = 0; index < this.count; index++) yield this.at(index)
   }
 
+  /** How many entries belong to no project. */
+  get withoutProject(): number {
+    let count = 0
+    for (const line of this) if (line[syntax.project.length + 1] === quote) count++
+    return count
+  }
+
   #start(index: number): number {
     return index === 0 ? 0 : (this.ends[index - 1] as number)
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readShape } from '../base/validation.ts'
+import { cacheText } from '../endpoints/definition/definition.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
@@ -24,7 +25,7 @@ const fields = {
         'default, enum, description, example, empty_is_omitted.',
     ),
   max_rows: z.int().optional().describe('Maximum number of rows, up to 10000. Default: 1000.'),
-  cache_seconds: z.int().nullable().optional().describe('How long results are cached. Null: not cached.'),
+  cache_seconds: z.int().nullable().optional().describe(cacheText),
   warm_seconds: z
     .int()
     .nullable()

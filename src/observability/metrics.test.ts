@@ -69,7 +69,8 @@ describe('metrics', () => {
     const metrics = idleMetrics((name) => !removed.has(name))
     const call = (endpoint: string) =>
       metrics.takeCalls([callRecord({ subject: { ...subject, endpoint }, rowsRead: 5 })])
-    const store = (source: string) => metrics.stored({ source, accepted: 1, rejected: 1, bytes: 3, ms: 4 })
+    const store = (source: string) =>
+      metrics.stored({ source, accepted: 1, rejected: 1, withoutProject: 1, bytes: 3, ms: 4 })
     // The 200th source is the one with storage figures.
     for (let i = 0; i < 200; i++) call(`e${i}`)
     for (let i = 0; i < 199; i++) store(`s${i}`)
@@ -111,10 +112,12 @@ describe('metrics', () => {
   test('pass promtool', async ({ skip }) => {
     const metrics = idleMetrics()
     metrics.takeCalls([callRecord({ rowsRead: 1 }), callRecord({ status: 404 })])
-    metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, bytes: 3, ms: 4 })
+    metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, withoutProject: 1, bytes: 3, ms: 4 })
     metrics.refused('disk_full')
     metrics.ran('refresh', 12)
-    const problems = promtoolProblems(await metrics.text())
+    const text = await metrics.text()
+    expect(text).toContain('wellhead_ingest_without_project_total{source="edge_logs"} 1\n')
+    const problems = promtoolProblems(text)
     if (problems === undefined) skip('promtool is not available here')
     expect(problems).toBe('')
   })

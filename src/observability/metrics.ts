@@ -55,6 +55,7 @@ interface IntakeReport {
   source: string
   accepted: number
   rejected: number
+  withoutProject: number
   bytes: number
   ms: number
 }
@@ -124,6 +125,7 @@ export class Metrics {
   readonly #rowsRead: Counter<'endpoint'>
   readonly #entries: Counter<'source' | 'result'>
   readonly #entryBytes: Counter<'source'>
+  readonly #withoutProject: Counter<'source'>
   readonly #intakeDurations: Histogram<'source'>
   readonly #refused: Counter<'code'>
   readonly #runs: Counter<'purpose'>
@@ -158,6 +160,8 @@ export class Metrics {
     this.#entries = counter('wellhead_ingest_entries_total', entries, 'source', 'result')
     const entryBytes = 'Bytes of stored entries, as lines of JSON.'
     this.#entryBytes = counter('wellhead_ingest_bytes_total', entryBytes, 'source')
+    const withoutProject = 'Stored entries without a project, which no tenant can see.'
+    this.#withoutProject = counter('wellhead_ingest_without_project_total', withoutProject, 'source')
     const refused = 'Requests whose entries were all refused.'
     this.#refused = counter('wellhead_ingest_refused_total', refused, 'code')
     this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose')
@@ -194,11 +198,12 @@ export class Metrics {
     }
   }
 
-  stored({ source: name, accepted, rejected, bytes, ms }: IntakeReport): void {
+  stored({ source: name, accepted, rejected, withoutProject, bytes, ms }: IntakeReport): void {
     const source = this.#sourceLabels.of(name)
     this.#entries.inc({ source, result: 'stored' }, accepted)
     this.#entries.inc({ source, result: 'rejected' }, rejected)
     this.#entryBytes.inc({ source }, bytes)
+    this.#withoutProject.inc({ source }, withoutProject)
     this.#intakeDurations.observe({ source }, ms / 1000)
   }
 
@@ -223,6 +228,7 @@ export class Metrics {
     for (const source of this.#sourceLabels.release()) {
       for (const result of ['stored', 'rejected']) this.#entries.remove({ source, result })
       this.#entryBytes.remove({ source })
+      this.#withoutProject.remove({ source })
       this.#intakeDurations.remove({ source })
     }
   }

@@ -17,6 +17,7 @@ test.each([
   ['Unknown expression identifier `nothing` in scope SELECT nothing', {}, '4:11 Unknown'],
   ['The function file is not allowed.', {}, '5:3 The'],
   ['Unknown source "nosuch".', {}, '6:6 Unknown'],
+  ['Unknown source "nosuch".', {}, 'create sources/nosuch.yaml'],
   ['SETTINGS is not allowed in this SQL.', {}, '4:4 SETTINGS'],
 ])('translates the position of %j in the SQL, or of the name that it mentions', (message, at, expected) => {
   const problem = problemOf(endpoint, { code: 'invalid_query', message, ...at })

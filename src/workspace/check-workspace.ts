@@ -3,7 +3,7 @@ import { fieldPosition } from '../endpoints/definition/definition-file.ts'
 import { positionOf, within } from '../sql/errors.ts'
 import { sqlTokens } from '../sql/tokens.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
-import { type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
+import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
 import type { BenchError, Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
@@ -41,7 +41,9 @@ export function problemOf({ file, queryAt, definition }: WorkspaceEndpoint, erro
       : findPosition(error.message, definition.query)
   const prefix = `${definition.name}: `
   const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
-  return { file, ...within(queryAt, at), message }
+  const [, unknown] = /^Unknown source "([a-z][a-z0-9_]*)"/.exec(message) ?? []
+  const advice = unknown === undefined ? '' : ` ${declareAdvice(unknown)}`
+  return { file, ...within(queryAt, at), message: message + advice }
 }
 
 /** A warning of a service, with its position in the file. */

@@ -1,4 +1,5 @@
 import { createTwoFilesPatch } from 'diff'
+import type { NewSource } from '../catalog/source.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -7,13 +8,19 @@ import {
   shippedBy,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
+import type { ResultColumn } from '../endpoints/definition/result-columns.ts'
+import { contractChanges } from '../endpoints/manage/contract-changes.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
-import { warningOf } from './check-workspace.ts'
+import type { EndpointView } from '../endpoints/manage/endpoint-admin.ts'
+import { createSources, problemOf, warningOf } from './check-workspace.ts'
 import { type FileWarning, sortProblems } from './file-problem.ts'
+import type { Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
+import { sourceFileOf, type WorkspaceSource } from './workspace-sources.ts'
 
 export interface ServerEndpoint {
   definition: EndpointDefinition
+  columns: readonly ResultColumn[]
   version: number
   /** Whether the service created it, and nobody changed it since. */
   isShipped: boolean
@@ -24,12 +31,22 @@ export class UnreadableEndpoint extends Error {}
 
 /** Reads the endpoints that the API returns, without the fields that only the service sets. */
 export function readServerEndpoints(
-  views: readonly { name: string; version: number; [field: string]: unknown }[],
+  views: readonly Pick<EndpointView, 'name' | 'version' | 'columns'>[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const { version, columns: _, created_at: _at, updated_at: _on, updated_by, note: _note, ...fields } = view
+    const {
+      version,
+      columns,
+      created_at: _at,
+      updated_at: _on,
+      updated_by,
+      note: _note,
+      ...fields
+    } = view as EndpointView
     const parsed = definitionShape.safeParse(fields)
-    if (parsed.success) return { definition: parsed.data, version, isShipped: updated_by === shippedBy }
+    if (parsed.success) {
+      return { definition: parsed.data, columns, version, isShipped: updated_by === shippedBy }
+    }
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
     throw new UnreadableEndpoint(
@@ -40,9 +57,8 @@ export function readServerEndpoints(
 }
 
 /** A file, compared with the endpoint of the service that has the same id. */
-interface ComparedEndpoint extends WorkspaceEndpoint {
-  /** 0 if the service has no such endpoint. */
-  serverVersion: number
+export interface ComparedEndpoint extends WorkspaceEndpoint {
+  current: ServerEndpoint | undefined
   /** Empty if both are equal. */
   diff: string
 }
@@ -62,7 +78,7 @@ export function compareWithServer(
     endpoints: endpoints.map((endpoint) => {
       const current = byId.get(endpoint.definition.id)
       const diff = diffOf(endpoint.file, endpoint.definition, current)
-      return { ...endpoint, serverVersion: current?.version ?? 0, diff }
+      return { ...endpoint, current, diff }
     }),
     onlyOnServer: server.filter(({ definition }) => !ids.has(definition.id)),
   }
@@ -88,11 +104,33 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
   return patch.replace(/^=====.*\n/gm, '')
 }
 
+/** Plans endpoints whose sources the service does not have yet. */
+export async function planOnBench(
+  workspace: Workspace,
+  endpoints: readonly ComparedEndpoint[],
+  bench: Workbench,
+) {
+  const problems = await createSources(workspace, bench)
+  const planned: DeployedEndpoint[] = []
+  for (const endpoint of problems.length === 0 ? endpoints : []) {
+    const { definition, current, diff } = endpoint
+    const found = await bench.check(definition)
+    if ('error' in found) problems.push(problemOf(endpoint, found.error))
+    else if (!current) planned.push(found)
+    else {
+      const action = diff === '' ? 'unchanged' : 'updated'
+      const changes = contractChanges(current, { definition, columns: found.columns })
+      planned.push({ ...found, action, version: current.version + (diff === '' ? 0 : 1), changes })
+    }
+  }
+  return { problems, planned }
+}
+
 /** The body of a deployment: each file replaces the version that it was compared with. */
-export function deploymentOf({ endpoints }: Comparison) {
-  return endpoints.map(({ definition, serverVersion: expected_version }) => ({
+export function deploymentOf(endpoints: readonly ComparedEndpoint[]) {
+  return endpoints.map(({ definition, current }) => ({
     ...definition,
-    expected_version,
+    expected_version: current?.version ?? 0,
   }))
 }
 
@@ -106,11 +144,11 @@ export interface PlannedEndpoint extends Omit<DeployedEndpoint, 'warnings'> {
 export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEndpoint[]): PlannedEndpoint[] {
   const byId = new Map(deployed.map((endpoint) => [endpoint.id, endpoint]))
   return endpoints.flatMap((endpoint) => {
-    const { file, definition, serverVersion, diff } = endpoint
+    const { file, definition, current, diff } = endpoint
     const planned = byId.get(definition.id)
     if (!planned) return []
     const warnings = sortProblems(planned.warnings.map((warning) => warningOf(endpoint, warning)))
-    return [{ file, server_version: serverVersion, ...planned, warnings, diff }]
+    return [{ file, server_version: current?.version ?? 0, ...planned, warnings, diff }]
   })
 }
 
@@ -130,14 +168,38 @@ export function pullPlan(
   server: readonly ServerEndpoint[],
 ): PulledFile[] {
   const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
-  return server.map(({ definition }): PulledFile => {
-    const file = `endpoints/${definition.name}.sql`
-    const content = formatDefinition(definition)
+  return server.map(({ definition }) => {
     const before = byId.get(definition.id)
-    if (before && before.file === file && formatDefinition(before.definition) === content) {
-      return { file, action: 'unchanged', content: before.content, loses: [] }
-    }
-    const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
-    return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+    const current = before && { file: before.file, content: formatDefinition(before.definition) }
+    return pulledFile(`endpoints/${definition.name}.sql`, formatDefinition(definition), current, files)
   })
+}
+
+/** The files that match the sources of a service. */
+export function pullSources(
+  local: readonly WorkspaceSource[],
+  files: ReadonlySet<string>,
+  server: readonly NewSource[],
+): PulledFile[] {
+  return server.map((source) => {
+    const before = local.find((one) => one.source.name === source.name)
+    const current = before && { ...sourceFileOf(before.source), file: before.file }
+    const { file, content } = sourceFileOf(source)
+    return pulledFile(current?.file ?? file, content, current, files)
+  })
+}
+
+function pulledFile(
+  file: string,
+  content: string,
+  before: { file: string; content: string } | undefined,
+  files: ReadonlySet<string>,
+): PulledFile {
+  if (before?.file === file && before.content === content) {
+    return { file, action: 'unchanged', content, loses: [] }
+  }
+  const loses = [...new Set([before?.file ?? file, file])].filter(
+    (one) => one === before?.file || files.has(one),
+  )
+  return { file, action: loses.length > 0 ? 'replaced' : 'written', content, loses }
 }

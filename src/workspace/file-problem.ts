@@ -28,6 +28,11 @@ export function sortProblems<T extends FileProblem>(problems: readonly T[]): T[]
   )
 }
 
+/** How to declare a source that the workspace reads. */
+export function declareAdvice(source: string): string {
+  return `To declare it, create sources/${source}.yaml, for example with: wellhead source init ${source} --from <file of entries>`
+}
+
 /** Parses a YAML file by its shape and reports all problems together, each with its position. */
 export function readYamlFile<T>(
   file: string,

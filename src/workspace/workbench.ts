@@ -9,7 +9,7 @@ import { createLog } from '../base/log.ts'
 import { readSettings, type Settings } from '../base/settings.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
-import type { Warning } from '../sql/warnings/warning.ts'
+import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -87,13 +87,11 @@ export class Workbench {
     return this.#errorOf('/api/sources', source)
   }
 
-  /** The error that saving the endpoint would return, or its warnings. */
-  async check(
-    definition: EndpointDefinition,
-  ): Promise<{ error: BenchError } | { warnings: readonly Warning[] }> {
+  /** The error that saving the endpoint would return, or what a service would know about it. */
+  async check(definition: EndpointDefinition): Promise<{ error: BenchError } | DeployedEndpoint> {
     const content = { endpoints: [definition], dry_run: true }
     const { error, body } = await this.#post('/api/deployments', content)
-    return error ? { error } : { warnings: body.endpoints[0].warnings }
+    return error ? { error } : body.endpoints[0]
   }
 
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */

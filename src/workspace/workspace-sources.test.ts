@@ -1,32 +1,107 @@
 import { expect, test } from 'vitest'
-import type { NewSource } from '../catalog/source.ts'
-import { sourceChanges, sourceFileOf } from './workspace-sources.ts'
+import { parse } from 'yaml'
+import { type NewSource, newSourceShape } from '../catalog/source.ts'
+import { pullSources } from './deployment-plan.ts'
+import { columnsInUse, needsSources, planSources, sourceFileOf } from './workspace-sources.ts'
 
-const audit: NewSource = { name: 'audit', description: '', aliases: [], retention_days: 90, columns: [] }
+const sourceOf = (fields: object): NewSource => newSourceShape.parse({ name: 'shop', ...fields })
+const column = (name: string, path = name, type = 'text') => ({ name, path, type })
+const file = 'sources/shop.yaml'
+const counted: string[] = []
 
-test('lists the fields of a source that differ from the service', () => {
-  const file = { ...audit, description: 'Who did what.', retention_days: 365 }
-  expect(sourceChanges([file], [audit])).toEqual([
-    {
-      name: 'audit',
-      fields: { description: 'Who did what.', retention_days: 365 },
-      message: 'source audit: description "" → "Who did what.", retention_days 90 → 365',
-      loses: false,
+async function plan(wanted: object, current?: object) {
+  counted.length = 0
+  const [planned] = await planSources(
+    [{ file, source: sourceOf(wanted) }],
+    current ? [sourceOf(current)] : [],
+    async (source, condition) => {
+      counted.push(`${source}: ${condition}`)
+      return '12 entries'
     },
+  )
+  return planned as NonNullable<typeof planned>
+}
+
+test('lists every difference, and the entries that a removal concerns', async () => {
+  const planned = await plan(
+    {
+      description: 'Orders.',
+      aliases: ['new'],
+      retention_days: 7,
+      columns: [column('added'), column('kept'), column('changed', 'b', 'number')],
+    },
+    { aliases: ['old'], columns: [column('kept'), column('gone', 'a.gone'), column('changed', 'a')] },
+  )
+  expect([planned.action, ...planned.changes.map(({ effect, message }) => `${effect}: ${message}`)]).toEqual([
+    'updated',
+    'compatible: description changed',
+    'compatible: alias new added',
+    'breaking: alias old removed; requests that send to it will fail',
+    'breaking: retention_days 90 → 7; 12 entries older than that will be deleted',
+    'compatible: column added added: metadata.added, text',
+    'compatible: column changed changed from metadata.a, text to metadata.b, number',
+    'warning: column gone removed; metadata.a.gone remains in 12 entries, and queries then read it from JSON text',
+  ])
+  expect(counted).toEqual([
+    'shop: timestamp < @now - toIntervalDay(7)',
+    "shop: ifNull(toString(`gone`), '') != ''",
+  ])
+  expect(planned.added.map(({ name }) => name)).toEqual(['added', 'changed'])
+  expect(planned.removed.map(({ name }) => name)).toEqual(['gone'])
+})
+
+test('creates a source whole, and leaves an equal one alone', async () => {
+  const columns = [column('b'), column('a')]
+  expect(await plan({ columns })).toMatchObject({ action: 'created', wanted: sourceOf({ columns }) })
+  expect(await plan({ columns }, { columns: columns.toReversed() })).toMatchObject({
+    ...{ action: 'unchanged', changes: [] },
+  })
+  expect(await plan({ retention_days: 365 }, {})).toMatchObject({ changes: [{ effect: 'compatible' }] })
+  expect(counted).toEqual([])
+})
+
+test('finds endpoints that the service cannot check yet', async () => {
+  const created = await plan({})
+  const changed = await plan({ columns: [column('route')] }, {})
+  expect(needsSources('SELECT 1 FROM shop', [created])).toBe(true)
+  expect(needsSources('SELECT 1 FROM other', [created])).toBe(false)
+  expect(needsSources('SELECT route FROM shop', [changed])).toBe(true)
+  expect(needsSources('SELECT metadata.route FROM shop', [changed])).toBe(false)
+})
+
+test('refuses to remove columns that endpoints read', async () => {
+  const planned = [await plan({}, { columns: [column('route')] })]
+  const endpoints = ['SELECT route FROM shop', 'SELECT metadata.route FROM shop'].map((query, index) => ({
+    definition: { name: `endpoint-${index}`, query },
+  }))
+  expect(columnsInUse(planned, endpoints)).toEqual([
+    `${file}: column route is used by endpoint-0. Change the query first.`,
   ])
 })
 
-test('reports that a shorter retention loses entries', () => {
-  expect(sourceChanges([{ ...audit, retention_days: 7 }], [audit])).toMatchObject([{ loses: true }])
-})
-
-test('reports no changes for equal sources and for sources on one side only', () => {
-  expect(sourceChanges([audit, { ...audit, name: 'other' }], [audit])).toEqual([])
-})
-
 test('a source file contains only the fields that differ from their defaults', () => {
-  expect(sourceFileOf(audit)).toEqual({ file: 'sources/audit.yaml', content: '' })
-  expect(sourceFileOf({ ...audit, description: 'Of the shop.', retention_days: 30 }).content).toBe(
-    'description: Of the shop.\nretention_days: 30\n',
+  expect(sourceFileOf(sourceOf({}))).toEqual({ file, content: '' })
+  const columns = [column('null', 'a-b.c', 'number'), { ...column('url'), searched: true }]
+  const source = sourceOf({ description: 'Of the shop.', retention_days: 30, columns })
+  const { content } = sourceFileOf(source)
+  expect(content).toBe(
+    'description: Of the shop.\nretention_days: 30\ncolumns:\n' +
+      '  - { name: "null", path: a-b.c, type: number }\n  - { name: url, path: url, type: text, searched: true }\n',
   )
+  expect(sourceOf(parse(content))).toEqual(source)
+})
+
+test('pull keeps an equivalent file, and replaces another one only knowingly', () => {
+  const pull = (local: object | undefined, ...files: string[]) =>
+    pullSources(local ? [{ file: 'sources/shop.yml', source: sourceOf(local) }] : [], new Set(files), [
+      sourceOf({ retention_days: 30 }),
+    ])
+  expect(pull({ retention_days: 30 })).toMatchObject([
+    { file: 'sources/shop.yml', action: 'unchanged', loses: [] },
+  ])
+  expect(pull({}, 'sources/shop.yml')).toMatchObject([
+    { file: 'sources/shop.yml', action: 'replaced', loses: ['sources/shop.yml'] },
+  ])
+  expect(pull(undefined)).toMatchObject([{ file, action: 'written', content: 'retention_days: 30\n' }])
+  expect(pull(undefined, file)).toMatchObject([{ action: 'replaced', loses: [file] }])
 })

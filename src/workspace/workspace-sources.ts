@@ -1,43 +1,130 @@
 import { stringify } from 'yaml'
-import { type NewSource, newSourceShape } from '../catalog/source.ts'
+import { type NewSource, newSourceShape, type TypedColumn } from '../catalog/source.ts'
+import { columnComment } from '../catalog/tables.ts'
+import { readsColumn } from '../sql/column-readers.ts'
+import { sqlName } from '../sql/names.ts'
+import { possibleSources } from '../sql/tokens.ts'
 
-/** A difference between a source file and the service. */
-export interface ChangedSource {
-  name: string
-  fields: Partial<Pick<NewSource, 'description' | 'aliases' | 'retention_days'>>
-  message: string
-  /** Whether the change deletes stored entries. */
-  loses: boolean
+export interface WorkspaceSource {
+  file: string
+  source: NewSource
 }
 
-const updatableFields = ['description', 'aliases', 'retention_days'] as const
+export interface PlannedSource {
+  file: string
+  name: string
+  action: 'created' | 'updated' | 'unchanged'
+  changes: { effect: 'breaking' | 'warning' | 'compatible'; message: string }[]
+  wanted: NewSource
+  /** Columns with new content, which endpoints may read as soon as they are deployed. */
+  added: TypedColumn[]
+  /** Columns that current endpoints may read until the others are deployed. */
+  removed: TypedColumn[]
+}
 
-export function sourceChanges(files: readonly NewSource[], service: readonly NewSource[]): ChangedSource[] {
-  return files.flatMap((file) => {
-    const current = service.find(({ name }) => name === file.name)
-    if (!current) return []
-    const changed = differingFields(updatableFields, file, current)
-    if (changed.length === 0) return []
-    const changes = changed.map(
-      (field) => `${field} ${JSON.stringify(current[field])} → ${JSON.stringify(file[field])}`,
-    )
-    return {
-      name: file.name,
-      fields: Object.fromEntries(changed.map((field) => [field, file[field]])),
-      message: `source ${file.name}: ${changes.join(', ')}`,
-      loses: file.retention_days < current.retention_days,
-    }
-  })
+/** Counts the entries of a source that meet a condition, in words. */
+type CountEntries = (source: string, condition: string) => Promise<string>
+
+/** Everything that a deployment changes in the sources that have files. */
+export function planSources(
+  files: readonly WorkspaceSource[],
+  service: readonly NewSource[],
+  count: CountEntries,
+): Promise<PlannedSource[]> {
+  return Promise.all(
+    files.map(async ({ file, source: wanted }) => {
+      const { name, columns } = wanted
+      const current = service.find((each) => each.name === name)
+      const found = new Map(current?.columns.map((column) => [column.name, columnComment(column)]))
+      const added = columns.filter((column) => found.get(column.name) !== columnComment(column))
+      const removed =
+        current?.columns.filter((one) => columns.every((column) => column.name !== one.name)) ?? []
+      const planned = { file, name, wanted, added, removed }
+      if (!current) return { ...planned, action: 'created', changes: [] }
+      const changes = await changesOf(planned, current, count)
+      return { ...planned, action: changes.length > 0 ? 'updated' : 'unchanged', changes }
+    }),
+  )
+}
+
+async function changesOf(
+  { name, wanted, added, removed }: Omit<PlannedSource, 'action' | 'changes'>,
+  current: NewSource,
+  count: CountEntries,
+): Promise<PlannedSource['changes']> {
+  const changes: PlannedSource['changes'] = []
+  const add = (effect: 'breaking' | 'warning' | 'compatible', message: string) =>
+    changes.push({ effect, message })
+  if (wanted.description !== current.description) add('compatible', 'description changed')
+  for (const alias of new Set([...wanted.aliases, ...current.aliases])) {
+    if (!current.aliases.includes(alias)) add('compatible', `alias ${alias} added`)
+    if (!wanted.aliases.includes(alias))
+      add('breaking', `alias ${alias} removed; requests that send to it will fail`)
+  }
+  const [days, before] = [wanted.retention_days, current.retention_days]
+  if (days > before) add('compatible', `retention_days ${before} → ${days}`)
+  if (days < before) {
+    const older = await count(name, `timestamp < @now - toIntervalDay(${days})`)
+    add('breaking', `retention_days ${before} → ${days}; ${older} older than that will be deleted`)
+  }
+  for (const column of added) {
+    const old = current.columns.find((one) => one.name === column.name)
+    const was = old ? ` changed from ${contentOf(old)} to` : ' added:'
+    add('compatible', `column ${column.name}${was} ${contentOf(column)}`)
+  }
+  for (const { name: column, path } of removed) {
+    const filled = await count(name, `ifNull(toString(${sqlName(column)}), '') != ''`)
+    const remains = `metadata.${path} remains in ${filled}, and queries then read it from JSON text`
+    add('warning', `column ${column} removed; ${remains}`)
+  }
+  return changes
+}
+
+function contentOf({ path, type, searched }: TypedColumn): string {
+  return `metadata.${path}, ${type}${searched ? ', searched' : ''}`
+}
+
+/** Whether a service that lacks the planned changes would reject the query. */
+export function needsSources(query: string, sources: readonly PlannedSource[]): boolean {
+  const words = possibleSources(query)
+  return sources.some(
+    ({ name, action, added }) =>
+      words.has(name) &&
+      (action === 'created' || added.some((column) => readsColumn(query, name, column.name))),
+  )
+}
+
+/** Columns that cannot be removed, because endpoints read them even after the deployment. */
+export function columnsInUse(
+  planned: readonly PlannedSource[],
+  endpoints: readonly { definition: { name: string; query: string } }[],
+): string[] {
+  return planned.flatMap(({ file, name, removed }) =>
+    removed.flatMap(({ name: column }) => {
+      const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, name, column))
+      const names = readers.map(({ definition }) => definition.name).join(', ')
+      return names === '' ? [] : `${file}: column ${column} is used by ${names}. Change the query first.`
+    }),
+  )
 }
 
 /** The file that declares a source; fields with default values are omitted. */
-export function sourceFileOf(source: NewSource): { file: string; content: string } {
-  const defaults = newSourceShape.parse({ name: source.name })
-  const changed = differingFields([...updatableFields, 'columns'] as const, source, defaults)
-  const fields = Object.fromEntries(changed.map((field) => [field, source[field]]))
-  return { file: `sources/${source.name}.yaml`, content: changed.length === 0 ? '' : stringify(fields) }
+export function sourceFileOf(
+  source: NewSource,
+  noteOf: (column: TypedColumn) => string = () => '',
+): { file: string; content: string } {
+  const { name, columns } = source
+  const defaults = newSourceShape.parse({ name })
+  const fields = (['description', 'aliases', 'retention_days'] as const).filter(
+    (field) => JSON.stringify(source[field]) !== JSON.stringify(defaults[field]),
+  )
+  const content = fields.map((field) => stringify({ [field]: source[field] }))
+  if (columns.length > 0)
+    content.push('columns:\n', ...columns.map((one) => `${columnLine(one)}${noteOf(one)}\n`))
+  return { file: `sources/${name}.yaml`, content: content.join('') }
 }
 
-function differingFields<K extends keyof NewSource>(fields: readonly K[], one: NewSource, other: NewSource) {
-  return fields.filter((field) => JSON.stringify(one[field]) !== JSON.stringify(other[field]))
+function columnLine({ name, path, type, searched }: TypedColumn): string {
+  const [quotedName, quotedPath] = [name, path].map((text) => stringify(text).trim())
+  return `  - { name: ${quotedName}, path: ${quotedPath}, type: ${type}${searched ? ', searched: true' : ''} }`
 }

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { newWorkspaceFiles } from './authoring/new-workspace.ts'
+import { newWorkspaceFiles, templates } from './authoring/new-workspace.ts'
 import { describeFinding } from './file-problem.ts'
 import { NotAWorkspace, readWorkspace, writeMissingIds } from './workspace.ts'
 
@@ -28,9 +29,9 @@ const oneTest = (name: string, more = '') =>
 
 describe('readWorkspace', () => {
   test('finds no problems in a new workspace and in the shipped one', () => {
-    const fresh = workspaceOf(newWorkspaceFiles(id))
-    expect(fresh.problems).toEqual([])
-    expect(fresh.endpoints.map(({ definition }) => definition.name)).toEqual(['requests.by-status'])
+    for (const template of templates) {
+      expect(workspaceOf(newWorkspaceFiles(template, randomUUID)).problems).toEqual([])
+    }
     const shipped = readWorkspace(new URL('../../shipped', import.meta.url).pathname)
     expect(shipped.problems).toEqual([])
     const names = shipped.endpoints.map(({ definition }) => definition.name)
@@ -90,7 +91,7 @@ describe('readWorkspace', () => {
       'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
       'fixtures/default:1:1: The default set is the files directly in fixtures/. Rename this directory.',
       'fixtures/edge_logs.ndjson:2:1: The entry needs a timestamp.',
-      'fixtures/nothing.ndjson:1:1: Unknown source "nothing". Declare your own source in sources/nothing.yaml.',
+      'fixtures/nothing.ndjson:1:1: Unknown source "nothing". To declare it, create sources/nothing.yaml, for example with: wellhead source init nothing --from <file of entries>',
       'sources/Orders.yaml:1:1: The source name must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',
       'sources/edge_logs.yaml:1:1: The source edge_logs is built in. Remove this file.',
       'sources/own.yaml:1:1: Unknown field "retention".',

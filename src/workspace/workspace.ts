@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
-import { type NewSource, newSourceShape } from '../catalog/source.ts'
+import { newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { fieldPosition, readDefinition } from '../endpoints/definition/definition-file.ts'
 import { withId } from './authoring/missing-id.ts'
-import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
+import { declareAdvice, type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
+import type { WorkspaceSource } from './workspace-sources.ts'
 
 /** A directory of endpoint files with their sources, fixtures and tests. */
 export interface Workspace {
@@ -27,11 +28,6 @@ export interface WorkspaceEndpoint {
   content: string
   definition: EndpointDefinition
   queryAt: TextPosition
-}
-
-interface WorkspaceSource {
-  file: string
-  source: NewSource
 }
 
 const maxFileBytes = 64 * 2 ** 20
@@ -77,10 +73,10 @@ export function writeMissingIds(directory: string, newId: () => string): Written
   })
 }
 
-/** Reads the endpoints of a directory that may not be a workspace yet. */
-export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints' | 'problems'> {
+/** Reads the endpoints and sources of a directory that may not be a workspace yet. */
+export function readDeployedFiles(directory: string): Pick<Workspace, 'endpoints' | 'sources' | 'problems'> {
   const files = new WorkspaceFiles(directory)
-  return { endpoints: readEndpoints(files), problems: files.problems }
+  return { endpoints: readEndpoints(files), sources: readSources(files), problems: files.problems }
 }
 
 type Reading<T> = T | { problems: FileProblem[] }
@@ -188,7 +184,7 @@ function readFixtures(files: WorkspaceFiles, sources: ReadonlySet<string>): Map<
   const readSet = (directory: string) =>
     files.readAll(directory, /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
       if (sources.has(source)) return readFixtureFile(file, source, content)
-      const message = `Unknown source "${source}". Declare your own source in sources/${source}.yaml.`
+      const message = `Unknown source "${source}". ${declareAdvice(source)}`
       return { problems: [problemIn(file, message)] }
     })
   const sets = new Map([[defaultSet, readSet('fixtures')]])

@@ -76,6 +76,17 @@ export const queries = {
   sources: () => read<Source[]>(['sources'], '/api/sources', { staleTime: 30_000 }),
   recent: (source: string, limit: number) =>
     read<Entry[]>(['sources', source, 'recent', limit], `/api/sources/${at(source)}/recent?limit=${limit}`),
+  /** Number of entries that no tenant can see. */
+  withoutProject: (name: string) =>
+    queryOptions({
+      queryKey: ['usage', name, 'without-project'],
+      queryFn: async ({ signal }) => {
+        const query = `SELECT count() AS n FROM ${name} WHERE project = ''`
+        const { result } = await api<{ result: { n: number }[] }>('/api/sql', { body: { query }, signal })
+        return result[0]?.n ?? 0
+      },
+      refetchInterval: 60_000,
+    }),
   schema: (name: string) =>
     queryOptions({
       ...read<SourcePath[]>(['sources', name, 'schema'], `/api/sources/${at(name)}/schema`),

@@ -9,6 +9,7 @@ import type { EndpointDraft } from './endpoint-draft.ts'
 import { Menu } from './menu.tsx'
 import { NewDraftButton } from './new-draft-button.tsx'
 import { BreakingDialog } from './save/breaking-dialog.tsx'
+import { PublishDialog } from './save/publish-dialog.tsx'
 import { RenameDialog } from './save/rename-dialog.tsx'
 import { ReplayDialog } from './save/replay-dialog.tsx'
 import { useSave } from './save/use-save.ts'
@@ -175,6 +176,15 @@ function SaveQuestions({ saving }: { saving: ReturnType<typeof useSave> }) {
             <p>It is unknown whether this change affects callers.</p>
           </DialogForm>
         </Dialog>
+      )
+    case 'publish':
+      return (
+        <PublishDialog
+          isPending={isPending}
+          error={error}
+          onChoose={(published) => save({ published })}
+          onClose={cancel}
+        />
       )
     case 'breaking':
       return (

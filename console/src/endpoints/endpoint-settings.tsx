@@ -3,16 +3,16 @@ import type { EndpointDraft } from './endpoint-draft.ts'
 
 interface EndpointSettingsProps {
   draft: EndpointDraft
-  /** Whether to show what a new endpoint has beside its name. */
-  isDescribed: boolean
+  /** A new endpoint has its description beside its name, and is published when it is created. */
+  isNew: boolean
   onChange: (draft: EndpointDraft) => void
 }
 
-export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSettingsProps) {
+export function EndpointSettings({ draft, isNew, onChange }: EndpointSettingsProps) {
   const set = (fields: Partial<EndpointDraft>) => onChange({ ...draft, ...fields })
   return (
     <div className="stack">
-      {isDescribed && (
+      {!isNew && (
         <TextField
           label="Description"
           value={draft.description}
@@ -33,7 +33,7 @@ export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSetti
           />
           <NumberField
             label="Cache lifetime, seconds"
-            note="Empty: every request runs the query."
+            note="Empty: every request runs the query. To keep results warm, enter 900 here and 300 beside it."
             value={draft.cache_seconds}
             onChange={(value) => set({ cache_seconds: value, ...(value === null && { warm_seconds: null }) })}
           />
@@ -55,24 +55,20 @@ export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSetti
           checked={draft.strict}
           onChange={(strict) => set({ strict })}
         />
-        {isDescribed && <Published draft={draft} onChange={onChange} />}
+        {!isNew && (
+          <div className="field">
+            <CheckField
+              label="Published to tenants"
+              checked={draft.published}
+              onChange={(published) => set({ published })}
+            />
+            <p className="note">
+              Tokens with a project see it in their console and in the API description, and can request it.
+              Other tokens are not affected.
+            </p>
+          </div>
+        )}
       </div>
-    </div>
-  )
-}
-
-function Published({ draft, onChange }: Pick<EndpointSettingsProps, 'draft' | 'onChange'>) {
-  return (
-    <div className="field">
-      <CheckField
-        label="Published to tenants"
-        checked={draft.published}
-        onChange={(published) => onChange({ ...draft, published })}
-      />
-      <p className="note">
-        Tokens with a project see it in their console and in the API description, and can request it. Other
-        tokens are not affected.
-      </p>
     </div>
   )
 }
@@ -97,7 +93,6 @@ export function NameFields({ draft, problem, onChange }: NameFieldsProps) {
         value={draft.description}
         onChange={(description) => onChange({ ...draft, description })}
       />
-      <Published draft={draft} onChange={onChange} />
     </div>
   )
 }

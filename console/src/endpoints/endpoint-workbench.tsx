@@ -149,7 +149,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
         onChange={(chosen) => setAddress({ _tab: chosen === 'query' ? undefined : chosen })}
       />
       {tab === 'settings' && (
-        <EndpointSettings draft={draft} onChange={setDraft} isDescribed={saved !== undefined} />
+        <EndpointSettings draft={draft} onChange={setDraft} isNew={saved === undefined} />
       )}
       {tab === 'versions' && saved && <EndpointVersions saved={saved} />}
       {tab === 'usage' && saved && <EndpointUsage name={saved.name} />}

@@ -14,6 +14,9 @@ import { Retention } from './source-form.tsx'
 import { SourceSchema } from './source-schema.tsx'
 import { Spark } from './spark.tsx'
 
+/** The service writes these for operators. */
+const ownSources = new Set(['quarantine', 'endpoint_requests'])
+
 export default function SourcePage({ name }: { name: string }) {
   const query = useQuery({
     ...queries.sources(),
@@ -40,6 +43,10 @@ function ExistingSource({ source }: { source: Source }) {
     ...queries.usage(),
     select: ({ sources }) => sources.find((one) => one.name === name),
   })
+  const { data: withoutProject } = useQuery({
+    ...queries.withoutProject(name),
+    enabled: !ownSources.has(name),
+  })
   return (
     <div className="page">
       <PageHead
@@ -62,6 +69,13 @@ function ExistingSource({ source }: { source: Source }) {
           under={<Spark values={usage?.per_minute} />}
         />
         <Figure name="Entries" value={usage ? count(usage.entries) : '…'} />
+        {withoutProject !== undefined && withoutProject > 0 && (
+          <Figure
+            name="Without a project"
+            value={count(withoutProject)}
+            under="No tenant can see these. Send project, metadata.project_ref or metadata.project."
+          />
+        )}
         <Figure
           name="On disk"
           value={usage ? bytes(usage.bytes) : '…'}

@@ -4,7 +4,7 @@ import { wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
-import { readEntries } from '../logs/entry-reader.ts'
+import { entryBounds, readEntries } from '../logs/entry-reader.ts'
 import { batchKeys, gatherBatches, type Rejection } from '../logs/log-batches.ts'
 import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
 import { sendBatch } from '../logs/send-batch.ts'
@@ -17,7 +17,6 @@ import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addLogsSearchCommand } from './logs-search-command.ts'
 import { addLogsTailCommand } from './logs-tail-command.ts'
 
-const entryBounds = { maxEntryBytes: 8 * 2 ** 20, maxDocumentBytes: 12 * 2 ** 20 }
 const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
 /** About five minutes with the pauses between attempts. */
 const maxAttempts = 14

@@ -79,6 +79,20 @@ export function defineSource(source: Command, io: CommandIo): void {
   addCreate(source, io)
   addUpdate(source, io)
 
+  const init = source
+    .command('init')
+    .description('write a source file with columns proposed from entries; needs no service')
+    .argument('<name>', 'lowercase letters, digits and _')
+    .argument('[directory]', 'workspace directory', '.')
+    .requiredOption(
+      '--from <file>',
+      'entries as NDJSON, a JSON array or gzip of them; "-" reads standard input',
+    )
+    .action(async (name: string, directory: string, options: { from: string }) =>
+      (await import('../workspace/new-files.ts')).writeSource(name, directory, options, io),
+    )
+  addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
+
   const remove = addServiceCommand(source, 'delete', 'delete a source and its entries')
     .argument('<name>', 'source name')
     .option('--yes', 'do not ask for confirmation')

@@ -20,6 +20,8 @@ interface EntryBounds {
   maxDocumentBytes: number
 }
 
+export const entryBounds: EntryBounds = { maxEntryBytes: 8 * 2 ** 20, maxDocumentBytes: 12 * 2 ** 20 }
+
 /** Detects JSON lines, or an array, a batch or an object of several lines by the start of the input. */
 export async function readEntries(
   name: string,

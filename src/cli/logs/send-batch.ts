@@ -22,7 +22,7 @@ const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
 const intakeResponse = objectWith<IntakeOutcome>('accepted', 'rejected', 'errors')
 
-export interface SentBatch extends IntakeOutcome {
+export interface SentBatch extends Omit<IntakeOutcome, 'withoutProject'> {
   /** Whether an earlier command had already stored the batch. */
   replayed: boolean
 }

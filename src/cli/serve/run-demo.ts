@@ -1,9 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { packageFile } from '../../base/package-file.ts'
+import { customerRequests } from '../../demo/customers.ts'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
+import { readDefinitions } from '../../endpoints/definition/definition-file.ts'
 import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { listOf, type ServiceClient } from '../service-client.ts'
+import { listOf, objectWith, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
   client: ServiceClient
@@ -17,9 +20,10 @@ interface DemoOptions {
 const recentResponse = listOf<{ project: string; timestamp: number }>('project', 'timestamp')
 
 const livePauseMs = 1_000
+const requestPauseMs = 400
 const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
 
-/** Sends history through the API, then live traffic until it is stopped. */
+/** Sends history through the API, then live traffic and requests of customers until it is stopped. */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const { now, signal, historyMs, onFilled } = options
   const reached = new Map<DemoSource, number>()
@@ -36,12 +40,51 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   let filled = 0
   for (const source of demoSources) filled += await sendTo(source)
   onFilled(filled)
-  while (!signal.aborted) {
-    await pause(livePauseMs, undefined, { signal }).catch(() => {})
-    if (signal.aborted) return
+  const sendNew = async () => {
     // Entries that cannot be sent are sent with the next ones.
     for (const source of demoSources) await sendTo(source).catch(() => {})
   }
+  await Promise.all([repeat(livePauseMs, signal, sendNew), requestAsCustomers(options)])
+}
+
+async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await pause(everyMs, undefined, { signal }).catch(() => {})
+    if (!signal.aborted) await work()
+  }
+}
+
+/** Requests the endpoints with a token of each project, as the customers of a platform do. */
+async function requestAsCustomers({ client, now, signal }: DemoOptions): Promise<void> {
+  const endpoints = readDefinitions(packageFile('shipped/demo'))
+  await client.request('POST', '/api/deployments', { json: { endpoints } })
+  const tokens = new Map<string, string>()
+  const known = await client.json(
+    'GET',
+    '/api/access-tokens',
+    listOf<{ id: string; description: string }>('id'),
+  )
+  for (const { ref: project } of projects) {
+    const description = `Demo customer ${project}`
+    const id = known.find((token) => token.description === description)?.id
+    const json = id === undefined ? { description, project, scopes: ['query'] } : {}
+    // A restarted demo does not know the secret of its tokens.
+    const path = id === undefined ? '/api/access-tokens' : `/api/access-tokens/${id}/rotate`
+    tokens.set(
+      project,
+      (await client.json('POST', path, objectWith<{ token: string }>('token'), { json })).token,
+    )
+  }
+  const requests = customerRequests(now())
+  await repeat(requestPauseMs, signal, async () => {
+    const { project, path } = requests.next().value as { project: string; path: string }
+    const headers = { 'X-API-KEY': tokens.get(project) ?? '' }
+    // Some are refused on purpose.
+    await fetch(`${client.url}${path}`, { headers, signal }).then(
+      (response) => response.text(),
+      () => {},
+    )
+  })
 }
 
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */

@@ -1,12 +1,11 @@
-import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { needsSources } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
-import { visible } from '../output/visible.ts'
 import {
   endpointPath,
   objectWith,
@@ -15,7 +14,7 @@ import {
   sourcePath,
 } from '../service-client.ts'
 import { printFindings } from './findings.ts'
-import { missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
+import { openChecked, type Plan, planFor, planText, sourceText } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
 
 export interface DeployOptions {
@@ -42,49 +41,14 @@ export async function deploy(
       'The workspace has no endpoints, so --prune would delete every endpoint of the service; nothing was deployed.',
     )
   }
-  const created: string[] = []
-  try {
-    // Endpoints need their sources first.
-    const missing = options.dryRun ? [] : missingSources(workspace, await sourcesOf(workspace, client))
-    for (const source of missing) {
-      await client.request('POST', '/api/sources', { json: source })
-      created.push(source.name)
-      if (!options.json) await io.stdout.write(`created source ${source.name}\n`)
-    }
-    await deployPlan(await planFor(workspace, client), created, client, options, io)
-  } catch (error) {
-    for (const name of created) {
-      // The failure of the deployment matters more than a failure to clean up.
-      await client.request('DELETE', sourcePath(name), { query: { confirm: name } }).then(
-        () => io.stderr.write(`removed source ${name} again\n`),
-        () => io.stderr.write(`could not remove the new source ${name}\n`),
-      )
-    }
-    throw error
-  }
-}
-
-/** Checks everything before it changes anything. */
-async function deployPlan(
-  plan: Plan,
-  created: string[],
-  client: ServiceClient,
-  options: DeployOptions,
-  io: CommandIo,
-): Promise<void> {
-  const { comparison, changed } = plan
+  const plan = await planFor(workspace, client, options, io)
+  const { comparison, sources, pruned } = plan
   const warnings = plan.endpoints.flatMap((endpoint) => endpoint.warnings)
   if (!options.json) await printFindings(warnings, io)
   const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
-  const pruned = options.prune
-    ? comparison.onlyOnServer.filter(
-        ({ definition, isShipped }) => !isReserved(definition.name) && !isShipped,
-      )
-    : []
   const report = {
     deployed: false,
-    made_sources: [] as string[],
-    sources: changed,
+    sources,
     endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
     ...(options.replay && { replays }),
     ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
@@ -92,9 +56,9 @@ async function deployPlan(
   const refusals = refusalsOf(plan, replays, options)
   if (refusals.length > 0 || options.dryRun) {
     if (options.json) await printJson(io, report)
-    else await printPlan(plan, pruned, io)
+    else await printPlan(plan, io)
     if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
-    if (!options.json) await printSummary('Would deploy', plan, pruned.length, client, options, io)
+    if (!options.json) await printSummary('Would deploy', plan, client, options, io)
     return
   }
   if (pruned.length > 0) {
@@ -103,23 +67,28 @@ async function deployPlan(
     const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
     await confirm(io, loss, options.yes)
   }
+  for (const { name, action, wanted, removed } of sources) {
+    const { description, aliases, columns } = wanted
+    const json = { description, aliases, columns: [...columns, ...removed] }
+    if (action === 'created') await client.request('POST', '/api/sources', { json: wanted })
+    if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
+  }
   if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
     const { note, breaking = false } = options
     const json = {
-      endpoints: deploymentOf(comparison),
+      endpoints: deploymentOf(comparison.endpoints),
       allow_breaking: breaking,
       ...(note !== undefined && { note }),
     }
     await client.request('POST', '/api/deployments', { json })
   }
   report.deployed = true
-  // From here on, deployed endpoints may read the new sources.
-  report.made_sources = created.splice(0)
   try {
-    for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
-    for (const { name, fields, message } of changed) {
-      await client.request('PATCH', sourcePath(name), { json: fields })
-      if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
+    if (!options.json) await printPlan({ ...plan, pruned: [] }, io)
+    // Until here, endpoints may read columns that are removed, and a failure must not delete entries.
+    for (const { name, action, wanted } of sources) {
+      const json = { retention_days: wanted.retention_days, columns: wanted.columns }
+      if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
     }
     for (const endpoint of pruned) {
       await deleteEndpoint(endpoint, client)
@@ -129,11 +98,11 @@ async function deployPlan(
   } finally {
     if (options.json) await printJson(io, report)
   }
-  if (!options.json) await printSummary('Deployed', plan, pruned.length, client, options, io)
+  if (!options.json) await printSummary('Deployed', plan, client, options, io)
 }
 
 async function replayUpdates(
-  { endpoints, comparison }: Plan,
+  { endpoints, comparison, sources }: Plan,
   client: ServiceClient,
   { json, showValues }: DeployOptions,
   io: CommandIo,
@@ -141,7 +110,11 @@ async function replayUpdates(
   const replays: Replay[] = []
   for (const { id, name, action } of endpoints) {
     const endpoint = comparison.endpoints.find(({ definition }) => definition.id === id)?.definition
-    if (action !== 'updated') continue
+    if (action !== 'updated' || !endpoint) continue
+    if (needsSources(endpoint.query, sources)) {
+      await io.stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
+      continue
+    }
     const path = `${endpointPath(id)}/replay`
     const body = { endpoint, show_values: showValues === true }
     const replay = await client.json('POST', path, objectWith<Replay>('requests', 'skipped'), { json: body })
@@ -152,18 +125,21 @@ async function replayUpdates(
 }
 
 /** Why the plan is not deployed, all reasons together. */
-function refusalsOf({ endpoints, changed }: Plan, replays: readonly Replay[], options: DeployOptions) {
+function refusalsOf({ endpoints, sources }: Plan, replays: readonly Replay[], options: DeployOptions) {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (reason: string, advice: string) => refusals.push(`${reason}; ${outcome}. ${advice}`)
-  const losing = changed.filter(({ loses }) => loses).length
+  const changes = sources.flatMap((source) => source.changes)
+  const losing = changes.filter(({ effect }) => effect === 'breaking').length
   const breaking =
     endpoints.flatMap(({ changes }) => changes).filter((change) => change.breaking).length + losing
   if (breaking > 0 && !options.breaking) {
-    const effect = losing > 0 ? 'break callers or delete entries' : 'break callers'
+    const effect = losing > 0 ? 'break callers or senders, or delete entries' : 'break callers'
     refuse(`${plural(breaking, 'change')} would ${effect}`, 'Use --breaking to deploy anyway.')
   }
-  const warnings = endpoints.flatMap((endpoint) => endpoint.warnings).length
+  const warnings =
+    endpoints.flatMap((endpoint) => endpoint.warnings).length +
+    changes.filter(({ effect }) => effect === 'warning').length
   if (options.strict && warnings > 0) {
     refuse(`${plural(warnings, 'warning')} found`, 'Omit --strict to deploy anyway.')
   }
@@ -183,16 +159,15 @@ function refusalsOf({ endpoints, changed }: Plan, replays: readonly Replay[], op
   return refusals
 }
 
-async function printPlan({ endpoints, changed }: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
+async function printPlan({ endpoints, sources, pruned }: Plan, io: CommandIo) {
+  for (const source of sources) await io.stdout.write(sourceText(source, io))
   for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
-  for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
   for (const endpoint of pruned) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
 }
 
 async function printSummary(
   title: string,
-  { endpoints }: Plan,
-  deleted: number,
+  { endpoints, pruned }: Plan,
   client: ServiceClient,
   { prune }: DeployOptions,
   io: CommandIo,
@@ -200,7 +175,7 @@ async function printSummary(
   const counts = (['created', 'updated', 'unchanged'] as const).map(
     (action) => `${endpoints.filter((endpoint) => endpoint.action === action).length} ${action}`,
   )
-  if (prune) counts.push(`${deleted} deleted`)
+  if (prune) counts.push(`${pruned.length} deleted`)
   await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 

@@ -15,14 +15,15 @@ async function openWorkspace() {
     return { code, out: io.stdout.text(), err: io.stderr.text() }
   }
   await run(['init'])
-  return { path, create: (args: string[], input = '') => run(['endpoint', 'new', ...args], input) }
+  const create = (args: string[], input = '') => run(['endpoint', 'new', ...args], input)
+  return { path, run, create }
 }
 
 test('writes an endpoint and its test, and never replaces a file', async () => {
   const { path, create } = await openWorkspace()
   expect(await create(['orders.count', '--query', 'SELECT 1 AS n'])).toEqual({
     code: 0,
-    out: 'endpoints/orders.count.sql\ntests/orders.count.yaml\nTry it: wellhead check --strict && wellhead test --update\n',
+    out: 'endpoints/orders.count.sql\ntests/orders.count.yaml\nTo keep its results warm, set cache: 15m and warm: 5m in endpoints/orders.count.sql.\nTry it: wellhead check --strict && wellhead test --update\n',
     err: '',
   })
   const before = readFileSync(join(path, 'endpoints/orders.count.sql'), 'utf8')
@@ -72,4 +73,63 @@ test.each([
   const { path, create } = await openWorkspace()
   expect(await create(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })
   expect(readWorkspace(path).endpoints).toHaveLength(1)
+})
+
+test('proposes the columns of a source from entries', async () => {
+  const { path, run } = await openWorkspace()
+  const entry = (fields: object) => JSON.stringify({ ...fields, message: 'm' })
+  const lines = [
+    entry({ route: '/a', durationSeconds: 0.5, cart: { total: 3, items: [1] }, id: 'x', 'odd key': 1 }),
+    entry({ route: 'b'.repeat(60), durationSeconds: '?', cart: { total: 4 }, stack: 's'.repeat(300) }),
+  ]
+  const { code, out } = await run(['source', 'init', 'shop_api', '--from', '-'], lines.join('\n'))
+  expect([code, out]).toEqual([
+    0,
+    'sources/shop_api.yaml\n3 columns proposed from 2 entries.\n' +
+      'The entries have no project, so no tenant will ever see them.\n',
+  ])
+  const content = readFileSync(join(path, 'sources/shop_api.yaml'), 'utf8')
+  expect(content.split('\n').slice(2)).toEqual([
+    'columns:',
+    '  - { name: route, path: route, type: text } # 100 % of the entries, such as "/a"',
+    '  - { name: duration_seconds, path: durationSeconds, type: text } # 100 % of the entries, such as 0.5',
+    '  - { name: cart_total, path: cart.total, type: number } # 100 % of the entries, such as 3',
+    '',
+  ])
+  expect(readWorkspace(path).problems).toEqual([])
+  const owned = JSON.stringify([{ project: 'p', id: 'i', metadata: { id: 1 } }])
+  const own = await run(['source', 'init', 'own', '--from', '-'], owned)
+  expect(own.out).toBe('sources/own.yaml\n1 column proposed from 1 entry.\n')
+  expect(readFileSync(join(path, 'sources/own.yaml'), 'utf8')).toContain(
+    '{ name: metadata_id, path: id, type: number }',
+  )
+  expect(await run(['source', 'init', 'own', '--from', '-'], owned)).toMatchObject({
+    ...{ code: 1, err: 'wellhead: sources/own.yaml already exists; nothing was written.\n' },
+  })
+})
+
+test.each([
+  ['nothing', '', 'stdin has no entries.'],
+  ['an empty array', '[]', 'stdin has no entries.'],
+  ['a broken line', '{"a":1}\n\n{"a":', 'stdin:3: the line is not valid JSON.'],
+  ['a broken array', '[{"a":1},\n{"a":}]', 'stdin:2: the document is not valid JSON.'],
+  ['an element that is no entry', '[{"a":1},5]', 'stdin: entry 2: an entry must be a JSON object.'],
+  ['a huge document', `[${' '.repeat(13 * 2 ** 20)}]`, 'stdin is one document of more than 12.0 MiB.'],
+  ['a huge line', `{"a":1}\n${'x'.repeat(9 * 2 ** 20)}\n`, 'stdin:2: the entry is too large.'],
+])('source init explains why it cannot use %s, and writes nothing', async (_, input, message) => {
+  const { path, run } = await openWorkspace()
+  expect(await run(['source', 'init', 'shop_api', '--from', '-'], input)).toEqual({
+    ...{ code: 1, out: '', err: expect.stringContaining(`wellhead: ${message}`) },
+  })
+  expect(existsSync(join(path, 'sources'))).toBe(false)
+})
+
+test.each([
+  ['Shop', 'The source name must be lowercase letters'],
+  ['edge_logs', 'The source edge_logs is built in. Choose another name.'],
+])('source init exits with 2 for the name %s', async (name, message) => {
+  const { run } = await openWorkspace()
+  expect(await run(['source', 'init', name, '--from', '-'], '{}')).toMatchObject({
+    ...{ code: 2, err: expect.stringContaining(message) },
+  })
 })

@@ -2,13 +2,29 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../base/files/make-directory.ts'
+import { JsonScanner } from '../../base/json/json-scanner.ts'
+import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { sourceName } from '../../catalog/source.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
+import { readEntry } from '../../intake/entry.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
-import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
+import { newSourceFile } from '../../workspace/authoring/new-source.ts'
+import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
+import { entryBounds, readEntries } from '../logs/entry-reader.ts'
+import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
+import { plural } from '../output/format-amount.ts'
+import { visible } from '../output/visible.ts'
 import { openWorkspace } from './findings.ts'
+
+const maxSample = 10_000
+
+interface SampleEntry {
+  project: string
+  metadata: object
+}
 
 export interface NewOptions {
   query: string
@@ -31,14 +47,70 @@ export async function writeEndpoint(
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
   const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
-  const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
-  if (existing.length > 0) {
-    const exist = existing.length === 1 ? 'exists' : 'exist'
-    throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
-  }
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
-  await io.stdout.write(`Try it: ${there}wellhead check --strict && wellhead test --update\n`)
+  const warm = `To keep its results warm, set cache: 15m and warm: 5m in endpoints/${name}.sql.`
+  await io.stdout.write(`${warm}\nTry it: ${there}wellhead check --strict && wellhead test --update\n`)
+}
+
+/** Proposes a source file from entries. Reading ends early, because more entries would hardly change it. */
+export async function writeSource(
+  name: string,
+  shown: string,
+  { from }: { from: string },
+  io: CommandIo,
+): Promise<void> {
+  const parsed = sourceName.safeParse(name)
+  if (!parsed.success) throw usageFailure(`The source name ${parsed.error.issues[0]?.message}.`)
+  if (isBuiltIn(name)) throw usageFailure(`The source ${name} is built in. Choose another name.`)
+  const { directory } = openWorkspace(shown, io)
+  const entries = await readSample(from, io)
+  const { file, content, columns } = newSourceFile(name, entries, from)
+  await writeNewFiles(directory, [[file, content]], io)
+  await io.stdout.write(
+    `${plural(columns, 'column')} proposed from ${plural(entries.length, 'entry', 'entries')}.\n`,
+  )
+  if (entries.every(({ project }) => project === '')) {
+    await io.stdout.write('The entries have no project, so no tenant will ever see them.\n')
+  }
+}
+
+async function readSample(from: string, io: CommandIo): Promise<SampleEntry[]> {
+  const [input] = (await findInputs([from], io)) as [LogInput]
+  const entries: SampleEntry[] = []
+  const add = (text: string, position: string) => {
+    const entry = readEntry(text, { nowMs: io.clock.now() })
+    if ('reason' in entry) throw new CommandFailure(`${position}: ${visible(entry.reason)}.`)
+    entries.push(JSON.parse(entry.line.toString()) as SampleEntry)
+  }
+  const reading = await readEntries(
+    input.name,
+    readUnpacked(input, io.signal, () => {}),
+    entryBounds,
+  )
+  if (reading.kind === 'document') {
+    const { text } = reading
+    const scanner = new JsonScanner(text)
+    scanner.space()
+    if (!scanner.value()) {
+      const line = text.subarray(0, scanner.at).toString('latin1').split('\n').length
+      throw new CommandFailure(`${input.name}:${line}: the document is not valid JSON.`)
+    }
+    const document = JSON.parse(text.toString())
+    const list: unknown[] = Array.isArray(document) ? document : (document.batch ?? [document])
+    for (const [index, item] of list.slice(0, maxSample).entries()) {
+      add(JSON.stringify(item), `${input.name}: entry ${index + 1}`)
+    }
+  } else {
+    for await (const entry of reading.entries) {
+      const position = `${input.name}:${entry.line}`
+      if ('tooLong' in entry) throw new CommandFailure(`${position}: the entry is too large.`)
+      add(entry.text.toString(), position)
+      if (entries.length === maxSample) break
+    }
+  }
+  if (entries.length === 0) throw new CommandFailure(`${input.name} has no entries.`)
+  return entries
 }
 
 function refuseName(name: string): void {
@@ -49,10 +121,15 @@ function refuseName(name: string): void {
   }
 }
 
-export async function createWorkspace(directory: string, shown: string, io: CommandIo): Promise<void> {
+export async function createWorkspace(
+  directory: string,
+  shown: string,
+  { template }: { template: Template },
+  io: CommandIo,
+): Promise<void> {
   const exists = (file: string) => existsSync(join(directory, file))
   // An existing repository keeps its own README.md and .gitignore.
-  const files = Object.entries(newWorkspaceFiles(randomUUID())).filter(
+  const files = Object.entries(newWorkspaceFiles(template, randomUUID)).filter(
     ([file]) => file.includes('/') || !exists(file),
   )
   const used = [...new Set(files.map(([file]) => file.split('/')[0] as string))].filter(
@@ -62,10 +139,17 @@ export async function createWorkspace(directory: string, shown: string, io: Comm
     throw new CommandFailure(`${directory} already contains ${used.join(', ')}; nothing was written.`)
   }
   await writeNewFiles(directory, files, io)
-  await io.stdout.write(`Try it: ${shown === '.' ? '' : `cd ${shown} && `}wellhead test\n`)
+  const there = shown === '.' ? '' : `cd ${shown} && `
+  const next = template === 'empty' ? 'wellhead source init <name> --from <file of entries>' : 'wellhead test'
+  await io.stdout.write(`Try it: ${there}${next}\n`)
 }
 
 async function writeNewFiles(directory: string, files: readonly [string, string][], io: CommandIo) {
+  const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
+  if (existing.length > 0) {
+    const exist = existing.length === 1 ? 'exists' : 'exist'
+    throw new CommandFailure(`${existing.join(' and ')} already ${exist}; nothing was written.`)
+  }
   for (const [file, content] of files) {
     makeDirectory(dirname(join(directory, file)))
     // Never replaces a file, even one that was created in the meantime.

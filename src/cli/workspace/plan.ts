@@ -1,30 +1,40 @@
-import type { NewSource } from '../../catalog/source.ts'
+import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
+import { sqlName } from '../../sql/names.ts'
 import {
+  type ComparedEndpoint,
   type Comparison,
   compareWithServer,
   deploymentOf,
   nameConflicts,
   type PlannedEndpoint,
   planOf,
+  planOnBench,
+  type ServerEndpoint,
 } from '../../workspace/deployment-plan.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
-import { type ChangedSource, sourceChanges } from '../../workspace/workspace-sources.ts'
+import {
+  columnsInUse,
+  needsSources,
+  type PlannedSource,
+  planSources,
+} from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
 import { objectWith, type ServiceClient } from '../service-client.ts'
-import { openWorkspace, printFindings } from './findings.ts'
+import { openWorkspace, printFindings, problemsFound } from './findings.ts'
 import { fetchEndpoints, fetchSources } from './pull-files.ts'
+import { withWorkbench } from './with-workbench.ts'
 
-/** What a deployment would change on a service. */
+/** What a deployment changes on a service. */
 export interface Plan {
   comparison: Comparison
   endpoints: PlannedEndpoint[]
-  missing: NewSource[]
-  changed: ChangedSource[]
+  sources: PlannedSource[]
+  pruned: ServerEndpoint[]
 }
 
 /** Reads a workspace whose endpoints and sources have no problems. */
@@ -42,7 +52,12 @@ export async function openChecked(
   )
 }
 
-export async function planFor(workspace: Workspace, client: ServiceClient): Promise<Plan> {
+export async function planFor(
+  workspace: Workspace,
+  client: ServiceClient,
+  { prune, json }: { prune?: true; json?: true },
+  io: CommandIo,
+): Promise<Plan> {
   const comparison = compareWithServer(workspace, await fetchEndpoints(client))
   const conflicts = nameConflicts(comparison)
   if (conflicts.length > 0) {
@@ -50,32 +65,63 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
       `${conflicts.join('\n')}\nUse that id in the file to update the endpoint, or choose another name.`,
     )
   }
-  const current = await sourcesOf(workspace, client)
-  const missing = missingSources(workspace, current)
-  const files = workspace.sources.map(({ source }) => source)
-  const json = { endpoints: deploymentOf(comparison), dry_run: true }
+  const { endpoints, onlyOnServer } = comparison
+  const pruned = onlyOnServer.filter(
+    ({ definition, isShipped }) => prune && !isReserved(definition.name) && !isShipped,
+  )
+  const kept = [...endpoints, ...onlyOnServer.filter((endpoint) => !pruned.includes(endpoint))]
+  const current = workspace.sources.length === 0 ? [] : await fetchSources(client)
+  const sources = await planSources(workspace.sources, current, (source, condition) =>
+    countEntries(client, source, condition),
+  )
+  const inUse = columnsInUse(sources, kept)
+  if (inUse.length > 0) throw new CommandFailure(inUse.join('\n'))
+  const isWaiting = ({ definition }: ComparedEndpoint) => needsSources(definition.query, sources)
+  const waiting = endpoints.filter(isWaiting)
+  const checkable = { endpoints: deploymentOf(endpoints.filter((one) => !isWaiting(one))), dry_run: true }
   const read = objectWith<DeploymentView>('endpoints')
-  const deployment = await client.json('POST', '/api/deployments', read, { json })
-  const endpoints = planOf(comparison, deployment.endpoints)
-  return { comparison, endpoints, missing, changed: sourceChanges(files, current) }
+  const onService = await client.json('POST', '/api/deployments', read, { json: checkable })
+  const onBench = waiting.length === 0 ? [] : await planAhead(workspace, waiting, json, io)
+  return { comparison, sources, pruned, endpoints: planOf(comparison, [...onService.endpoints, ...onBench]) }
 }
 
-export async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {
-  return sources.length === 0 ? [] : fetchSources(client)
+async function countEntries(client: ServiceClient, source: string, condition: string): Promise<string> {
+  const query = `SELECT count() AS n FROM ${sqlName(source)} WHERE ${condition}`
+  const read = objectWith<{ result: { n: number }[] }>('result')
+  const { result } = await client.json('POST', '/api/sql', read, { json: { query } })
+  return plural(Number(result[0]?.n), 'entry', 'entries')
 }
 
-export function missingSources({ sources }: Workspace, current: readonly NewSource[]): NewSource[] {
-  const names = new Set(current.map(({ name }) => name))
-  return sources.map(({ source }) => source).filter(({ name }) => !names.has(name))
+/** A temporary service that has the new sources checks the endpoints that read them. */
+async function planAhead(
+  workspace: Workspace,
+  waiting: readonly ComparedEndpoint[],
+  json: true | undefined,
+  io: CommandIo,
+) {
+  const { problems, planned } = await withWorkbench(io, (bench) => planOnBench(workspace, waiting, bench))
+  if (problems.length === 0) return planned
+  await (json ? printJson(io, { problems }) : printFindings(problems, io))
+  throw problemsFound(problems)
 }
 
 export function planText({ name, action, version, server_version, changes }: PlannedEndpoint, io: CommandIo) {
-  const { colors } = io.stdout
   const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
   const lines = changes.map(({ breaking, message }) =>
-    breaking ? `  ${colors.red('breaking')}    ${visible(message)}` : `  compatible  ${visible(message)}`,
+    changeText(breaking ? 'breaking' : 'compatible', message, io),
   )
-  return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
+  return `${action} ${name} (${versions})\n${lines.join('')}`
+}
+
+export function sourceText({ name, action, changes }: PlannedSource, io: CommandIo): string {
+  const lines = changes.map(({ effect, message }) => changeText(effect, message, io))
+  return action === 'unchanged' ? '' : `${action} source ${name}\n${lines.join('')}`
+}
+
+function changeText(effect: string, message: string, { stdout: { colors } }: CommandIo): string {
+  const padding = ' '.repeat(12 - effect.length)
+  const shown = { breaking: colors.red(effect), warning: colors.yellow(effect) }[effect] ?? effect
+  return `  ${shown}${padding}${visible(message)}\n`
 }
 
 export interface DiffOptions {
@@ -89,23 +135,22 @@ export async function diff(
   { exitCode, json }: DiffOptions,
   io: CommandIo,
 ): Promise<void> {
-  const plan = await planFor(await openChecked(directory, json, io), client)
-  const { endpoints, missing, changed, comparison } = plan
+  const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
+  const { endpoints, sources, comparison } = plan
   if (json) {
     await printJson(io, {
       endpoints,
-      missing_sources: missing.map(({ name }) => name),
-      sources: changed,
+      sources,
       only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
     })
   } else await printDiff(plan, io)
-  const sources = missing.length + changed.length
-  const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+  const differs = [...endpoints, ...sources].some(({ action }) => action !== 'unchanged')
   if (exitCode && differs) throw new CommandFailure('')
 }
 
-async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: CommandIo) {
+async function printDiff({ endpoints, comparison, sources }: Plan, io: CommandIo) {
   const { colors } = io.stdout
+  for (const source of sources) await io.stdout.write(sourceText(source, io))
   const changes = endpoints.filter(({ action }) => action !== 'unchanged')
   for (const endpoint of changes) {
     const diff = endpoint.diff.split('\n').map((line) => {
@@ -115,14 +160,14 @@ async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: 
     })
     await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
   }
-  for (const { name } of missing) await io.stdout.write(`not on the service: source ${name}\n`)
-  for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)
   const others = comparison.onlyOnServer.map(({ definition }) => definition.name)
   if (others.length > 0) await io.stdout.write(`only on the service: ${others.join(', ')}\n`)
   await printFindings(
     endpoints.flatMap(({ warnings }) => warnings),
     io,
   )
+  const changed = sources.filter(({ action }) => action !== 'unchanged').length
+  const what = changed > 0 ? `, ${plural(changed, 'source')}` : ''
   const unchanged = endpoints.length - changes.length
-  await io.stdout.write(`${plural(changes.length, 'endpoint')} to deploy, ${unchanged} unchanged.\n`)
+  await io.stdout.write(`${plural(changes.length, 'endpoint')}${what} to deploy, ${unchanged} unchanged.\n`)
 }

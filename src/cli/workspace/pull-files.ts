@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
@@ -10,12 +10,12 @@ import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import {
   pullPlan,
+  pullSources,
   readServerEndpoints,
   type ServerEndpoint,
   UnreadableEndpoint,
 } from '../../workspace/deployment-plan.ts'
-import { readEndpointFiles } from '../../workspace/workspace.ts'
-import { sourceFileOf } from '../../workspace/workspace-sources.ts'
+import { readDeployedFiles } from '../../workspace/workspace.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { listOf, type ServiceClient } from '../service-client.ts'
@@ -38,9 +38,13 @@ export async function pullFiles(
     name === undefined
       ? all.filter((each) => !isReserved(each.definition.name) && (options.all || !each.isShipped))
       : [findByName(name, all)]
-  const { endpoints, problems } = readEndpointFiles(directory)
-  const existing = new Set([...endpoints, ...problems].map(({ file }) => file))
-  const plan = pullPlan(endpoints, existing, pulled)
+  const { endpoints, sources, problems } = readDeployedFiles(directory)
+  const existing = new Set([...endpoints, ...sources, ...problems].map(({ file }) => file))
+  const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
+  const plan = [
+    ...pullPlan(endpoints, existing, pulled),
+    ...pullSources(sources, existing, await ownSources(client, queries)),
+  ]
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -49,13 +53,12 @@ export async function pullFiles(
   }
   makeDirectory(join(directory, 'endpoints'))
   for (const { file, action, content } of plan) {
+    makeDirectory(dirname(join(directory, file)))
     if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
   }
   const written = new Set(plan.map(({ file }) => file))
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
-  const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
-  const sources = await pullSources(directory, client, queries)
-  return [...plan.map(({ file, action }) => ({ file, action })), ...sources]
+  return plan.map(({ file, action }) => ({ file, action }))
 }
 
 function findByName(name: string, endpoints: readonly ServerEndpoint[]): ServerEndpoint {
@@ -73,19 +76,10 @@ function findByName(name: string, endpoints: readonly ServerEndpoint[]): ServerE
   throw new CommandFailure(`No endpoint has the name "${name}".${didYouMean(closest)}`)
 }
 
-/** Adds files for the service's own sources that queries read, which "wellhead check" needs. Keeps existing files. */
-async function pullSources(directory: string, client: ServiceClient, queries: readonly string[] | undefined) {
+/** The sources that are not built in; of one endpoint, those that its query reads. */
+async function ownSources(client: ServiceClient, queries: readonly string[] | undefined): Promise<Source[]> {
   const words = queries && new Set(queries.flatMap((query) => [...possibleSources(query)]))
-  const sources = await fetchSources(client)
-  const files = sources
-    .filter(
-      ({ name, aliases }) => !isBuiltIn(name) && (!words || [name, ...aliases].some((one) => words.has(one))),
-    )
-    .map(sourceFileOf)
-    .filter(({ file }) => !existsSync(join(directory, file)))
-  if (files.length > 0) makeDirectory(join(directory, 'sources'))
-  for (const { file, content } of files) writeFileAtomic.sync(join(directory, file), content)
-  return files.map(({ file }) => ({ file, action: 'written' }))
+  return (await fetchSources(client)).filter(({ name }) => !isBuiltIn(name) && (!words || words.has(name)))
 }
 
 /** Names are checked because they become names of files. */

@@ -35,6 +35,18 @@ test('init creates a workspace, keeps an existing README, and replaces nothing',
   expect(new Set(ids).size).toBe(2)
 })
 
+test.each([
+  ['nginx', 'sources/nginx_logs.yaml', 'Try it: wellhead test\n'],
+  ['otel', 'endpoints/errors.recent.sql', 'Try it: wellhead test\n'],
+  ['empty', 'endpoints/.gitkeep', 'Try it: wellhead source init <name> --from <file of entries>\n'],
+])('init --template %s writes its files', async (template, file, next) => {
+  const { run } = openDirectory()
+  const { code, out } = await run('init', '--template', template)
+  expect([code, out.split('\n')]).toEqual([0, expect.arrayContaining([file, 'README.md', '.gitignore'])])
+  expect(out.endsWith(next)).toBe(true)
+  expect((await run('init', 'other', '--template', 'apache')).err).toContain('supabase, nginx, otel, empty')
+})
+
 test.each(['check', 'test', 'diff', 'deploy'])('%s outside a workspace exits with 2', async (command) => {
   const { code, err } = await openDirectory().run(command)
   expect(code).toBe(2)

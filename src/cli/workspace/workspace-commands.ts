@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Template, templates } from '../../workspace/authoring/new-workspace.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
@@ -13,10 +14,13 @@ import type { PullOptions } from './pull-files.ts'
 export function defineInit(init: Command, io: CommandIo): void {
   init
     .argument('[directory]', 'new workspace directory', '.')
-    .action(async (directory: string) =>
-      (await import('./new-files.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
+    .addOption(
+      new Option('--template <name>', 'what the first endpoints read').choices(templates).default('supabase'),
     )
-  addExamples(init, 'wellhead init', 'wellhead init shop')
+    .action(async (directory: string, options: { template: Template }) =>
+      (await import('./new-files.ts')).createWorkspace(resolve(io.cwd, directory), directory, options, io),
+    )
+  addExamples(init, 'wellhead init', 'wellhead init shop --template nginx')
 }
 
 export function defineCheck(check: Command, io: CommandIo): void {

@@ -124,6 +124,9 @@ export function isReserved(name: string): boolean {
   return name.startsWith('wellhead.')
 }
 
+export const cacheText =
+  'How long results are cached. Null, the default: not cached. To keep results warm, use 900, and 300 as warm_seconds.'
+
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })
 
 /** Reports a problem between these two even if another field is invalid. */

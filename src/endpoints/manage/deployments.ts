@@ -77,7 +77,10 @@ export class Deployments {
     const { endpoints, dry_run, allow_breaking, note } = readShape(deploymentShape, body)
     for (let attempt = 1; ; attempt++) {
       const steps = await this.#plan(endpoints, note)
-      const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
+      const view = {
+        dry_run,
+        endpoints: steps.map(({ stored: { columns }, ...shown }) => ({ ...shown, columns })),
+      }
       if (dry_run) return view
       if (!allow_breaking) refuseBreaking(steps, remedy)
       const changes = steps.flatMap(({ action, stored, version }) =>

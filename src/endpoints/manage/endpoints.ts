@@ -2,7 +2,7 @@ import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
-import { possibleSources } from '../../sql/tokens.ts'
+import { readsColumn } from '../../sql/column-readers.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
 import { resultTag } from '../definition/result-tag.ts'
@@ -60,11 +60,9 @@ export class Endpoints {
   }
 
   readersOf(source: string, column: string): string[] {
-    return this.list().flatMap(({ definition }) => {
-      // A path of metadata that the column serves is not a use: it works without the column.
-      const words = possibleSources(definition.query)
-      return words.has(source) && words.has(column) ? definition.name : []
-    })
+    return this.list().flatMap(({ definition: { name, query } }) =>
+      readsColumn(query, source, column) ? name : [],
+    )
   }
 
   versions(reference: string): SavedEndpoint[] {

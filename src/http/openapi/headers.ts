@@ -29,6 +29,10 @@ export const headerComponents = {
   'Wellhead-Read-Rows': header(`Rows that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Truncated': header('`true` if the result was cut at the maximum number of rows.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
+  'Wellhead-Without-Project': header(
+    'Number of stored entries without a project, which no tenant can see. Absent if there are none.',
+    'integer',
+  ),
   'X-Accel-Buffering': header('`no`: proxies pass events on at once.'),
   'X-Content-Type-Options': header('`nosniff`: browsers do not guess the content type.'),
   'X-Frame-Options': header('Other sites cannot show the page in a frame.'),

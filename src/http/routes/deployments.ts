@@ -9,7 +9,7 @@ import {
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { deploymentEndpoint, warnings } from './endpoints.ts'
+import { columns, deploymentEndpoint, warnings } from './endpoints.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -40,6 +40,7 @@ const deployedEndpoint = z.object<FieldShapes<DeployedEndpoint>>({
   action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
   version: z.int().min(1).describe('Version after the deployment.'),
   changes: z.array(contractChange).describe('Changes that callers may notice.'),
+  columns,
   warnings,
 })
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { cacheText, definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
 import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
@@ -46,7 +46,7 @@ const endpointTexts = {
   query: 'One SELECT over sources. Parameters are written `@name`.',
   parameters: 'Parameters that callers can send, by name.',
   max_rows: 'Maximum number of rows. Longer results are truncated.',
-  cache_seconds: 'How long results are cached. Null: not cached.',
+  cache_seconds: cacheText,
   warm_seconds: 'How often cached results are refreshed in the background. Null: never.',
   incremental:
     'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',

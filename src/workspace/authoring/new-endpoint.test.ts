@@ -56,7 +56,7 @@ test('declares nothing for a query without parameters, and tests at the next hou
 })
 
 test('tests the project and the time of the newest fixture', () => {
-  const lines = newWorkspaceFiles(id)['fixtures/edge_logs.ndjson'] as string
+  const lines = newWorkspaceFiles('supabase', () => id)['fixtures/edge_logs.ndjson'] as string
   const file = readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines)
   if ('problems' in file) throw new Error('unreadable')
   const { definition, tests } = create('SELECT @project AS project', {}, new Map([['default', [file]]]))

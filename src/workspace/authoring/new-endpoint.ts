@@ -37,7 +37,7 @@ export function newEndpointFiles(
     parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
   )
   const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
-  const declared = { id, name, query, parameters: declarationsOf(examples), cache_seconds: 60 }
+  const declared = { id, name, query, parameters: declarationsOf(examples) }
   const content = formatDefinition(definitionShape.parse(declared))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }

@@ -82,6 +82,7 @@ describe('the console', () => {
       await page.keyboard.press('Control+Enter')
       await page.getByRole('cell', { name: '55', exact: true }).waitFor()
       await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await page.getByRole('button', { name: 'Publish to tenants' }).click()
       await page.getByText('version 1', { exact: true }).waitFor()
       await write(page, 'SELECT count() + 1 AS n\nFROM edge_logs\nWHERE project = @project')
       await page.getByText('The query is valid.').waitFor()

@@ -103,6 +103,7 @@ describe('an endpoint in the console', () => {
       })
       await page.getByLabel('Name').fill('console.kept')
       await create.click()
+      await page.getByRole('button', { name: 'Publish to tenants' }).click()
       await page.getByText('version 1', { exact: true }).waitFor()
       await cell.waitFor()
       await page.getByRole('button', { name: 'Settings' }).click()
@@ -187,6 +188,7 @@ describe('an endpoint in the console', () => {
       await page.getByRole('heading', { name: 'New endpoint' }).waitFor()
       expect(await page.getByLabel('Name').inputValue()).toBe('usage.api-counts-copy')
       await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await page.getByRole('button', { name: 'Publish to tenants' }).click()
       await page.getByText('version 1', { exact: true }).waitFor()
       const [copy, original] = await Promise.all(
         ['usage.api-counts-copy', 'usage.api-counts'].map((name) => change('GET', `/api/endpoints/${name}`)),

@@ -67,6 +67,7 @@ describe('the playground', () => {
       await name.fill('console.asked')
       await page.getByText('The query is valid.').waitFor()
       await create.click()
+      await page.getByRole('button', { name: 'Publish to tenants' }).click()
       await page.getByText('version 1', { exact: true }).waitFor()
       expect(runs).toEqual([])
       await page.getByRole('button', { name: 'Table', exact: true }).click()

@@ -10,7 +10,7 @@ import { documentedRoutes } from '../../../src/http/server.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/sql/warnings/warning.ts'
-import { newWorkspaceFiles } from '../../../src/workspace/authoring/new-workspace.ts'
+import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const id = '11111111-2222-4333-8444-555555555555'
@@ -123,8 +123,9 @@ describe('SQL without any warning', () => {
   })
 
   test('in the files of a new workspace', async () => {
-    const files = Object.entries(newWorkspaceFiles(id)).filter(([file]) => file.endsWith('.sql'))
-    expect(files).toHaveLength(1)
+    const all = templates.flatMap((template) => Object.entries(newWorkspaceFiles(template, () => id)))
+    const files = all.filter(([file, text]) => file.endsWith('.sql') && !text.includes('nginx_logs'))
+    expect(files).toHaveLength(3)
     expect(await warningsIn(files.map(([file, text]) => read(file, text)))).toEqual([])
   })
 

@@ -31,6 +31,21 @@ export function describeLogCallers(service: () => RunningService): void {
       }
     })
 
+    test('reports entries without a project in a header, also when they are sent again', async () => {
+      const send = () =>
+        service().call('/api/logs?source=pgbouncer_logs', {
+          method: 'POST',
+          body: '[{"project":"a"},{"project":""},{"metadata":{"x":"\\"\\""}},{"metadata":{"project":1}},5]',
+          headers: { 'Idempotency-Key': 'without a project' },
+        })
+      for (const response of [await send(), await send()]) {
+        expect(response.headers.get('wellhead-without-project')).toBe('2')
+        const body = (await response.json()) as object
+        expect(Object.keys(body)).toEqual(['message', 'accepted', 'rejected', 'errors'])
+        expect(body).toMatchObject({ accepted: 4, rejected: 1 })
+      }
+    })
+
     test("accepts only entries of the caller's project, and keeps rejected ones in that project", async () => {
       const caller = sender('tenant', { project: 'mine' })
       const intake = await openLimitedIntake(service(), { caller: () => caller })
@@ -45,6 +60,7 @@ export function describeLogCallers(service: () => RunningService): void {
           ]),
         })
         expect(await response.json()).toMatchObject({ accepted: 2, errors: [{ index: 1, reason: theirs }] })
+        expect(response.headers.get('wellhead-without-project')).toBeNull()
         const record = (attributes: Record<string, string>) => ({
           attributes: Object.entries(attributes).map(([key, stringValue]) => ({
             key,

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
+import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
 import { type CommandChoices, runCommand } from '../../support/command.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -24,8 +26,14 @@ export function deployCommandJourneys(service: () => LocalService): void {
     write('workspace/endpoints/orders.count.sql', `/*\nid: ${id}\n${header}*/\n${query}\n`)
   const source = (days: number) => write('workspace/sources/order_logs.yaml', `retention_days: ${days}\n`)
   const run = (...args: string[]) => runWith({}, ...args)
+  const { WELLHEAD_ENGINE_NODE = '', WELLHEAD_ENGINE_PATIENCE = '' } = process.env
+  const engine = { WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE }
   const runWith = (choices: CommandChoices, ...args: string[]) =>
-    runCommand(args, { cwd: files.path, environment: { WELLHEAD_DATA_DIR: service().dataDir }, ...choices })
+    runCommand(args, {
+      cwd: files.path,
+      environment: { WELLHEAD_DATA_DIR: service().dataDir, ...engine },
+      ...choices,
+    })
   const namesThere = async () => {
     const { stdout } = await run('endpoint', 'list', '--json')
     return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)
@@ -37,7 +45,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
   }
 
   describe('a workspace with its own source', () => {
-    test('--strict deploys nothing if there are warnings, and removes the source again', async () => {
+    test('--strict deploys nothing if there are warnings, and creates no source', async () => {
       source(14)
       endpoint('SELECT project FROM order_logs\nLIMIT 3', 'parameters:\n  spare: {}\n')
       const { code, stdout, stderr } = await run('deploy', 'workspace', '--strict')
@@ -47,34 +55,37 @@ export function deployCommandJourneys(service: () => LocalService): void {
       ]).toEqual([
         1,
         [
-          'created source order_logs',
           'endpoints/orders.count.sql:4:3: warning: […[unused_parameter]',
           'endpoints/orders.count.sql:6:21: warning: […[unbounded_time]',
           'endpoints/orders.count.sql:7:1: warning: […[no_order]',
+          'created source order_logs',
           'created orders.count (version 1)',
           '',
         ],
       ])
-      expect(stderr).toMatch(
-        /^removed source order_logs again\nwellhead: 3 warnings found; nothing was deployed\. Omit --strict /,
-      )
+      expect(stderr).toMatch(/^wellhead: 3 warnings found; nothing was deployed\. Omit --strict /)
       expect(await sourcesThere()).toEqual([])
       expect(await namesThere()).not.toContain('orders.count')
     })
 
-    test('a failed deployment removes the source that it created', async () => {
+    test('an endpoint that its new source cannot serve is reported before anything is created', async () => {
       source(14)
       endpoint('SELECT no_such_column FROM order_logs')
       expect(await run('deploy', 'workspace')).toMatchObject({
         code: 1,
-        stdout: 'created source order_logs\n',
-        stderr: expect.stringMatching(/removed source order_logs again[\s\S]*no_such_column/),
+        stdout: expect.stringMatching(/^endpoints\/orders\.count\.sql:4:8: .*no_such_column/),
+        stderr: 'wellhead: 1 problem found.\n',
       })
       expect(await sourcesThere()).toEqual([])
     })
 
     test('deploys, and then nothing differs', async () => {
       endpoint(`SELECT count() AS orders FROM order_logs ${bound}`)
+      expect(await run('diff', 'workspace')).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^created source order_logs\ncreated orders\.count \(version 1\)\n/),
+      })
+      expect(await sourcesThere()).toEqual([])
       expect(await run('deploy', 'workspace')).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
@@ -90,14 +101,18 @@ export function deployCommandJourneys(service: () => LocalService): void {
       for (const flags of [['--dry-run'], []]) {
         expect(await run('deploy', 'workspace', ...flags)).toMatchObject({
           code: 1,
-          stderr: expect.stringMatching(/1 change would break callers or delete entries; .*--breaking/),
+          stderr: expect.stringMatching(
+            /1 change would break callers or senders, or delete entries; .*--breaking/,
+          ),
         })
       }
       expect(await sourcesThere()).toEqual([14])
       expect((await run('diff', 'workspace', '--exit-code')).code).toBe(1)
       expect(await run('deploy', 'workspace', '--breaking')).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining('updated source order_logs: retention_days 14 → 3\n'),
+        stdout: expect.stringContaining(
+          'updated source order_logs\n  breaking    retention_days 14 → 3; 0 entries older than that will be deleted\n',
+        ),
       })
       expect(await sourcesThere()).toEqual([3])
       endpoint(`SELECT count() AS sold FROM order_logs ${bound}`)
@@ -106,6 +121,53 @@ export function deployCommandJourneys(service: () => LocalService): void {
         1,
         { deployed: false, endpoints: [{ name: 'orders.count' }] },
       ])
+    })
+
+    test('adds columns before the endpoints that read them, and removes them afterwards', async () => {
+      const columns = (...names: string[]) =>
+        write(
+          'workspace/sources/order_logs.yaml',
+          `retention_days: 3\ncolumns:${names.map((name) => `\n  - { name: ${name}, path: ${name}, type: text }`).join('') || ' []'}\n`,
+        )
+      const columnsThere = async () => {
+        const { stdout } = await run('source', 'show', 'order_logs', '--json')
+        return (JSON.parse(stdout).columns as { name: string }[]).map(({ name }) => name)
+      }
+      const entries = '{"project":"p","region":"eu"}\n{"project":"p","region":""}\n{"project":"p"}'
+      expect((await runWith({ input: entries }, 'logs', 'send', '--source', 'order_logs')).code).toBe(0)
+      columns('region', 'tier')
+      endpoint(`SELECT region, count() AS orders FROM order_logs ${bound} GROUP BY region ORDER BY region`)
+      const added =
+        'updated source order_logs\n  compatible  column region added: metadata.region, text\n' +
+        '  compatible  column tier added: metadata.tier, text\nupdated orders.count (version 1 → 2)\n'
+      expect((await run('diff', 'workspace')).stdout).toContain(added)
+      expect(await columnsThere()).toEqual([])
+      expect(await run('deploy', 'workspace')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(added),
+      })
+      expect((await run('diff', 'workspace', '--exit-code')).code).toBe(0)
+
+      columns('tier')
+      expect(await run('diff', 'workspace')).toMatchObject({
+        code: 1,
+        stderr:
+          'wellhead: sources/order_logs.yaml: column region is used by orders.count. Change the query first.\n',
+      })
+      endpoint(`SELECT count() AS orders FROM order_logs ${bound}`)
+      const removed =
+        'updated source order_logs\n  warning     column region removed; metadata.region remains in 1 entry, and queries then read it from JSON text\n'
+      expect((await run('diff', 'workspace')).stdout).toContain(removed)
+      expect(await run('deploy', 'workspace', '--breaking', '--strict')).toMatchObject({
+        ...{ code: 1, stderr: expect.stringContaining('1 warning found; nothing was deployed.') },
+      })
+      expect(await columnsThere()).toEqual(['region', 'tier'])
+      const deployed = await run('deploy', 'workspace', '--breaking', '--json')
+      expect(JSON.parse(deployed.stdout)).toMatchObject({
+        deployed: true,
+        sources: [{ name: 'order_logs', action: 'updated', changes: [{ effect: 'warning' }] }],
+      })
+      expect(await columnsThere()).toEqual(['tier'])
     })
 
     test('reports file problems as JSON and deploys nothing', async () => {
@@ -132,6 +194,12 @@ export function deployCommandJourneys(service: () => LocalService): void {
       const all = (await pull('--all')).stdout
       expect(all).toContain('written endpoints/logs.all.sql\n')
       expect(all).not.toContain('wellhead.')
+      expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
+      write('pulled/sources/order_logs.yaml', '')
+      expect((await pull()).stderr).toContain(
+        'sources/order_logs.yaml would be replaced; nothing was written.',
+      )
+      expect((await pull('--force')).stdout).toContain('replaced sources/order_logs.yaml\n')
       expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
     })
 
@@ -179,6 +247,22 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
   })
 
+  test('the files of all templates have no warnings, pass their tests and can be deployed', async () => {
+    const all = templates.map((template) => newWorkspaceFiles(template, randomUUID))
+    for (const [file, content] of all.flatMap(Object.entries<string>)) write(`templates/${file}`, content)
+    expect(await run('check', 'templates', '--strict')).toMatchObject({
+      ...{ code: 0, stdout: '5 endpoints checked, no problems found.\n' },
+    })
+    expect((await run('test', 'templates')).stdout).toContain('8 passed, 0 failed\n')
+    const { code, stdout } = await run('deploy', 'templates', '--strict', '--json')
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { sources: [{ name: 'nginx_logs', action: 'created' }] },
+    ])
+    for (const { name } of JSON.parse(stdout).endpoints) await run('endpoint', 'delete', name, '--yes')
+    expect((await run('source', 'delete', 'nginx_logs', '--yes')).code).toBe(0)
+  })
+
   describe('a question that becomes an endpoint', () => {
     const question = `SELECT project, count() AS entries FROM edge_logs ${bound} AND project = @project GROUP BY project`
     const file = 'asked/endpoints/asked.entries.sql'
@@ -204,9 +288,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       ])
       // A file without an id, with SQL that is probably wrong.
       write('asked/endpoints/asked.draft.sql', '/*\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n')
-      const { WELLHEAD_ENGINE_NODE = '', WELLHEAD_ENGINE_PATIENCE = '' } = process.env
-      const engine = { environment: { WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } }
-      const checked = await runWith(engine, 'check', 'asked', '--strict', '--fix', '--json')
+      const checked = await run('check', 'asked', '--strict', '--fix', '--json')
       const result = JSON.parse(checked.stdout)
       expect([checked.code, checked.stderr, result]).toEqual([
         1,
@@ -230,6 +312,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
 
     test('is deployed and run; a change is replayed before it replaces the endpoint', async () => {
+      edit('cache: none', 'cache: 1m')
       expect((await deploy('--strict', '--replay')).code).toBe(0)
       edit('count() AS', '1 * count() AS')
       expect((await deploy('--dry-run', '--replay')).stdout).toContain(

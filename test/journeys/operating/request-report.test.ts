@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { runDemo } from '../../../src/cli/serve/run-demo.ts'
+import { ServiceClient } from '../../../src/cli/service-client.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { memoryIo } from '../../support/memory-io.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
 let service: RunningService
@@ -157,4 +160,35 @@ describe('slow and failed requests', () => {
     expect(durations.length).toBeLessThanOrEqual(50)
     expect((await ask(service, blue.token, 'GET', '/api/slow')).status).toBe(403)
   })
+})
+
+test('the demo requests endpoints as customers would, until it is stopped', async () => {
+  const customers = async () => {
+    const { callers } = await report()
+    return sum(
+      callers.filter(({ description }: { description: string | null }) => /^Demo/.test(description ?? '')),
+    )
+  }
+  const demo = () => {
+    const stop = new AbortController()
+    const { url, adminToken } = service
+    const client = new ServiceClient({ url, token: adminToken.token }, memoryIo({ signal: stop.signal }))
+    const options = { client, now: Date.now, historyMs: 60_000, onFilled: () => {}, signal: stop.signal }
+    const running = runDemo(options)
+    return () => {
+      stop.abort()
+      return running
+    }
+  }
+  let stop = demo()
+  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(2), { timeout: 30_000 })
+  await stop()
+  const made = await customers()
+  // Continues with the same tokens.
+  stop = demo()
+  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(made), { timeout: 30_000 })
+  await stop()
+  const { body: tokens } = await admin('GET', '/api/access-tokens')
+  const demos = tokens.filter(({ description }: { description: string }) => description.startsWith('Demo'))
+  expect(demos.map(({ project }: { project: string }) => project)).toHaveLength(3)
 })

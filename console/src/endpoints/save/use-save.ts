@@ -12,6 +12,7 @@ type SaveQuestion =
   | { kind: 'replay'; replay: Replay }
   | { kind: 'no-replay'; failure: Error }
   | { kind: 'breaking'; changes: readonly ContractChange[] }
+  | { kind: 'publish' }
 
 interface SaveState {
   busy?: 'trying' | 'saving'
@@ -19,6 +20,13 @@ interface SaveState {
   question?: SaveQuestion
   error?: Error
   /** What recent requests showed. */
+  note?: string
+}
+
+interface SaveChoices {
+  breaking?: boolean
+  /** Of a new endpoint. */
+  published?: boolean
   note?: string
 }
 
@@ -42,7 +50,7 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change of the draft ends the trial
   useEffect(() => () => trial.current?.abort(), [draft])
 
-  const save = async ({ breaking = false, note }: { breaking?: boolean; note?: string } = {}) => {
+  const save = async ({ breaking = false, note, published = draft.published }: SaveChoices = {}) => {
     trial.current?.abort()
     setState(({ question }) => ({ busy: 'saving', ...(question && { question }) }))
     const said = versionNote.trim()
@@ -57,7 +65,7 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
             body: draft,
             headers: { 'If-Match': `"${saved.version}"` },
           })
-        : await api<Endpoint>('/api/endpoints', { body: draft })
+        : await api<Endpoint>('/api/endpoints', { body: { ...draft, published } })
       setState(note === undefined ? {} : { note })
       onSaved(created)
     } catch (thrown) {
@@ -95,7 +103,8 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
   }
 
   const start = () => {
-    const changed = saved ? changedFields(draft, draftOf(saved)) : []
+    if (!saved) return setState({ question: { kind: 'publish' } })
+    const changed = changedFields(draft, draftOf(saved))
     return changed.some((field) => replayed.includes(field)) ? tryRequests(false) : save()
   }
   return { ...state, start, save, showValues: () => tryRequests(true), cancel: () => setState({}) }

@@ -33,7 +33,7 @@ const sentEntry = z.looseObject({
     .describe('Nested data. Other keys of the entry are stored in it.'),
 })
 
-const logResponse = z.object<FieldShapes<IntakeOutcome & { message: string }>>({
+const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> & { message: string }>>({
   message: z.literal('Logged!').describe('Always the same.'),
   accepted: z.int().describe('Number of entries stored on disk.'),
   rejected: z
@@ -93,7 +93,10 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           },
         },
         responses: {
-          200: json('Stored and rejected entries.', logResponse, ['Idempotency-Replayed']),
+          200: json('Stored and rejected entries.', logResponse, [
+            'Idempotency-Replayed',
+            'Wellhead-Without-Project',
+          ]),
         },
         errors: sendErrors,
         handler: async (request, reply) => {
@@ -101,8 +104,10 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           if (!source) throw invalidParameter('source', `source ${oneSource}.`)
           const contentType = request.headers['content-type'] ?? ''
           const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
+          const { withoutProject, ...counts } = result
           if (replayed) reply.header('Idempotency-Replayed', 'true')
-          return { message: 'Logged!', ...result }
+          if (withoutProject > 0) reply.header('Wellhead-Without-Project', withoutProject)
+          return { message: 'Logged!', ...counts }
         },
       })
     }
