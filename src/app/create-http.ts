@@ -28,7 +28,7 @@ const replayWithinMs = 60_000
 
 /** The server, and the parts that only its routes use. */
 export function createHttp(
-  { settings, time, log }: ServiceOptions,
+  { settings, time, log, environment }: ServiceOptions,
   storage: Storage,
   { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
@@ -66,6 +66,8 @@ export function createHttp(
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     embedOrigins: settings.embedOrigins,
+    // Studio sends its SQL in the URL.
+    longUrls: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
     mcpWrite: settings.mcpWrite,
     intake,
     sources: new SourceAdmin({
@@ -103,5 +105,5 @@ export function createHttp(
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },
   })
-  return { server, tokens, streams, intake }
+  return { server, access, tokens, streams, intake }
 }

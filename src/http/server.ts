@@ -114,6 +114,8 @@ export interface ServerOptions extends StatusRoutes {
   corsOrigins?: readonly string[] | undefined
   /** Whether admins have MCP tools that save endpoints. */
   mcpWrite: boolean
+  /** Whether URLs can contain the SQL of a caller. */
+  longUrls?: boolean | undefined
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
@@ -129,6 +131,7 @@ export interface ServerOptions extends StatusRoutes {
 /** Limits of a request, and timeouts against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
+  maxLongHeaderBytes: 256 * 1024,
   maxParameterLength: 512,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
@@ -165,7 +168,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         {
           requestTimeout: limits.requestWithinMs,
           keepAliveTimeout: limits.keepAliveMs,
-          maxHeaderSize: limits.maxHeaderBytes,
+          maxHeaderSize: options.longUrls ? limits.maxLongHeaderBytes : limits.maxHeaderBytes,
           // Overrides --insecure-http-parser.
           insecureHTTPParser: false,
           // Node's own response would not be JSON.
