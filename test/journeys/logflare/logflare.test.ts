@@ -1,5 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { spawnService } from '../../support/service-process.ts'
+import { freePort } from '../docs/free-port.ts'
+import { otelShapes } from './otel-shapes.ts'
 import { refused, shapes } from './shapes.ts'
 import { vectorSinks } from './vector.ts'
 
@@ -63,4 +67,273 @@ describe('BigQuery SQL', () => {
     expect(error).toMatch(message)
     expect(others).toEqual({})
   })
+})
+
+describe('ClickHouse SQL', () => {
+  test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
+    expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
+  })
+
+  test('has the name of the public API, too, and says what is wrong with SQL', async () => {
+    const sql = "select count() as count from logs where source = 'edge_logs'"
+    expect(await query('logs', { ...window, sql })).toEqual({ result: [{ count: 4 }] })
+    expect((await query('logs', { ...window, sql: 'select * from edge_logs' })).error).toMatch(
+      /"edge_logs" cannot be read here/,
+    )
+  })
+})
+
+describe('named endpoints', () => {
+  const minute = (seconds: number) => (startMs + seconds * 1000) * 1000
+
+  test('usage.api-counts counts requests by area and interval', async () => {
+    const day = await query('usage.api-counts', { interval: '1day' })
+    const total = {
+      total_auth_requests: 1,
+      total_storage_requests: 1,
+      total_rest_requests: 1,
+      total_realtime_requests: 0,
+    }
+    const sums = (day.result ?? []).map(({ timestamp, ...counts }) => counts as typeof total)
+    const names = Object.keys(total) as (keyof typeof total)[]
+    expect(names.map((name) => sums.reduce((sum, row) => sum + row[name], 0))).toEqual(Object.values(total))
+    const hour = await query('usage.api-counts', { interval: '1hr' })
+    const text = (seconds: number) => new Date(startMs + seconds * 1000).toISOString().slice(0, 19)
+    expect(hour.result?.map(({ timestamp }) => timestamp)).toEqual([text(0), text(60)])
+    expect((await query('usage.api-counts', { interval: '2min' })).error).toMatch(
+      /interval must be one of 15min, 30min/,
+    )
+  })
+
+  test('service-health counts entries of each service by severity', async () => {
+    const { result } = await query('service-health', { ...window, granularity: 'minute' })
+    const none = { ok: 0, warning: 0, error: 0, total: 0 }
+    const one = { ...none, ok: 1, total: 1 }
+    expect(result).toEqual([
+      {
+        timestamp: minute(0),
+        postgres_logs: { ok: 1, warning: 1, error: 1, total: 3 },
+        auth_logs: { ok: 1, warning: 1, error: 1, total: 3 },
+        function_edge_logs: one,
+        storage_logs: one,
+        realtime_logs: one,
+        postgrest_logs: { ...none, ok: 2, total: 2 },
+        edge_logs: { ok: 1, warning: 1, error: 0, total: 2 },
+        supavisor_logs: none,
+        function_logs: none,
+        etl_replication_logs: none,
+      },
+      expect.objectContaining({
+        timestamp: minute(60),
+        edge_logs: { ok: 1, warning: 0, error: 1, total: 2 },
+        auth_logs: none,
+      }),
+    ])
+  })
+
+  test('auth.metrics compares two days', async () => {
+    const figures = {
+      active_users: 1,
+      sign_up_count: 0,
+      password_reset_requests: 0,
+      api_total_requests: 1,
+      api_error_requests: 1,
+      auth_total_requests: 2,
+      auth_total_errors: 2,
+    }
+    const zeros = Object.fromEntries(Object.keys(figures).map((name) => [name, 0]))
+    expect(await query('auth.metrics', { interval: '1day' })).toEqual({
+      result: [
+        { period: 'current', ...figures },
+        { period: 'previous', ...zeros },
+      ],
+    })
+  })
+
+  test('functions.combined-stats joins invocations and logs', async () => {
+    const entry = { project: 'default', timestamp: startMs, metadata: { function_id: 'fn' } }
+    const { metadata } = entry
+    await send('/api/logs?source=function_edge_logs', 'private', [
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, execution_time_ms: 10, response: { status_code: 200 } },
+      },
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, execution_time_ms: 30, response: { status_code: 503 } },
+      },
+    ])
+    await send('/api/logs?source=function_logs', 'private', [
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, level: 'error', cpu_time_used: 4, memory_used: { heap: 8, total: 9 } },
+      },
+    ])
+    const { result } = await query('functions.combined-stats', {
+      project: 'functions',
+      function_id: 'fn',
+      interval: '1hr',
+    })
+    expect(result).toEqual([
+      expect.objectContaining({
+        timestamp: minute(0),
+        requests_count: 2,
+        log_count: 1,
+        log_error_count: 1,
+        success_count: 1,
+        server_err_count: 1,
+        avg_execution_time: 20,
+        max_execution_time: 30,
+        avg_cpu_time_used: 4,
+        avg_memory_used: 9,
+        avg_heap_memory_used: 8,
+        avg_external_memory_used: null,
+      }),
+    ])
+  })
+})
+
+describe('window and project', () => {
+  const ids = async (
+    parameters: Record<string, string>,
+    sql = 'select id from edge_logs order by timestamp, id',
+  ) => (await query('logs.all', { ...window, sql, ...parameters })).result?.map(({ id }) => id)
+  const iso = (seconds: number) => new Date(startMs + seconds * 1000).toISOString()
+
+  test('the start is exclusive and the end inclusive', async () => {
+    expect(await ids({ iso_timestamp_start: iso(0) })).toEqual(['e3', 'e4'])
+    expect(await ids({ iso_timestamp_end: iso(61) })).toEqual(['e1', 'e2', 'e3'])
+    expect(await ids({ iso_timestamp_start: '' })).toEqual(['e1', 'e2', 'e3', 'e4'])
+  })
+
+  test('SQL sees no rows of other projects', async () => {
+    expect(await ids({ project: 'other' })).toEqual(['other'])
+    const tricks = [
+      "select id from edge_logs where identifier = 'other' or true",
+      "select e.id from edge_logs e cross join edge_logs f where f.identifier != 'default'",
+      "with edge_logs as (select id from edge_logs) select id from edge_logs where id = 'other'",
+    ]
+    for (const sql of tricks) expect(await ids({}, sql)).not.toContain('other')
+    const otel = await query('logs', {
+      sql: "select id from logs where id = 'other' or log_attributes['project'] = 'other'",
+    })
+    expect(otel).toEqual({ result: [] })
+  })
+
+  test('a project is required', async () => {
+    expect(await query('logs.all', { project: '', sql: 'select 1' })).toEqual({
+      error: 'Parameter "project" is required.',
+    })
+    expect(await query('logs.all', {})).toEqual({ error: 'Parameter "sql" is required.' })
+    expect((await query('logs.al', {})).error).toMatch(/Did you mean "?logs.all/)
+  })
+})
+
+describe('the gateway', () => {
+  test('accepts SQL of more than 16 KB in the URL', async () => {
+    const condition = Array.from({ length: 900 }, (_, index) => `'id-${index}-ü'`).join(', ')
+    const sql = `select id from edge_logs where id in (${condition}, 'e1')`
+    expect(encodeURIComponent(sql).length).toBeGreaterThan(16 * 1024)
+    expect(await bigQuery(sql)).toEqual({ result: [{ id: 'e1' }] })
+  })
+
+  test('requires the private token for queries', async () => {
+    const path = '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n'
+    const statuses = await Promise.all(
+      ['private', 'public', 'wrong', service.adminToken.token].map(
+        async (token) => (await get(path, token)).status,
+      ),
+    )
+    expect(statuses).toEqual([200, 403, 401, 401])
+    expect((await fetch(service.url + path)).status).toBe(401)
+  })
+
+  test('takes the token from the URL for these tokens only, and only here', async () => {
+    const status = async (path: string) =>
+      (await fetch(service.url + path, { method: 'POST', body: '[]' })).status
+    expect(await status('/api/logs?source_name=postgres.logs&api_key=public')).toBe(200)
+    expect(await status('/logflare/api/logs?source_name=postgres.logs&api_key=private')).toBe(200)
+    expect(await status('/api/logs?source_name=postgres.logs&api_key=wrong')).toBe(401)
+    expect(await status(`/api/logs?source_name=postgres.logs&api_key=${service.adminToken.token}`)).toBe(401)
+    const query = '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n&api_key=private'
+    expect((await fetch(service.url + query)).status).toBe(200)
+    expect((await fetch(`${service.url}/api/sources?api_key=private`)).status).toBe(401)
+  })
+
+  test('gives the tokens no rights outside of the gateway but sending logs', async () => {
+    for (const path of [
+      '/api/endpoints/query/logs.all?project=default',
+      '/api/sources',
+      '/api/access-tokens',
+    ]) {
+      expect((await get(path)).status).toBe(403)
+    }
+  })
+
+  test('answers health checks with GET and HEAD', async () => {
+    for (const path of ['/health', '/logflare/health']) {
+      for (const method of ['GET', 'HEAD'])
+        expect((await fetch(service.url + path, { method })).status).toBe(200)
+    }
+  })
+
+  test('lists no log drains and refuses new ones', async () => {
+    const bearer = { authorization: 'Bearer private', 'content-type': 'application/json' }
+    const call = (path: string, init: RequestInit = {}) =>
+      fetch(`${service.url}/logflare/api${path}`, { ...init, headers: bearer })
+    expect(await (await call('/backends?metadata%5Btype%5D=log-drain')).json()).toEqual([])
+    expect(await (await call('/rules')).json()).toEqual([])
+    const sources = (await (await call('/sources')).json()) as { id: number; name: string }[]
+    expect(sources.map(({ name }) => name)).toContain('cloudflare.logs.prod')
+    const created = await call('/backends', { method: 'POST', body: '{"name":"x"}' })
+    expect([created.status, await created.json()]).toEqual([
+      422,
+      expect.objectContaining({ error: expect.stringMatching(/Log drains are not supported/) }),
+    ])
+  })
+
+  test('exists only if its token is set', async () => {
+    const plain = await openService()
+    try {
+      expect((await plain.call('/logflare/api/sources')).status).toBe(404)
+      expect(await (await plain.call('/health')).json()).toEqual({ status: 'alive' })
+    } finally {
+      await plain.close()
+    }
+  })
+})
+
+test('is healthy only when every sink of Vector is accepted', async () => {
+  const port = await freePort()
+  const directory = scratchDirectory()
+  const child = spawnService(['--port', String(port), '--data-dir', directory.path], tokens)
+  try {
+    const url = `http://127.0.0.1:${port}`
+    await vi.waitUntil(async () => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200, {
+      timeout: 120_000,
+      interval: 5,
+    })
+    const statuses = await Promise.all(
+      vectorSinks(startMs).map(async ({ source, events }) => {
+        const response = await fetch(`${url}/api/logs?source_name=${source}`, {
+          method: 'POST',
+          headers: { 'x-api-key': 'public' },
+          body: JSON.stringify(events),
+        })
+        return response.status
+      }),
+    )
+    expect(statuses).toEqual(Array(7).fill(200))
+    const count =
+      '/logflare/api/endpoints/query/logs.all?project=default&sql=select+count(*)+as+count+from+auth_logs'
+    const response = await fetch(url + count, { headers: { 'x-api-key': 'private' } })
+    expect(await response.json()).toEqual({ result: [{ count: 3 }] })
+  } finally {
+    child.child.kill()
+    await child.exit
+    directory.remove()
+  }
 })
