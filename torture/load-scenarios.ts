@@ -1,6 +1,7 @@
 import { clients } from './scenarios/clients.ts'
 import { conditions } from './scenarios/conditions.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
+import { fuzzLogflare } from './scenarios/fuzz-logflare.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { overload } from './scenarios/overload.ts'
 import { results } from './scenarios/results.ts'
@@ -21,5 +22,6 @@ export const loadScenarios: readonly Scenario[] = [
   conditions,
   clients,
   fuzzSql,
+  fuzzLogflare,
   fuzzHttp,
 ]
