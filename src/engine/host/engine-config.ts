@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { SqlSession } from './session.ts'
 
 /** The engine's user has no grants for files, the network, other servers or dictionaries. */
-const defaultGrants = [
+export const defaultGrants = [
   'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM ON *.*',
 ]
 
