@@ -11,7 +11,7 @@ const outerLevels = 3
  */
 export function wrapObjects(body: Buffer): Buffer {
   const pieces: Buffer[] = []
-  /** Whether the bracket at each level was added an array. */
+  /** What the open bracket of each level is. */
   const open: ('array' | 'object' | 'wrapped')[] = []
   let copied = 0
   const put = (until: number, text: string) => {

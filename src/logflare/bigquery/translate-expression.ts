@@ -63,9 +63,13 @@ export class ExpressionTranslator {
         return bool(terms.join(` ${expression.operator.toUpperCase()} `))
       }
       case 'like': {
-        const of = textOf(this.value(expression.of))
+        const value = this.value(expression.of)
+        const pattern = this.value(expression.pattern)
+        // An empty text, as a column has it for a missing value, matches no pattern with a character of its own.
+        const isExact = !expression.not && /[^%]/.test(pattern.literal ?? '')
+        const of = (isExact && bareTextColumn(value)) || textOf(value)
         const operator = `${expression.not ? 'NOT ' : ''}${expression.operator.toUpperCase()}`
-        return bool(`${of} ${operator} ${textOf(this.value(expression.pattern))}`)
+        return bool(`${of} ${operator} ${textOf(pattern)}`)
       }
       case 'between': {
         const of = this.value(expression.of)
