@@ -1,6 +1,6 @@
 import type { TypedColumn } from '../catalog/source.ts'
 import { type EndpointDefinition, parseDefinition } from '../endpoints/definition/definition.ts'
-import type { LogTable } from './bigquery/translate.ts'
+import type { LogTable } from './bigquery/table-columns.ts'
 
 /** The sources of a self-hosted Supabase, with the names that senders use for them. */
 export const logSources = {

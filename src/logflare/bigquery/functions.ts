@@ -2,6 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlText } from '../../sql/names.ts'
 import { formatOf } from './time-format.ts'
+import { units } from './time-units.ts'
 import {
   boolOf,
   commonType,
@@ -94,20 +95,6 @@ function extreme(engine: 'min' | 'max'): FunctionRule {
     const [asNumber, asText] = [`${engine}(${numberOf(value)})`, `${engine}(${textOf(value)})`]
     return { sql: `if(isNull(${asNumber}), toJSONString(${asText}), toString(${asNumber}))`, type: 'json' }
   })
-}
-
-const units: Record<string, string> = {
-  microsecond: 'Microsecond',
-  millisecond: 'Millisecond',
-  second: 'Second',
-  minute: 'Minute',
-  hour: 'Hour',
-  day: 'Day',
-  week: 'Week',
-  isoweek: 'Week',
-  month: 'Month',
-  quarter: 'Quarter',
-  year: 'Year',
 }
 
 function unitAt(call: Call, index: number): { name: string; unit: string } {
@@ -393,36 +380,4 @@ export function indexedFunction(
   const [text = nothing, separator] = args()
   const parts = `splitByString(${separator ? textOf(separator) : `','`}, ifNull(${textOf(text)}, ''))`
   return { value: string(`arrayElementOrNull(${parts}, ${offset + 1})`), isAggregate: false }
-}
-
-export function intervalOf(count: Value, unit: string): Value {
-  const name = units[unit.replace(/s$/, '')]
-  if (name === undefined)
-    throw invalidQuery(`INTERVAL needs a unit such as MINUTE, HOUR or DAY, not ${unit.toUpperCase()}.`)
-  return { sql: `toInterval${name}(ifNull(${integerOf(count)}, 0))`, type: 'interval' }
-}
-
-const parts: Record<string, string> = {
-  second: 'toSecond($)',
-  minute: 'toMinute($)',
-  hour: 'toHour($)',
-  day: 'toDayOfMonth($)',
-  dayofweek: 'toDayOfWeek($, 3)',
-  dayofyear: 'toDayOfYear($)',
-  week: 'toWeek($, 0)',
-  isoweek: 'toISOWeek($)',
-  month: 'toMonth($)',
-  quarter: 'toQuarter($)',
-  year: 'toYear($)',
-  isoyear: 'toISOYear($)',
-}
-
-export function timePart(unit: string, of: Value): Value {
-  if (unit === 'date') return time(`toDate(${timeOf(of)})`, 'date')
-  const engine = parts[unit]
-  if (engine === undefined)
-    throw invalidQuery(
-      `EXTRACT does not support ${unit.toUpperCase()}. Use HOUR, DAY or another part of a date.`,
-    )
-  return int(engine.replace('$', () => timeOf(of)))
 }

@@ -1,8 +1,9 @@
 import { invalidQuery } from '../../base/errors.ts'
 import { sqlText } from '../../sql/names.ts'
-import { callFunction, indexedFunction, intervalOf, timePart } from './functions.ts'
+import { callFunction, indexedFunction } from './functions.ts'
 import type { Scope } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
+import { intervalOf, timePart } from './time-units.ts'
 import {
   boolOf,
   commonType,
