@@ -40,18 +40,8 @@ export const deploymentShape = z.strictObject({
   note: noteShape.default(''),
 })
 
-export interface DeployedEndpoint {
-  name: string
-  id: string
-  action: 'created' | 'updated' | 'unchanged'
-  /** Version of the endpoint after the deployment. */
-  version: number
-  changes: ContractChange[]
-  /** What is probably wrong in its SQL. */
-  warnings: Warning[]
-}
-
 export type DeploymentView = Awaited<ReturnType<Deployments['deploy']>>
+export type DeployedEndpoint = DeploymentView['endpoints'][number]
 
 interface DesiredEndpoint {
   definition: EndpointDefinition
@@ -60,7 +50,14 @@ interface DesiredEndpoint {
   current: SavedEndpoint | undefined
 }
 
-interface Step extends DeployedEndpoint {
+interface Step {
+  name: string
+  id: string
+  action: 'created' | 'updated' | 'unchanged'
+  /** After the deployment. */
+  version: number
+  changes: ContractChange[]
+  warnings: Warning[]
   stored: StoredEndpoint
 }
 
@@ -69,7 +66,6 @@ const maxAttempts = 5
 
 const remedy = 'nothing was deployed. Send "allow_breaking": true to deploy anyway.'
 
-/** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
 
@@ -150,17 +146,15 @@ export class Deployments {
     })
     const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
-    if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }
+    const step = { name, id, changes: [], warnings, stored }
+    if (!current) return { ...step, action: 'created', version: 1 }
     const { version } = current
-    if (isSameDefinition(definition, current.definition)) {
-      return { name, id, action: 'unchanged', version, changes: [], warnings, stored }
-    }
+    if (isSameDefinition(definition, current.definition)) return { ...step, action: 'unchanged', version }
     const changes = contractChanges(current, stored)
-    return { name, id, action: 'updated', version: version + 1, changes, warnings, stored }
+    return { ...step, action: 'updated', version: version + 1, changes }
   }
 }
 
-/** Adds to an error which of the sent endpoints it is about. */
 async function naming<T>(
   { name }: { name?: unknown },
   index: number,
