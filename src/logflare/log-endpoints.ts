@@ -10,7 +10,7 @@ import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Translation, translateBigQuery } from './bigquery/translate.ts'
-import { bigQueryDefinition, logTables, otelDefinition } from './log-views.ts'
+import { bigQueryDefinition, logTables } from './log-views.ts'
 import { wrapObjects } from './wrap-objects.ts'
 
 export interface LogEndpointsOptions {
@@ -117,7 +117,7 @@ export class LogEndpoints {
 
   async #compile(from: Compiled['from']): Promise<Compiled> {
     const typedColumnsOf = (source: string) => from.typedColumns(source)
-    const definitions = [bigQueryDefinition(typedColumnsOf), otelDefinition(), ...this.#shipped]
+    const definitions = [bigQueryDefinition(typedColumnsOf), ...this.#shipped]
     const endpoints = await Promise.all(
       definitions.map((definition) => compileEndpoint(this.#options.engine, definition, 1, from)),
     )

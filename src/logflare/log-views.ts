@@ -78,31 +78,3 @@ export function bigQueryDefinition(typedColumnsOf: TypedColumnsOf): EndpointDefi
     sandbox: true,
   })
 }
-
-const severities =
-  "'EMERGENCY', 'ALERT', 'CRITICAL', 'FATAL', 'PANIC', 'ERROR', 'WARNING', 'WARN', 'NOTICE', 'LOG', 'INFO', 'DEBUG', 'TRACE'"
-
-/** A sandbox with one view of all sources, which has the columns of the hosted platform. */
-export function otelDefinition(): EndpointDefinition {
-  const severity = ['severity_text', 'level', `parsed', 'error_severity`]
-    .map((path) => `JSONExtract(metadata, '${path}', 'Nullable(String)')`)
-    .join(', ')
-  const selects = Object.keys(logSources).map(
-    (source) =>
-      `SELECT id, timestamp, event_message, '${source}' AS source, project, ` +
-      `upper(coalesce(${severity}, 'INFO')) AS severity, ` +
-      `JSONExtract(metadata, 'JSON(max_dynamic_paths=0)') AS fields FROM ${source} WHERE ${inWindow}`,
-  )
-  const query =
-    `WITH logs AS (SELECT id, timestamp, event_message, source, ` +
-    `if(severity IN (${severities}), severity, 'INFO') AS severity_text, ` +
-    `mapUpdate(map('project', project, 'identifier', project), mapFromArrays(JSONAllPaths(fields), JSONAllValues(fields))) AS log_attributes, ` +
-    `project FROM (${selects.join('\nUNION ALL\n')}))\nSELECT * FROM logs`
-  return parseDefinition({
-    id: '0b5c3f5e-3f0c-4a8b-9a53-0c2b6a1d7e02',
-    name: 'logs.all.otel',
-    query,
-    parameters,
-    sandbox: true,
-  })
-}

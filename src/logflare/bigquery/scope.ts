@@ -1,6 +1,16 @@
 import type { WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { type JsonPath, jsonOf, member, pathValue, typedColumn, type Value, type ValueType } from './value.ts'
+import {
+  type JsonPath,
+  jsonObject,
+  jsonOf,
+  member,
+  pathOf,
+  pathValue,
+  typedColumn,
+  type Value,
+  type ValueType,
+} from './value.ts'
 
 export interface Column {
   name: string
@@ -27,27 +37,20 @@ interface NamedValue {
 export class Scope {
   readonly tables: ScopeTable[] = []
   readonly #paths = new Map<string, JsonPath>()
-  /** Columns that USING joined, which are the same in all tables. */
-  readonly #joined = new Set<string>()
   readonly #grouped = new Set<string>()
-  readonly #refuse: (message: string, at: number) => WellheadError
   /** Selected columns by name, where they can be used. */
   outputs: ReadonlyMap<string, Value> | undefined
+  readonly refuse: (message: string, at: number) => WellheadError
+  /** Counts the length of the translation, because short SQL can have a long one. */
+  readonly spend: (length: number, at: number) => void
 
-  constructor(refuse: (message: string, at: number) => WellheadError) {
-    this.#refuse = refuse
-  }
-
-  refuse(message: string, at: number): WellheadError {
-    return this.#refuse(message, at)
+  constructor({ refuse, spend }: Pick<Scope, 'refuse' | 'spend'>) {
+    this.refuse = refuse
+    this.spend = spend
   }
 
   add(table: ScopeTable): void {
     this.tables.push(table)
-  }
-
-  join(names: readonly string[]): void {
-    for (const name of names) this.#joined.add(name.toLowerCase())
   }
 
   /** An alias of UNNEST is another name for a path: metadata holds objects, not arrays of one object. */
@@ -79,7 +82,7 @@ export class Scope {
     const path = this.#paths.get(lower)
     if (path) return rest.length === 0 ? pathValue(path) : member(path, ...rest)
     const table = this.tables.find(({ names }) => names.includes(lower))
-    if (table) return rest.length === 0 ? rowOf(table) : this.#ofTable(table, rest, at)
+    if (table) return rest.length === 0 ? jsonObject(table.columns) : this.#ofTable(table, rest, at)
     const column = this.#column(lower, at)
     if (column) return inside(column, rest) ?? this.#noField(first, rest, at)
     const field = this.#field(parts)
@@ -92,19 +95,19 @@ export class Scope {
     if (column) return inside(column.value, rest) ?? this.#noField(name, rest, at)
     const names = table.columns.map((each) => each.name)
     const closest = didYouMean(closestName(name, names))
-    throw this.#refuse(`${table.names[0]} has no column "${name}".${closest} Columns: ${shown(names)}.`, at)
+    throw this.refuse(`${table.names[0]} has no column "${name}".${closest} Columns: ${shown(names)}.`, at)
   }
 
   #noField(name: string, rest: readonly string[], at: number): never {
-    throw this.#refuse(`The column "${name}" has no field "${rest[0]}".`, at)
+    throw this.refuse(`The column "${name}" has no field "${rest[0]}".`, at)
   }
 
   #column(lower: string, at: number): Value | undefined {
     const found = this.tables.flatMap((table) =>
       columnsOf(table).filter(({ name }) => name.toLowerCase() === lower),
     )
-    if (found.length > 1 && !this.#joined.has(lower)) {
-      throw this.#refuse(`The name "${lower}" is ambiguous. Write the table before it: table.${lower}.`, at)
+    if (found.length > 1) {
+      throw this.refuse(`The name "${lower}" is ambiguous. Write the table before it: table.${lower}.`, at)
     }
     return found[0]?.value
   }
@@ -131,7 +134,7 @@ export class Scope {
       closest === undefined
         ? ' To read a field of metadata, add CROSS JOIN UNNEST(metadata) AS m and write m.field.'
         : didYouMean(closest)
-    return this.#refuse(`Unrecognized name "${name}".${help}`, at)
+    return this.refuse(`Unrecognized name "${name}".${help}`, at)
   }
 }
 
@@ -145,17 +148,8 @@ function keyOf({ base, keys }: JsonPath): string {
 
 function inside(value: Value, keys: readonly string[]): Value | undefined {
   if (keys.length === 0) return value
-  const path = value.path ?? (value.type === 'json' ? { base: value.sql, keys: [] } : undefined)
+  const path = pathOf(value)
   return path && member(path, ...keys)
-}
-
-/** A whole row as an object. */
-function rowOf({ columns }: ScopeTable): Value {
-  const members = columns.map(({ name, value }, index) => {
-    const key = JSON.stringify(name).replaceAll('\\', '\\\\').replaceAll("'", "\\'")
-    return `'${index === 0 ? '{' : ','}${key}:', ${jsonOf(value)}`
-  })
-  return { sql: `concat(${members.join(', ')}, '}')`, type: 'json' }
 }
 
 function shown(names: readonly string[]): string {

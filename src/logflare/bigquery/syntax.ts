@@ -2,35 +2,15 @@
 export type Expression = { at: number } & (
   | { kind: 'literal'; type: 'string' | 'int' | 'number' | 'bool' | 'null'; value: string }
   | { kind: 'name'; parts: readonly string[] }
-  | { kind: 'field'; of: Expression; name: string }
-  | { kind: 'index'; of: Expression; offset: number }
-  | { kind: 'call'; name: string; args: readonly Expression[]; distinct: boolean; limit?: number }
-  | { kind: 'star' }
-  | { kind: 'not'; of: Expression }
-  | { kind: 'negative'; of: Expression }
-  | { kind: 'binary'; operator: string; left: Expression; right: Expression }
-  | { kind: 'compare'; operator: string; left: Expression; right: Expression }
-  | { kind: 'logic'; operator: 'and' | 'or'; terms: readonly Expression[] }
-  | { kind: 'like'; operator: 'like' | 'ilike'; not: boolean; of: Expression; pattern: Expression }
-  | { kind: 'between'; not: boolean; of: Expression; low: Expression; high: Expression }
-  | { kind: 'in'; not: boolean; of: Expression; items: readonly Expression[] | Query }
-  | { kind: 'is'; not: boolean; of: Expression; what: 'null' | 'true' | 'false' }
-  | {
-      kind: 'case'
-      of?: Expression
-      whens: readonly (readonly [Expression, Expression])[]
-      otherwise?: Expression
-    }
-  | { kind: 'cast'; of: Expression; type: string }
-  | { kind: 'interval'; count: Expression; unit: string }
-  | { kind: 'part'; unit: string; of: Expression }
-  | { kind: 'array'; items: readonly Expression[] }
+  /** A field by its name, or an element by its offset. */
+  | { kind: 'element'; of: Expression; key: string | number }
+  /** A function or an operator. Casts and parts of dates are functions with two words: "cast int64". */
+  | { kind: 'call'; name: string; args: readonly Expression[]; distinct?: boolean }
   | { kind: 'struct'; members: readonly { name: string | undefined; value: Expression }[] }
-  | { kind: 'query'; query: Query; use: 'scalar' | 'exists' }
+  | { kind: 'query'; query: Query }
 )
 
 export interface Query {
-  kind: 'query-body'
   at: number
   ctes: readonly { name: string; query: Query }[]
   body: Body
@@ -66,7 +46,6 @@ export interface Join {
   type: 'CROSS' | 'INNER' | 'LEFT'
   table: Table
   on: Expression | undefined
-  using: readonly string[]
 }
 
 export type Table = { at: number; alias: string | undefined } & (

@@ -56,14 +56,13 @@ export function byName(outputs: readonly { name: string; value: Value }[]): Read
 }
 
 export function limits({ limit, offset }: Query): string {
-  if (limit === undefined) return ''
-  return `\nLIMIT ${limit}${offset === undefined ? '' : ` OFFSET ${offset}`}`
+  return `${limit === undefined ? '' : `\nLIMIT ${limit}`}${offset === undefined ? '' : `\nOFFSET ${offset}`}`
 }
 
 /** The name of a column without an alias. */
 export function leafName(value: Expression): string | undefined {
   if (value.kind === 'name') return value.parts.at(-1)
-  return value.kind === 'field' ? value.name : undefined
+  return value.kind === 'element' && typeof value.key === 'string' ? value.key : undefined
 }
 
 /** BigQuery calls columns without a name f0_, f1_ and so on. */

@@ -4,7 +4,7 @@ import { refuse, type Token, tokensOf } from './tokens.ts'
 /** Deeper SQL would exhaust the stack. */
 const maxNesting = 100
 
-/** Walks through the tokens of a statement. */
+/** Walks through the tokens of a statement. Words ignore case; callers write them in lower case. */
 export class TokenReader {
   readonly #sql: string
   readonly #tokens: readonly Token[]
@@ -21,7 +21,7 @@ export class TokenReader {
   }
 
   get next(): Token {
-    return this.#tokens[this.#index + 1] ?? (this.#tokens.at(-1) as Token)
+    return this.#tokens[this.#index + 1] ?? this.current
   }
 
   get at(): number {
@@ -42,59 +42,48 @@ export class TokenReader {
     return found
   }
 
-  peekWord(word: string): boolean {
-    return this.current.kind === 'word' && this.current.text.toLowerCase() === word
-  }
-
-  peekSymbol(symbol: string): boolean {
-    return this.current.kind === 'symbol' && this.current.text === symbol
-  }
-
-  peekWordThenBracket(): boolean {
-    return this.current.kind === 'word' && this.next.kind === 'symbol' && this.next.text === '('
-  }
-
-  /** Whether a star follows the name and the dot. */
-  isStarAfterDot(): boolean {
-    const star = this.#tokens[this.#index + 2]
-    return star?.kind === 'symbol' && star.text === '*'
-  }
-
-  word(...words: string[]): boolean {
-    const isThere = words.every((word, ahead) => {
+  /** Whether these words and symbols follow. */
+  is(...texts: readonly string[]): boolean {
+    return texts.every((text, ahead) => {
       const token = this.#tokens[this.#index + ahead]
-      return token?.kind === 'word' && token.text.toLowerCase() === word
+      return (token?.kind === 'word' || token?.kind === 'symbol') && token.text.toLowerCase() === text
     })
-    if (isThere) this.#index += words.length
-    return isThere
   }
 
-  symbol(symbol: string): boolean {
-    if (!this.peekSymbol(symbol)) return false
-    this.#index++
+  skip(...texts: readonly string[]): boolean {
+    if (!this.is(...texts)) return false
+    this.#index += texts.length
     return true
   }
 
-  oneOf(symbols: ReadonlySet<string>): string | undefined {
+  oneOf(texts: readonly string[]): string | undefined {
+    return texts.find((text) => this.skip(text))
+  }
+
+  expect(text: string): void {
+    if (!this.skip(text)) throw this.unexpected(/^\w/.test(text) ? text.toUpperCase() : `"${text}"`)
+  }
+
+  inBrackets<T>(read: () => T): T {
+    this.expect('(')
+    const found = read()
+    this.expect(')')
+    return found
+  }
+
+  /** Items with commas between them, also after the last one if one of these ends the list. */
+  list<T>(item: () => T, ends: readonly string[] = []): T[] {
+    const items: T[] = []
+    do {
+      if (ends.some((end) => this.is(end)) || (ends.length > 0 && this.current.kind === 'end')) break
+      items.push(item())
+    } while (this.skip(','))
+    return items
+  }
+
+  name(expected: string): string {
     const { kind, text } = this.current
-    if (kind !== 'symbol' || !symbols.has(text)) return undefined
-    this.#index++
-    return text
-  }
-
-  expectWord(word: string): void {
-    if (!this.word(word)) throw this.unexpected(word.toUpperCase())
-  }
-
-  expectSymbol(symbol: string): void {
-    if (!this.symbol(symbol)) throw this.unexpected(`"${symbol}"`)
-  }
-
-  /** After a dot, any word is a name. */
-  name(expected: string, isAnyWord = false): string {
-    const { kind, text } = this.current
-    if (kind !== 'name' && kind !== 'word' && !(isAnyWord && kind === 'number'))
-      throw this.unexpected(expected)
+    if (kind !== 'name' && kind !== 'word') throw this.unexpected(expected)
     if (text === '') throw this.refuse('A name in backticks is empty.')
     this.#index++
     return text

@@ -1,7 +1,7 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlName } from '../../sql/names.ts'
 import { parseQuery } from './parse-query.ts'
-import { type Column, Scope, type ScopeTable } from './scope.ts'
+import { type Column, Scope } from './scope.ts'
 import type { Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 import {
   baseColumns,
@@ -16,8 +16,8 @@ import {
   outward,
 } from './table-columns.ts'
 import { refuse } from './tokens.ts'
-import { compare, ExpressionTranslator } from './translate-expression.ts'
-import { commonType, convert, type JsonPath, type Value, type ValueType } from './value.ts'
+import { ExpressionTranslator } from './translate-expression.ts'
+import { commonType, convert, type JsonPath, pathOf, type Value, type ValueType } from './value.ts'
 
 export interface Translation {
   sql: string
@@ -32,7 +32,10 @@ interface Derived {
 }
 
 /** Subqueries are part of the statement each time they are used. */
-const maxUses = 300
+const maxTables = 300
+const maxColumns = 1_000
+/** Of all expressions together. The engine refuses a statement that is much shorter. */
+const maxLength = 4_000_000
 
 /**
  * Translates a BigQuery query into one query of the engine over the views. Tables, subqueries and columns get names of
@@ -55,6 +58,7 @@ class Translator {
   readonly #with: string[] = []
   #refs = 0
   #uses = 0
+  #length = 0
 
   constructor(source: string, tables: ReadonlyMap<string, LogTable>) {
     this.#source = source
@@ -74,8 +78,20 @@ class Translator {
     }
   }
 
-  #refuse(message: string, at: number) {
-    return refuse(message, this.#source, at)
+  readonly #refuse = (message: string, at: number) => refuse(message, this.#source, at)
+
+  readonly #spend = (length: number, at: number) => {
+    this.#length += length
+    if (this.#length > maxLength) throw this.#refuse('The query is too complex. Make it shorter.', at)
+  }
+
+  #scope(): Scope {
+    return new Scope({ refuse: this.#refuse, spend: this.#spend })
+  }
+
+  #use(tables: number, at: number): void {
+    this.#uses += tables
+    if (this.#uses > maxTables) throw this.#refuse(`The query reads more than ${maxTables} tables.`, at)
   }
 
   #query(query: Query, outer: Ctes): Derived {
@@ -90,7 +106,7 @@ class Translator {
     const { body } = query
     if (body.kind === 'select') return this.#select(body.select, query, ctes)
     const { sql, columns } = this.#union(body.branches, body.distinct, ctes)
-    const scope = new Scope((message, at) => this.#refuse(message, at))
+    const scope = this.#scope()
     const outputs = columns.map(({ name, type }, index) => ({ name, value: { sql: `O${index + 1}`, type } }))
     scope.outputs = byName(outputs)
     const order = this.#order(query, outputs, this.#expressions(scope, ctes))
@@ -129,13 +145,15 @@ class Translator {
   }
 
   #select(select: Select, query: Query, ctes: Ctes): Derived {
-    const scope = new Scope((message, at) => this.#refuse(message, at))
+    const scope = this.#scope()
     const from = select.from ? `\nFROM ${this.#from(select.from, scope, ctes)}` : ''
     const expressions = this.#expressions(scope, ctes)
     const where = select.where ? `\nWHERE ${expressions.condition(select.where)}` : ''
     if (expressions.hasAggregate)
       throw this.#refuse('WHERE cannot use aggregate functions. Use HAVING.', select.at)
     const items = select.items.flatMap((item) => this.#expand(item, scope))
+    if (items.length > maxColumns)
+      throw this.#refuse(`More than ${maxColumns} columns are selected.`, select.at)
     const group = this.#group(select, items, scope, expressions)
     const outputs = items.map(({ name, value }, index) => {
       const { sql, type, path } = typeof value === 'function' ? value() : expressions.value(value)
@@ -249,7 +267,8 @@ class Translator {
     return sql
   }
 
-  #join({ type, table, on, using }: Join, scope: Scope, ctes: Ctes): string {
+  #join({ type, table, on }: Join, scope: Scope, ctes: Ctes): string {
+    this.#use(1, table.at)
     const path = this.#unnested(table, scope, ctes)
     if (path) {
       if (on && !(on.kind === 'literal' && on.value === 'true')) {
@@ -259,31 +278,11 @@ class Translator {
       if (alias !== undefined) scope.addPath(alias, path)
       return ''
     }
-    const before = [...scope.tables]
     const right = this.#table(table, scope, ctes, type === 'LEFT')
-    const conditions = using.map((name) =>
-      this.#equal(name, before, scope.tables.slice(before.length), table.at),
-    )
-    scope.join(using)
-    const expressions = this.#expressions(scope, ctes)
-    if (on) conditions.push(expressions.condition(on))
-    const isAlways = on?.kind === 'literal' && on.value === 'true'
-    if (type === 'CROSS' || isAlways) {
-      if (on && !isAlways) throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
-      return `\nCROSS JOIN ${right}`
-    }
-    if (conditions.length === 0) throw this.#refuse('JOIN needs ON or USING.', table.at)
-    return `\n${type} JOIN ${right} ON ${conditions.join(' AND ')}`
-  }
-
-  #equal(name: string, left: readonly ScopeTable[], right: readonly ScopeTable[], at: number): string {
-    const find = (tables: readonly ScopeTable[]) => {
-      const columns = tables.flatMap((table) => table.columns)
-      const found = columns.find((column) => column.name.toLowerCase() === name.toLowerCase())
-      if (!found) throw this.#refuse(`USING needs the column "${name}" in both tables.`, at)
-      return found.value
-    }
-    return compare('=', find(left), find(right))
+    if (!on && type !== 'CROSS') throw this.#refuse('JOIN needs ON.', table.at)
+    if (!on || (on.kind === 'literal' && on.value === 'true')) return `\nCROSS JOIN ${right}`
+    if (type === 'CROSS') throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
+    return `\n${type} JOIN ${right} ON ${this.#expressions(scope, ctes).condition(on)}`
   }
 
   /** The path that a table of FROM stands for: UNNEST(m.request), or m.request alone. */
@@ -301,9 +300,8 @@ class Translator {
     const isCoalesce = expression.kind === 'call' && /^(?:coalesce|ifnull)$/.test(expression.name)
     if (isCoalesce && expression.args[0]) return this.#pathOf(expression.args[0], scope)
     const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
-    const value = own.value(expression)
-    if (value.path) return value.path
-    if (value.type === 'json' && expression.kind === 'name') return { base: value.sql, keys: [] }
+    const path = pathOf(own.value(expression))
+    if (path) return path
     throw this.#refuse('UNNEST is only supported for metadata and its fields.', expression.at)
   }
 
@@ -322,9 +320,7 @@ class Translator {
     )
     const cte = table.parts.length === 1 ? ctes.get(name) : undefined
     if (cte) {
-      this.#uses += cte.uses
-      if (this.#uses > maxUses)
-        throw this.#refuse(`The subqueries of WITH are used more than ${maxUses} times.`, table.at)
+      this.#use(cte.uses, table.at)
       scope.add(derivedTable(ref, names, cte.columns))
       return isNullable
         ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns)}\n) AS ${ref}`

@@ -49,6 +49,11 @@ export function member(path: JsonPath, ...keys: (string | number)[]): Value {
   return pathValue({ ...path, keys: [...path.keys, ...keys] })
 }
 
+/** The path of a value that can have fields. */
+export function pathOf({ path, type, sql }: Value): JsonPath | undefined {
+  return path ?? (type === 'json' ? { base: sql, keys: [] } : undefined)
+}
+
 export function typedColumn({ keys, typed }: JsonPath) {
   const found = keys.length > 0 ? typed?.columnOf(keys.join('.')) : undefined
   return found && typed && { sql: `${typed.table}.\`${found.name}\``, type: found.type }
@@ -168,6 +173,15 @@ export function jsonOf(value: Value): string {
     : `ifNull(toJSONString(${outward}), 'null')`
 }
 
+/** An object as JSON text. */
+export function jsonObject(members: readonly { name: string; value: Value }[]): Value {
+  const parts = members.map(
+    ({ name, value }, index) =>
+      `${sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, ${jsonOf(value)}`,
+  )
+  return { sql: `concat(${[...parts, members.length === 0 ? `'{}'` : `'}'`].join(', ')})`, type: 'json' }
+}
+
 /** The type that several values have in common. */
 export function commonType(values: readonly { type: ValueType }[]): ValueType {
   const types = new Set(values.map(({ type }) => type))
@@ -178,6 +192,29 @@ export function commonType(values: readonly { type: ValueType }[]): ValueType {
   if (has('timestamp', 'datetime', 'date')) return types.has('datetime') ? 'datetime' : 'timestamp'
   if (has('number', 'int') && !types.has('string')) return 'number'
   return has('bool') && !types.has('string') ? 'bool' : 'string'
+}
+
+/** Text that is compared with numbers is read as a number; everything else is compared as text. */
+export function comparedType(values: readonly Value[]): ValueType {
+  const type = commonType(values)
+  if (type !== 'string')
+    return type === 'json' || type === 'null' ? 'string' : type === 'int' ? 'number' : type
+  const isNumeric = values.some((each) => each.type === 'number' || each.type === 'int')
+  const texts = values.filter((each) => each.type === 'string')
+  const areNumbers = texts.every(
+    ({ literal: text }) => text === undefined || (text !== '' && Number.isFinite(Number(text))),
+  )
+  return isNumeric && areNumbers ? 'number' : 'string'
+}
+
+/**
+ * The text column of a path alone, if the path is compared with these texts only: the column has an empty text for a
+ * missing value, which neither equals nor matches them.
+ */
+export function textColumn({ path }: Value, texts: readonly Value[]): string | undefined {
+  const column = path && typedColumn(path)
+  const isApart = texts.every(({ type, literal = '' }) => type === 'string' && /[^%]/.test(literal))
+  return column?.type === 'text' && isApart ? column.sql : undefined
 }
 
 export function convert(value: Value, type: ValueType): string {
