@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
-import { queryRows, queryText } from '../engine/json-rows.ts'
+import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import { logSources } from './log-views.ts'
 
@@ -13,15 +13,11 @@ export interface LogflareDatabase {
   schema: string
 }
 
-interface Position {
-  micros: string
-  id: string
-}
-
 /** The grant that reading from Postgres needs. */
 export const postgresGrant = 'READ ON POSTGRES'
 
 const deadlineMs = 3_600_000
+const pageEntries = 1_000
 const copied = 'wellhead.imported'
 
 /** Reads the entries that Logflare stored, through a temporary engine, which can read Postgres. */
@@ -51,8 +47,8 @@ export class LogflareTables {
     })
   }
 
-  /** Copies a table into the temporary engine, so that Postgres reads it once, and returns the number of entries. */
-  async copy(table: string): Promise<number> {
+  /** Copies a table into the temporary engine, so that Postgres reads it once. */
+  async copy(table: string): Promise<void> {
     await this.#run(`DROP TABLE IF EXISTS ${copied}`)
     await this.#run(
       `CREATE TABLE ${copied} (id String, timestamp DateTime64(6, 'UTC'), body String) ENGINE = MergeTree ORDER BY (timestamp, id)`,
@@ -60,30 +56,18 @@ export class LogflareTables {
     await this.#run(
       `INSERT INTO ${copied} SELECT toString(id), ifNull(timestamp, toDateTime64(0, 6, 'UTC')), ifNull(toString(body), '{}') FROM ${this.#table(table)}`,
     )
-    return Number(await queryText(this.#engine, { sql: `SELECT count() FROM ${copied}` }, { deadlineMs }))
   }
 
-  /** The copied entries in the order of time, as lines of JSON. The same table gives the same batches. */
-  async *batches(maxEntries: number): AsyncGenerator<{ body: Buffer; entries: number }> {
-    let after: Position | undefined
+  /** The copied entries in the order of time, as lines of JSON. */
+  async *pages(): AsyncGenerator<Buffer> {
+    let where = ''
     for (;;) {
-      const where = after
-        ? `WHERE (toUnixTimestamp64Micro(timestamp), id) > (${after.micros}, ${sqlText(after.id)})`
-        : ''
-      const page = `SELECT id, timestamp, body FROM ${copied} ${where} ORDER BY timestamp, id LIMIT ${maxEntries}`
-      const { body } = await this.#engine.query(
-        {
-          sql: `SELECT ${entrySql} AS line FROM (${page}) ORDER BY timestamp, id`,
-          format: 'TabSeparatedRaw',
-        },
-        { deadlineMs },
-      )
-      const [last] = await this.#rows<Position & { entries: string }>(
-        `SELECT toString(toUnixTimestamp64Micro(timestamp)) AS micros, id, toString(count() OVER ()) AS entries FROM (${page}) ORDER BY timestamp DESC, id DESC LIMIT 1`,
-      )
-      if (!last) return
-      yield { body, entries: Number(last.entries) }
-      after = last
+      const sql = `SELECT ${entrySql} FROM ${copied} ${where} ORDER BY timestamp, id LIMIT ${pageEntries}`
+      const { body } = await this.#engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs })
+      if (body.length === 0) return
+      yield body
+      const last = JSON.parse(body.toString('utf8', body.lastIndexOf('\n', -2) + 1))
+      where = `WHERE (toUnixTimestamp64Micro(timestamp), id) > (${last.timestamp}, ${sqlText(last.id)})`
     }
   }
 

@@ -1,15 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { Readable } from 'node:stream'
 import { readSettings } from '../../base/settings.ts'
 import { type LogflareDatabase, LogflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { batchKeys } from '../logs/log-batches.ts'
-import { sendBatch } from '../logs/send-batch.ts'
+import { batchBounds, sendInputs, summary } from '../logs/send-inputs.ts'
 import { offlineEngine } from '../offline-engine.ts'
-import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import type { ServiceClient } from '../service-client.ts'
 
@@ -18,19 +16,6 @@ export interface ImportOptions {
   schema: string
   json?: true
 }
-
-interface Imported {
-  source: string
-  read: number
-  stored: number
-  /** How many of the stored entries an earlier command had stored. */
-  already_stored: number
-  rejected: number
-}
-
-const batchEntries = 1_000
-/** About five minutes with the pauses between attempts. */
-const maxAttempts = 14
 
 export async function importLogflare(
   client: ServiceClient,
@@ -44,7 +29,7 @@ export async function importLogflare(
   client.find()
   const dataDir = mkdtempSync(join(tmpdir(), 'wellhead-import-'))
   const engine = offlineEngine(reading.settings, io, { dataDir, grants: [postgresGrant] })
-  const sources: Imported[] = []
+  const sources: object[] = []
   try {
     await engine.start()
     const tables = new LogflareTables(engine, database)
@@ -54,46 +39,18 @@ export async function importLogflare(
     if (found.length === 0)
       throw new CommandFailure(`The schema ${database.schema} has no tables of Logflare.`)
     for (const { source, table } of found) {
-      const read = await tables.copy(table)
-      const imported = await importSource(tables, source, client, io)
-      sources.push({ source, read, ...imported })
-      const { stored, rejected } = imported
-      await io.stderr.write(
-        `${source}: ${plural(read, 'entry', 'entries')} read, ${stored} stored, ${rejected} rejected.\n`,
-      )
+      await tables.copy(table)
+      const input = { name: table, bytes: undefined, open: () => Readable.from(tables.pages()) }
+      const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client, io)
+      await io.stderr.write(`${summary(tally)}\n`)
+      const { accepted: stored, already_stored, rejected } = tally
+      sources.push({ source, read: stored + rejected, stored, already_stored, rejected })
     }
   } finally {
     await engine.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
   if (options.json) await printJson(io, { sources })
-}
-
-async function importSource(tables: LogflareTables, source: string, client: ServiceClient, io: CommandIo) {
-  const counts = { stored: 0, already_stored: 0, rejected: 0 }
-  const keyOf = await batchKeys(source, 'logflare')
-  let wasReached = false
-  for await (const { body, entries } of tables.batches(batchEntries)) {
-    const batch = {
-      body: Buffer.from(body),
-      contentType: 'application/x-ndjson' as const,
-      lines: Array.from({ length: entries }, (_, index) => index),
-    }
-    const sent = await sendBatch(batch, keyOf(batch), {
-      client,
-      source,
-      maxAttempts,
-      wasReached,
-      pause: (ms) => delay(ms, undefined, { signal: io.signal }),
-      onWait: (failure, ms) =>
-        void io.stderr.write(`${failure.message} Trying again in ${Math.ceil(ms / 1000)} s.\n`),
-    })
-    wasReached = true
-    counts.stored += sent.accepted
-    counts.rejected += sent.rejected
-    if (sent.replayed) counts.already_stored += sent.accepted
-  }
-  return counts
 }
 
 function databaseOf({ postgresUrl, schema }: ImportOptions, io: CommandIo): LogflareDatabase {

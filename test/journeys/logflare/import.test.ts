@@ -25,7 +25,7 @@ describe.skipIf(postgresPrograms === undefined)('wellhead import logflare', () =
       const counts = { source: 'auth_logs', read: 2501, stored: 2500, rejected: 1 }
       const first = await runCommand(command, { environment })
       expect(JSON.parse(first.stdout)).toEqual({ sources: [{ ...counts, already_stored: 0 }] })
-      expect(first.stderr).toContain('auth_logs: 2,501 entries read, 2500 stored, 1 rejected.')
+      expect(first.stderr).toContain('2,500 entries stored in auth_logs, 1 entry rejected.')
       const again = await runCommand(command, { environment })
       expect(JSON.parse(again.stdout)).toEqual({ sources: [{ ...counts, already_stored: 2500 }] })
       const response = await service.call('/api/sql', {
