@@ -59,8 +59,7 @@ export function createHttp(
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     embedOrigins: settings.embedOrigins,
-    // Studio sends its SQL in the URL.
-    longUrls: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
+    logflare: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
     mcpWrite: settings.mcpWrite,
     intake,
     sources: new SourceAdmin({

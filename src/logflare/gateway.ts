@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
 import { hashToken } from '../access/admin-token.ts'
 import type { StoredToken } from '../access/token.ts'
-import { forbidden, internal, unauthorized } from '../base/errors.ts'
+import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
 import { toKnownError } from '../http/error-response.ts'
 import { queryParameters, readParameters } from '../http/request-parameters.ts'
 import { goneSignal } from '../http/routes/management.ts'
@@ -45,6 +45,12 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
     })
     addQueryRoutes(scope, endpoints)
     addDrainRoutes(scope)
+  })
+  // For the console, so it needs the same token as the routes that check and run SQL there.
+  server.post(`${prefix}/api/translate`, { config: { access: 'admin' } }, async ({ body }) => {
+    const { sql } = (body ?? {}) as { sql?: unknown }
+    if (typeof sql !== 'string') throw missingParameter('sql')
+    return { sql: endpoints.translate(sql) }
   })
   return endpoints
 }

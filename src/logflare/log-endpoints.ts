@@ -9,8 +9,8 @@ import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type Translation, translateBigQuery } from './bigquery/translate.ts'
-import { bigQueryDefinition, logTables } from './log-views.ts'
+import { translateBigQuery } from './bigquery/translate.ts'
+import { bigQueryDefinition, sourceTables, viewTables } from './log-views.ts'
 import { wrapObjects } from './wrap-objects.ts'
 
 export interface LogEndpointsOptions {
@@ -29,7 +29,7 @@ interface LogRequest {
 /** What depends on the typed columns of the sources. */
 interface Compiled {
   from: ReturnType<Sources['readable']>
-  tables: ReturnType<typeof logTables>
+  tables: ReturnType<typeof viewTables>
   endpoints: ReadonlyMap<string, Endpoint>
   /** Endpoints with the translated SQL of callers. */
   translated: LRUCache<string, { endpoint: Endpoint; sql: string; hasJson: boolean }>
@@ -60,9 +60,13 @@ export class LogEndpoints {
     await this.#current()
   }
 
-  /** Translates without running. */
-  async translate(sql: string): Promise<Translation> {
-    return translateBigQuery(sql, (await this.#current()).tables)
+  /** Translates into SQL over the sources, without running it. */
+  translate(sql: string): string {
+    const from = this.#options.sources.readable()
+    return translateBigQuery(
+      sql,
+      sourceTables((source) => from.typedColumns(source)),
+    ).sql
   }
 
   /** Runs a query and returns the body of the response. */
@@ -125,7 +129,7 @@ export class LogEndpoints {
     for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
     return {
       from,
-      tables: logTables(typedColumnsOf),
+      tables: viewTables(typedColumnsOf),
       endpoints: byName,
       translated: new LRUCache({ max: maxTranslated }),
     }

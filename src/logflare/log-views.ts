@@ -1,6 +1,7 @@
 import type { TypedColumn } from '../catalog/source.ts'
 import { type EndpointDefinition, parseDefinition } from '../endpoints/definition/definition.ts'
-import type { LogTable } from './bigquery/table-columns.ts'
+import { sqlName } from '../sql/names.ts'
+import { baseColumns, type LogTable } from './bigquery/table-columns.ts'
 
 /** The sources of a self-hosted Supabase, with the names that senders use for them. */
 export const logSources = {
@@ -31,24 +32,35 @@ function withHeaders(metadata: string): string {
   return `if(${lacks}, concat('{', arrayStringConcat(${members}, ','), '}'), ${metadata})`
 }
 
-/** The tables of BigQuery SQL. */
-export function logTables(typedColumnsOf: TypedColumnsOf): Map<string, LogTable> {
+/** The tables of BigQuery SQL. Each has the columns of a source. */
+function tablesOf(
+  typedColumnsOf: TypedColumnsOf,
+  viewOf: (source: string) => string,
+  wholeMetadata?: LogTable['wholeMetadata'],
+): Map<string, LogTable> {
   const tables = new Map<string, LogTable>()
   for (const source of Object.keys(logSources)) {
     const columns = typedColumnsOf(source) ?? []
-    tables.set(source, {
-      view: viewOf(source),
-      columns,
-      ...(source === 'edge_logs' && { wholeMetadata: withHeaders }),
-    })
+    const isEdge = source === 'edge_logs'
+    tables.set(source, { view: viewOf(source), columns, ...(isEdge && wholeMetadata && { wholeMetadata }) })
   }
-  for (const name of emptyTables) tables.set(name, { view: viewOf('empty'), columns: [] })
+  const nothing = `(SELECT ${baseColumns.join(', ')} FROM ${viewOf('edge_logs')} WHERE 0)`
+  for (const name of emptyTables) tables.set(name, { view: nothing, columns: [] })
   return tables
 }
 
 /** A capital letter, because no source has one: the name of a view must not be that of a source. */
 function viewOf(source: string): string {
   return `View_${source}`
+}
+
+export function viewTables(typedColumnsOf: TypedColumnsOf): Map<string, LogTable> {
+  return tablesOf(typedColumnsOf, viewOf, withHeaders)
+}
+
+/** For queries that read the sources themselves. */
+export function sourceTables(typedColumnsOf: TypedColumnsOf): Map<string, LogTable> {
+  return tablesOf(typedColumnsOf, (source) => source)
 }
 
 const parameters = {
@@ -63,13 +75,11 @@ const inWindow =
 
 /** A sandbox with one view per source. Project and time are filtered inside of the views. */
 export function bigQueryDefinition(typedColumnsOf: TypedColumnsOf): EndpointDefinition {
-  const view = (name: string, source: string, columns: readonly TypedColumn[], where = inWindow) => {
-    const list = ['id', 'timestamp', 'event_message', 'metadata', 'project AS identifier']
-    const typed = columns.map((column) => `\`${column.name}\``)
-    return `${viewOf(name)} AS (SELECT ${[...list, ...typed].join(', ')} FROM ${source} WHERE ${where})`
-  }
-  const views = Object.keys(logSources).map((source) => view(source, source, typedColumnsOf(source) ?? []))
-  views.push(view('empty', 'edge_logs', [], `${inWindow} AND 0`))
+  const views = Object.keys(logSources).map((source) => {
+    const typed = (typedColumnsOf(source) ?? []).map((column) => sqlName(column.name))
+    const columns = [...baseColumns, ...typed].join(', ')
+    return `${viewOf(source)} AS (SELECT ${columns} FROM ${source} WHERE ${inWindow})`
+  })
   return parseDefinition({
     id: '0b5c3f5e-3f0c-4a8b-9a53-0c2b6a1d7e01',
     name: 'logs.all',

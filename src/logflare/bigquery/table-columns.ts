@@ -13,7 +13,7 @@ export interface LogTable {
   wholeMetadata?: (column: string) => string
 }
 
-export const baseColumns = ['id', 'timestamp', 'event_message', 'metadata', 'identifier']
+export const baseColumns = ['id', 'timestamp', 'event_message', 'metadata', 'project']
 
 export function logTable(
   ref: string,
@@ -33,7 +33,7 @@ export function logTable(
       column('event_message', 'string'),
       { name: 'metadata', value: { sql: wholeMetadata?.(metadata) ?? metadata, type: 'json', path } },
     ],
-    hidden: [{ name: 'identifier', value: { sql: `${ref}.identifier`, type: 'string' } }],
+    hidden: [{ name: 'identifier', value: { sql: `${ref}.project`, type: 'string' } }],
   }
 }
 

@@ -1,8 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { spawnService } from '../../support/service-process.ts'
+import { openConsole, sharedBrowser } from '../console/browser.ts'
+import { expectFit, onPage, show, write } from '../console/stage.ts'
 import { freePort } from '../docs/free-port.ts'
+import { bombs } from './bombs.ts'
 import { otelShapes } from './otel-shapes.ts'
 import { refused, shapes } from './shapes.ts'
 import { vectorSinks } from './vector.ts'
@@ -12,6 +17,7 @@ const tokens = { LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public', LOGFLARE_PRIVATE_ACCESS
 const startMs = Math.floor((Date.now() - 1_800_000) / 60_000) * 60_000
 const window = { iso_timestamp_start: new Date(startMs - 60_000).toISOString(), iso_timestamp_end: '' }
 
+const browser = sharedBrowser()
 let service: RunningService
 
 beforeAll(async () => {
@@ -240,15 +246,36 @@ describe('the gateway', () => {
     expect(await bigQuery(sql)).toEqual({ result: [{ id: 'e1' }] })
   })
 
+  test.each(bombs)('refuses %s', async (_, sql, message) => {
+    const response = await send('/logflare/api/endpoints/query/logs.all', 'private', {
+      project: 'default',
+      sql,
+    })
+    expect([response.status, await response.json()]).toEqual([200, { error: expect.stringMatching(message) }])
+  })
+
   test('requires the private token for queries', async () => {
-    const path = '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n'
-    const statuses = await Promise.all(
-      ['private', 'public', 'wrong', service.adminToken.token].map(
-        async (token) => (await get(path, token)).status,
-      ),
-    )
-    expect(statuses).toEqual([200, 403, 401, 401])
-    expect((await fetch(service.url + path)).status).toBe(401)
+    const created = await service.call('/api/access-tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ description: 'tenant', scopes: ['query'], project: 'default' }),
+    })
+    const { token: tenant } = (await created.json()) as { token: string }
+    const callers = ['private', 'public', 'wrong', '', service.adminToken.token, tenant]
+    for (const path of [
+      '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n',
+      '/logflare/api/endpoints/query/logs?project=default&sql=select+1+as+n',
+      '/logflare/api/endpoints/query/service-health?project=default',
+      '/logflare/api/sources',
+    ]) {
+      const statuses = await Promise.all(callers.map(async (token) => (await get(path, token)).status))
+      expect([path, statuses]).toEqual([path, [200, 403, 401, 401, 401, 401]])
+      expect((await fetch(service.url + path)).status).toBe(401)
+    }
+    const translations = callers.map(async (token) => {
+      return (await send('/logflare/api/translate', token, { sql: 'select 1 as n' })).status
+    })
+    expect(await Promise.all(translations)).toEqual([403, 403, 401, 401, 200, 403])
   })
 
   test('takes the token from the URL for these tokens only, and only here', async () => {
@@ -260,7 +287,9 @@ describe('the gateway', () => {
     expect(await status(`/api/logs?source_name=postgres.logs&api_key=${service.adminToken.token}`)).toBe(401)
     const query = '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n&api_key=private'
     expect((await fetch(service.url + query)).status).toBe(200)
-    expect((await fetch(`${service.url}/api/sources?api_key=private`)).status).toBe(401)
+    for (const path of ['/api/sources', '/api/whoami']) {
+      expect((await fetch(`${service.url}${path}?api_key=private`)).status).toBe(401)
+    }
   })
 
   test('gives the tokens no rights outside of the gateway but sending logs', async () => {
@@ -271,6 +300,8 @@ describe('the gateway', () => {
     ]) {
       expect((await get(path)).status).toBe(403)
     }
+    const who = await (await get('/api/whoami')).json()
+    expect(who).toMatchObject({ admin: false, query: false, ingest: true, bigquery: false, sources: [] })
   })
 
   test('answers health checks with GET and HEAD', async () => {
@@ -294,33 +325,78 @@ describe('the gateway', () => {
       expect.objectContaining({ error: expect.stringMatching(/Log drains are not supported/) }),
     ])
   })
-
-  test('exists only if its token is set', async () => {
-    const plain = await openService()
-    try {
-      expect((await plain.call('/logflare/api/sources')).status).toBe(404)
-      expect(await (await plain.call('/health')).json()).toEqual({ status: 'alive' })
-    } finally {
-      await plain.close()
-    }
-  })
 })
 
-test('is healthy only when every sink of Vector is accepted', async () => {
+describe('the playground', () => {
+  const sql =
+    "select id, r.path, timestamp from edge_logs cross join unnest(metadata) as m cross join unnest(m.request) as r where identifier = 'default' and r.path like '/rest/%'"
+
+  test('translates a query from Studio and runs it', () =>
+    onPage({ service: () => service, browser })(
+      '/console/playground',
+      { token: service.adminToken.token, bypassPolicy: true },
+      async (page) => {
+        const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
+        await page.getByRole('button', { name: 'BigQuery' }).click()
+        await bigQuery.click()
+        await page.keyboard.insertText('select idd from edge_logs')
+        await page.getByText('Line 1, column 8: Unrecognized name "idd". Did you mean id?').waitFor()
+        await page.keyboard.press('Control+A')
+        await page.keyboard.insertText(sql)
+        await page.getByRole('textbox', { name: 'SQL' }).getByText('edge_logs AS').waitFor()
+        await page.getByText('The query is valid.').waitFor()
+        await bigQuery.click()
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('cell', { name: 'e1', exact: true }).waitFor()
+        for (const theme of ['light', 'dark'] as const) {
+          await show(page, 1280, theme)
+          await expectFit(page)
+        }
+        // The translation is SQL like any other.
+        await write(page, 'SELECT 42 AS answer')
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('cell', { name: '42', exact: true }).waitFor()
+      },
+    ))
+})
+
+/** Runs the service as it is published, and lists the files of dist that its process loaded. */
+async function loadedBy(
+  environment: Record<string, string>,
+  use: (url: string, output: () => string) => Promise<void>,
+): Promise<string[]> {
   const port = await freePort()
   const directory = scratchDirectory()
-  const child = spawnService(['--port', String(port), '--data-dir', directory.path], tokens)
+  const coverage = join(directory.path, 'coverage')
+  const args = ['--port', String(port), '--data-dir', join(directory.path, 'data')]
+  const service = spawnService(args, { ...environment, NODE_V8_COVERAGE: coverage })
   try {
-    const url = `http://127.0.0.1:${port}`
-    await vi.waitUntil(async () => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200, {
-      timeout: 120_000,
-      interval: 5,
-    })
+    await use(`http://127.0.0.1:${port}`, () => service.stdout() + service.stderr())
+    service.child.kill()
+    await service.exit
+    const reports = readdirSync(coverage).map((file) => readFileSync(join(coverage, file), 'utf8'))
+    const urls = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
+    return urls.flatMap(({ url }) => /dist\/([\w-]+)\.js$/.exec(url)?.[1] ?? [])
+  } finally {
+    service.child.kill('SIGKILL')
+    await service.exit
+    directory.remove()
+  }
+}
+
+/** Waits until a check of the service succeeds. */
+async function until(url: string): Promise<void> {
+  const isOk = async () => (await fetch(url).catch(() => undefined))?.ok === true
+  await vi.waitUntil(isOk, { timeout: 120_000, interval: 5 })
+}
+
+test('is healthy only when every sink of Vector is accepted', async () => {
+  const loaded = await loadedBy(tokens, async (url, output) => {
+    await until(`${url}/health`)
     const statuses = await Promise.all(
       vectorSinks(startMs).map(async ({ source, events }) => {
-        const response = await fetch(`${url}/api/logs?source_name=${source}`, {
+        const response = await fetch(`${url}/api/logs?source_name=${source}&api_key=public`, {
           method: 'POST',
-          headers: { 'x-api-key': 'public' },
           body: JSON.stringify(events),
         })
         return response.status
@@ -331,9 +407,28 @@ test('is healthy only when every sink of Vector is accepted', async () => {
       '/logflare/api/endpoints/query/logs.all?project=default&sql=select+count(*)+as+count+from+auth_logs'
     const response = await fetch(url + count, { headers: { 'x-api-key': 'private' } })
     expect(await response.json()).toEqual({ result: [{ count: 3 }] })
-  } finally {
-    child.child.kill()
-    await child.exit
-    directory.remove()
-  }
+    await vi.waitUntil(() => output().includes('/logflare/api/endpoints/query'))
+    expect(output()).toContain('/api/logs')
+    expect(output()).not.toContain('api_key')
+  })
+  expect(loaded).toContain('logflare')
+})
+
+test('is not there if its token is not set', async () => {
+  const token = 'a-token-of-an-administrator-for-tests'
+  const loaded = await loadedBy({ WELLHEAD_ADMIN_TOKEN: token }, async (url) => {
+    await until(`${url}/ready`)
+    const call = (path: string) => fetch(url + path, { headers: { 'x-api-key': token } })
+    for (const path of ['/logflare/api/sources', '/logflare/health', '/logflare/api/translate']) {
+      const response = await call(path)
+      expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+    }
+    expect(await (await call('/health')).json()).toEqual({ status: 'alive' })
+    const { page, close } = await openConsole(browser(), { url }, '/console/playground', { token })
+    await page.getByRole('button', { name: 'Format' }).waitFor()
+    expect(await page.getByRole('button', { name: 'BigQuery' }).count()).toBe(0)
+    await close()
+  })
+  expect(loaded).toContain('service')
+  expect(loaded).not.toContain('logflare')
 })
