@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Shape } from './shapes.ts'
+import type { Shape } from './shape.ts'
 
 /** Queries that Studio sends to the ClickHouse flavor, for the entries of vector.ts. */
 export function otelShapes(startMs: number): Shape[] {
