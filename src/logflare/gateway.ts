@@ -106,14 +106,8 @@ function addQueryRoutes(server: FastifyInstance, endpoints: LogEndpoints): void 
       return errorBody(error as Error, request)
     }
   }
-  for (const method of ['GET', 'POST']) {
-    server.route({
-      method,
-      url: `${prefix}/api/endpoints/query/:name`,
-      config: { access: 'any' },
-      handler: respond,
-    })
-  }
+  const url = `${prefix}/api/endpoints/query/:name`
+  server.route({ method: ['GET', 'POST'], url, config: { access: 'any' }, handler: respond })
 }
 
 /** Studio shows the message of an error only if the status is 200. */
