@@ -8,9 +8,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
- * service, their tables, commands that check shapes or use the engine, the service, and what is left, which only traces need.
+ * service, their tables, commands that check shapes or use the engine, the service, the Logflare gateway, and what is left,
+ * which only traces need.
  */
-const files = ['command-line', 'client', 'tables', 'commands', 'service', 'tracing']
+const files = ['command-line', 'client', 'tables', 'commands', 'service', 'logflare', 'tracing']
 
 export async function bundle() {
   const alone = { output: { codeSplitting: false } }
@@ -103,6 +104,7 @@ function fewFiles() {
         .map((id) => closureOf([id]))
       for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
+      assign('logflare', closureOf([join(root, 'src/logflare/gateway.ts')]))
       assign('tracing', this.getModuleIds())
     },
   }

@@ -47,6 +47,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     phase: () => phase,
   })
   const { engine, backups, catalog, sources, keys } = storage
+  const logflare = await createLogflare(options, storage, parts, http)
   const { server, tokens, streams, intake } = http
 
   /** Closed from the end, after a failed start as well: each part needs those before it. */
@@ -80,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await backups.open()
     await catalog.open()
     await sources.open()
-    await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped)])
+    await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped), logflare?.open()])
     adminToken.keep()
     phase = 'open'
   } catch (error) {
@@ -102,6 +103,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       return stopped
     },
   }
+}
+
+/** Loaded only if it is switched on, so that nothing else pays for it. */
+async function createLogflare(
+  { environment }: ServiceOptions,
+  { engine, sources }: ReturnType<typeof createStorage>,
+  { calls }: ReturnType<typeof createEndpoints>,
+  { server, access }: ReturnType<typeof createHttp>,
+) {
+  const token = environment.LOGFLARE_PRIVATE_ACCESS_TOKEN
+  if (!token) return undefined
+  const { createGateway } = await import('./logflare/gateway.ts')
+  const tokens = { private: token, public: environment.LOGFLARE_PUBLIC_ACCESS_TOKEN }
+  return createGateway({ server, access, tokens, engine, sources, calls })
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */

@@ -7,6 +7,7 @@ import { diskFull } from './scenarios/disk-full.ts'
 import { fsync } from './scenarios/fsync.ts'
 import { functions } from './scenarios/functions.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
+import { fuzzLogflare } from './scenarios/fuzz-logflare.ts'
 import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { kill } from './scenarios/kill.ts'
 import { memory } from './scenarios/memory.ts'
@@ -43,6 +44,7 @@ export const scenarios: readonly Scenario[] = [
   conditions,
   clients,
   fuzzSql,
+  fuzzLogflare,
   // Deletes endpoints and sources.
   fuzzHttp,
 ]

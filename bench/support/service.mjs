@@ -30,7 +30,7 @@ export async function openService({ engineNode, patience, clock, environment = {
       time: systemTime(clock),
       log: pino({ level: 'silent' }),
       node: process.execPath,
-      environment: process.env,
+      environment: { ...process.env, ...environment },
     })
     const close = async () => {
       await service.stop()

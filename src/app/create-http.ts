@@ -25,7 +25,7 @@ const maxPendingLogBytes = 256 * 2 ** 20
 const replayWithinMs = 60_000
 
 export function createHttp(
-  { settings, time, log }: ServiceOptions,
+  { settings, time, log, environment }: ServiceOptions,
   storage: Storage,
   { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
@@ -59,6 +59,7 @@ export function createHttp(
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
     embedOrigins: settings.embedOrigins,
+    logflare: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
     mcpWrite: settings.mcpWrite,
     intake,
     sources: new SourceAdmin({
@@ -96,5 +97,5 @@ export function createHttp(
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },
   })
-  return { server, tokens, streams, intake }
+  return { server, access, tokens, streams, intake }
 }

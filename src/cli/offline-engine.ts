@@ -7,7 +7,7 @@ import type { CommandIo } from './command-io.ts'
 export function offlineEngine(
   settings: Settings,
   io: CommandIo,
-  options: { dataDir: string; atRest?: boolean },
+  options: { dataDir: string; atRest?: boolean; grants?: readonly string[] },
 ): EmbeddedEngine {
   return new EmbeddedEngine({
     memoryBytes: settings.engineMemory,

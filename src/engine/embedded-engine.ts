@@ -21,6 +21,7 @@ import { blamedBounds, CrashGuard, type Refusal, type Suspect } from './crash-gu
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement } from './engine.ts'
 import { EngineProcess } from './engine-process.ts'
 import { isLocked, ownerOf } from './host/directory-lock.ts'
+import { defaultGrants } from './host/engine-config.ts'
 import { EngineStartError } from './host/protocol.ts'
 import { defaultSessions } from './launch-host.ts'
 import { whenReady } from './readiness.ts'
@@ -39,6 +40,8 @@ interface EmbeddedEngineOptions {
   maxResultBytes?: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
+  /** Further grants of the engine's user, for commands that read another database. */
+  grants?: readonly string[]
   /** Number of crashes during a query after which the query is refused for a while. */
   crashesBeforeRefusal?: number
 }
@@ -115,6 +118,7 @@ export class EmbeddedEngine implements Engine {
         maxWaiting: defaults.maxWaiting,
         graceMs: defaults.graceMs * patience,
         atRest: options.atRest ?? false,
+        ...(options.grants && { grants: [...defaultGrants, ...options.grants] }),
       },
       launched: options.launched,
       log,

@@ -97,6 +97,8 @@ export interface ServerOptions extends StatusRoutes {
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
   mcpWrite: boolean
+  /** Whether URLs can contain SQL, and BigQuery SQL is translated. */
+  logflare: boolean
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
@@ -110,6 +112,7 @@ export interface ServerOptions extends StatusRoutes {
 /** Limits of a request, and timeouts against clients that are slow on purpose. */
 const limits = {
   maxHeaderBytes: 16 * 1024,
+  maxLongHeaderBytes: 256 * 1024,
   maxParameterLength: 512,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
@@ -153,7 +156,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         {
           requestTimeout: limits.requestWithinMs,
           keepAliveTimeout: limits.keepAliveMs,
-          maxHeaderSize: limits.maxHeaderBytes,
+          maxHeaderSize: options.logflare ? limits.maxLongHeaderBytes : limits.maxHeaderBytes,
           // Overrides --insecure-http-parser.
           insecureHTTPParser: false,
           // Node's own response would not be JSON.
@@ -244,7 +247,7 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, endpoints, options.tokens, options.sources)
+  addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
   addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })

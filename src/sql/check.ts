@@ -161,12 +161,18 @@ function firstWordHint(first: CodeToken | undefined): string {
   return `The query must start with SELECT or WITH.${hint ? ` ${hint}` : didYouMean(meant)}`
 }
 
+export function checkLength(sql: string): void {
+  if (sql.length > maxLength) {
+    throw invalidQuery(`The SQL is longer than ${maxLength} characters. Shorten it.`, { line: 1, column: 1 })
+  }
+}
+
 /** Checks the text before the engine reads it. */
 export function checkTokens(query: string): void {
   const fail = (message: string, offset: number): never => {
     throw invalidQuery(message, positionOf(query, offset))
   }
-  if (query.length > maxLength) fail(`The SQL is longer than ${maxLength} characters. Shorten it.`, 0)
+  checkLength(query)
   const nul = query.indexOf('\0')
   if (nul >= 0) fail('The SQL contains a NUL character. Remove it.', nul)
   const tokens = codeTokens(query)

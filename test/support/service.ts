@@ -40,7 +40,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     time: choices.time ?? systemTime(),
     log,
     node: process.execPath,
-    environment: process.env,
+    environment: { ...process.env, ...choices.environment },
   })
   return {
     ...service,

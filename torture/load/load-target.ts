@@ -3,12 +3,19 @@ import { isAlive } from '../../test/support/service-process.ts'
 import type { TortureRun } from '../support/scenario.ts'
 import { openTarget, type Target } from '../support/target.ts'
 
+/** The Logflare gateway has it, for the scenario that sends BigQuery SQL. */
+export const logflareToken = 'a-token-of-logflare'
+
 /** The service that the scenarios of load and hostile clients share in their short forms. */
 export function loadTarget(run: TortureRun): Promise<Target> {
   // Statistics cost more time than the requests, which the short form cannot spare.
   const statistics = run.size(1, 0) === 1 ? 'on' : 'off'
   return run.share('load', (directory) =>
-    openTarget(directory, { WELLHEAD_STATISTICS: statistics, WELLHEAD_LOG_LEVEL: 'error' }),
+    openTarget(directory, {
+      WELLHEAD_STATISTICS: statistics,
+      WELLHEAD_LOG_LEVEL: 'error',
+      LOGFLARE_PRIVATE_ACCESS_TOKEN: logflareToken,
+    }),
   )
 }
 

@@ -44,7 +44,8 @@ export function useDraftCheck(draft: EndpointDraft, enabled: boolean) {
   }
 }
 
-function useSettled<T>(value: T, ms: number): T {
+/** The value, once it has not changed for a while. */
+export function useSettled<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), ms)

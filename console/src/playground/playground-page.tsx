@@ -78,6 +78,7 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
           )}
           <QuestionEditor
             question={question}
+            hasBigQuery={who.bigquery}
             onChange={set}
             control={editor}
             shown={shown}

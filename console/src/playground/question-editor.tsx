@@ -15,12 +15,15 @@ import { parametersIn } from '../endpoints/run/sql-parameters.ts'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
 import { resultOf, useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
+import { BigQueryField } from './bigquery-field.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
 import { type Question, triedParameters } from './question.ts'
 import type { ShownResult } from './save-as-endpoint.tsx'
 
 interface QuestionEditorProps {
   question: Question
+  /** Whether the service translates BigQuery SQL. */
+  hasBigQuery: boolean
   control: Ref<SqlEditorControl>
   /** Receives the result that is shown. */
   shown: RefObject<ShownResult | undefined>
@@ -39,7 +42,7 @@ const noWarnings: readonly SqlWarning[] = []
 
 /** The SQL, its parameters and its result. */
 export function QuestionEditor(props: QuestionEditorProps) {
-  const { question, control, shown, start, chart, onChart, onChange, onRun } = props
+  const { question, hasBigQuery, control, shown, start, chart, onChart, onChange, onRun } = props
   const { query, types } = question
   const isBlank = query.trim() === ''
   const names = useMemo(() => parametersIn(query), [query])
@@ -59,6 +62,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
     () => (isBlank || problem ? noWarnings : warningsOf(checked)),
     [isBlank, problem, checked],
   )
+  const [isBigQuery, setBigQuery] = useState(false)
   const [ran, setRan] = useState(question)
   const runner = useRun(
     async (signal) => {
@@ -89,6 +93,9 @@ export function QuestionEditor(props: QuestionEditorProps) {
           if (!isBlank) begin()
         }}
       >
+        {isBigQuery && (
+          <BigQueryField onTranslated={(sql) => onChange({ query: sql })} onRun={() => !isBlank && begin()} />
+        )}
         <SqlEditor
           label="SQL"
           height={180}
@@ -116,6 +123,17 @@ export function QuestionEditor(props: QuestionEditorProps) {
           <button type="button" className="button small" disabled={isBlank} onClick={format}>
             Format
           </button>
+          {hasBigQuery && (
+            <button
+              type="button"
+              className="button small"
+              aria-pressed={isBigQuery}
+              title="Translate a query from Supabase Studio"
+              onClick={() => setBigQuery((now) => !now)}
+            >
+              BigQuery
+            </button>
+          )}
           <Verdict
             problem={isBlank ? undefined : problem}
             state={isBlank ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}

@@ -33,13 +33,13 @@ const permissions = z.object({
   endpoints: z.array(callable),
   logs: z.boolean().describe('Whether the token can search entries.'),
   sources: z.array(searched).describe('The sources that the token can search.'),
+  bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
 
 export function addWhoamiRoutes(
   server: FastifyInstance,
   endpoints: Endpoints,
-  tokens: TokenAdmin,
-  sources: SourceAdmin,
+  { tokens, sources, logflare }: { tokens: TokenAdmin; sources: SourceAdmin; logflare: boolean },
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
@@ -67,6 +67,7 @@ export function addWhoamiRoutes(
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         logs: mayReadEntries(caller),
         sources: mayReadEntries(caller) ? sources.list().map((source) => picked(searched, source)) : [],
+        bigquery: logflare && caller.isAdmin,
       }
     },
   })

@@ -257,6 +257,7 @@ function halfServer(lines: string[], open: () => boolean) {
     reports: undefined,
     console: { assets: new Map() },
     embedOrigins: [],
+    logflare: false,
     mcpWrite: false,
     tokens: unreached,
     backups: unreached,

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { ApiError, api } from '../api/api.ts'
+import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
+import { Verdict } from '../endpoints/editor/verdict.tsx'
+import { useSettled } from '../endpoints/use-draft-check.ts'
+
+const pauseMs = 350
+
+interface BigQueryFieldProps {
+  onTranslated: (sql: string) => void
+  onRun: () => void
+}
+
+/** Takes SQL from Supabase Studio. Its translation replaces the SQL of the editor below. */
+export function BigQueryField({ onTranslated, onRun }: BigQueryFieldProps) {
+  const [written, setWritten] = useState('')
+  const sql = useSettled(written, pauseMs)
+  const isBlank = sql.trim() === ''
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['bigquery', sql],
+    queryFn: async ({ signal }) => {
+      const translated = await api<{ sql: string }>('/logflare/api/translate', { body: { sql }, signal })
+      const { formatSql } = await import('../endpoints/editor/format-sql.ts')
+      return formatSql(translated.sql)
+    },
+    enabled: !isBlank,
+    retry: false,
+  })
+  const receive = useRef(onTranslated)
+  receive.current = onTranslated
+  useEffect(() => {
+    if (data !== undefined) receive.current(data)
+  }, [data])
+  const problem = error instanceof ApiError && !isBlank ? error : undefined
+  const marked = useMemo(
+    () => problem?.line && { message: problem.message, line: problem.line, column: problem.column ?? 1 },
+    [problem],
+  )
+  const state = isFetching || sql !== written ? 'Translating …' : data ? 'Translated below.' : ''
+  return (
+    <>
+      <SqlEditor
+        label="BigQuery"
+        height={140}
+        value={written}
+        onChange={setWritten}
+        onRun={onRun}
+        problem={marked || undefined}
+      />
+      <Verdict problem={problem} state={isBlank ? 'Paste a query from Supabase Studio.' : state} />
+    </>
+  )
+}

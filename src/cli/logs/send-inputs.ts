@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { CommandFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { Progress } from '../output/progress.ts'
+import { visible } from '../output/visible.ts'
+import type { ServiceClient } from '../service-client.ts'
+import { entryBounds, readEntries } from './entry-reader.ts'
+import { batchKeys, gatherBatches, type Rejection } from './log-batches.ts'
+import { type LogInput, readUnpacked } from './log-input.ts'
+import { sendBatch } from './send-batch.ts'
+
+export const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
+/** About five minutes with the pauses between attempts. */
+const maxAttempts = 14
+const maxShownRejections = 100
+const maxKeptRejections = 1_000
+
+export interface SentInputs {
+  source: string
+  batchEntries: number
+  again?: true
+}
+
+interface Tally {
+  source: string
+  batches: number
+  accepted: number
+  /** How many of the accepted entries an earlier command had stored. */
+  already_stored: number
+  rejected: number
+  errors: Rejection[]
+}
+
+/** Sends all entries of the inputs and counts them. */
+export async function sendInputs(
+  inputs: readonly LogInput[],
+  { source, batchEntries, again }: SentInputs,
+  client: ServiceClient,
+  io: CommandIo,
+): Promise<Tally> {
+  const tally: Tally = { source, batches: 0, accepted: 0, already_stored: 0, rejected: 0, errors: [] }
+  const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
+  const progress = new Progress('Sending', io)
+  if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
+  const keyOf = await batchKeys(source, again ? crypto.randomUUID() : '')
+  const bounds = { ...batchBounds, maxEntries: batchEntries }
+  const note = (text: string) => {
+    progress.end()
+    void io.stderr.write(`${text}\n`)
+  }
+  const reject = (rejection: Rejection) => {
+    tally.rejected++
+    if (tally.errors.length < maxKeptRejections) tally.errors.push(rejection)
+    if (tally.rejected <= maxShownRejections) note(rejectionText(rejection))
+  }
+  try {
+    for (const input of inputs) {
+      const chunks = readUnpacked(input, io.signal, (bytes) => progress.add(bytes))
+      const reading = await readEntries(input.name, chunks, entryBounds)
+      for await (const piece of gatherBatches(reading, bounds)) {
+        if ('rejection' in piece) {
+          reject({ input: input.name, ...piece.rejection })
+          continue
+        }
+        const { batch } = piece
+        const sent = await sendBatch(batch, keyOf(batch), {
+          client,
+          source,
+          maxAttempts,
+          wasReached: tally.batches > 0,
+          pause: (ms) => delay(ms, undefined, { signal: io.signal }),
+          onWait: ({ message }, ms) => note(`${message} Retrying in ${Math.ceil(ms / 1000)}s.`),
+        })
+        tally.batches++
+        tally.accepted += sent.accepted
+        if (sent.replayed) tally.already_stored += sent.accepted
+        for (const { index, reason } of sent.errors) {
+          const line = batch.lines[index]
+          reject({ input: input.name, ...(line === undefined ? { index } : { line }), reason })
+        }
+        progress.note = `${entries(tally.accepted)} stored`
+      }
+    }
+  } catch (error) {
+    const canResume = error instanceof CommandFailure || io.signal.aborted
+    if (tally.batches > 0 && canResume) {
+      note(`${summary(tally)} Run the same command again to send the rest; nothing is stored twice.`)
+    }
+    throw error
+  } finally {
+    progress.end()
+  }
+  return tally
+}
+
+function rejectionText({ input, line, index, reason }: Rejection): string {
+  const position = line === undefined ? `${input}: entry ${(index ?? 0) + 1}` : `${input}:${line}`
+  return `${position}: ${visible(reason)}`
+}
+
+function entries(count: number): string {
+  return plural(count, 'entry', 'entries')
+}
+
+export function summary({ accepted, already_stored, rejected, source }: Tally): string {
+  const added = accepted - already_stored
+  const before = plural(already_stored, 'entry was', 'entries were')
+  const shown = rejected > maxShownRejections ? ` (showing the first ${maxShownRejections})` : ''
+  const parts = [
+    added > 0 || already_stored === 0 ? `${entries(added)} stored in ${source}` : '',
+    already_stored === 0 ? '' : `${before} already stored${added === 0 ? ` in ${source}` : ''}`,
+    rejected === 0 ? '' : `${entries(rejected)} rejected${shown}`,
+  ]
+  return `${parts.filter((part) => part !== '').join(', ')}.`
+}

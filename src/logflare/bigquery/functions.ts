@@ -1,0 +1,260 @@
+import { invalidQuery } from '../../base/errors.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { sqlText } from '../../sql/names.ts'
+import words from './functions.json' with { type: 'json' }
+import {
+  boolOf,
+  commonType,
+  comparedType,
+  convert,
+  integerOf,
+  jsonOf,
+  member,
+  nothing,
+  numberOf,
+  pathOf,
+  textColumn,
+  textOf,
+  timeOf,
+  type Value,
+  type ValueType,
+} from './value.ts'
+
+/** An argument. A word such as MINUTE has no value. */
+export interface Argument {
+  word: string | undefined
+  value(): Value
+}
+
+/**
+ * The type of the result, the types of the arguments, and the SQL: $1 and $2 are arguments, $* is all of them, $+ all but
+ * the first, and $d is where DISTINCT belongs.
+ */
+type Rule = readonly [result: string, args: string, sql: string]
+
+const rulesOf = (rules: Record<string, string[]>) =>
+  new Map(Object.entries(rules).map(([name, rule]) => [name, rule as unknown as Rule]))
+const aggregates = rulesOf(words.aggregates)
+const functions = rulesOf(words.functions)
+const aliases = new Map(Object.entries(words.aliases))
+const alternatives = new Map(Object.entries(words.alternatives))
+const formats = new Map(Object.entries(words.formats))
+
+/** Translates a function or an operator. */
+export function callFunction(
+  written: string,
+  args: readonly Argument[],
+  isDistinct: boolean,
+): { value: Value; isAggregate: boolean } {
+  const name = aliases.get(written) ?? written
+  const special = specials.get(name)
+  const rule = aggregates.get(name) ?? functions.get(name)
+  if (!special && !rule) throw unknown(written)
+  if (isDistinct && !rule?.[2].includes('$d')) {
+    throw invalidQuery(`DISTINCT is not supported in ${shown(written)}.`)
+  }
+  const value = special ? special(args, name) : ofRule(rule as Rule, written, args, isDistinct)
+  return { value, isAggregate: aggregates.has(name) || specialAggregates.has(name) }
+}
+
+function shown(name: string): string {
+  return name.toUpperCase()
+}
+
+function unknown(name: string) {
+  const [kind, type = ''] = name.split(' ')
+  if (kind === 'cast') {
+    return invalidQuery(
+      `The type ${shown(type)} is not supported. Use INT64, FLOAT64, STRING, BOOL, TIMESTAMP, DATETIME, DATE or JSON.`,
+    )
+  }
+  const names = [...aggregates.keys(), ...functions.keys(), ...aliases.keys(), ...specials.keys()]
+  const alternative = alternatives.get(name)
+  const closest = closestName(name, names)
+  const help = alternative === undefined ? didYouMean(closest && shown(closest)) : ` ${alternative}`
+  return invalidQuery(`The function ${shown(name)} is not supported.${help}`)
+}
+
+function ofRule(
+  [result, spec, sql]: Rule,
+  name: string,
+  args: readonly Argument[],
+  isDistinct: boolean,
+): Value {
+  const types = spec === '' ? [] : spec.split(' ')
+  const fewest = types.filter((type) => !/[?*=]/.test(type)).length
+  const most = spec.endsWith('*') ? Number.POSITIVE_INFINITY : types.length
+  if (args.length < fewest || args.length > most) {
+    const wanted = fewest === most ? fewest : `${fewest} to ${Math.min(most, 100)}`
+    throw invalidQuery(`${shown(name)} needs ${wanted} arguments, not ${args.length}.`)
+  }
+  const typeAt = (index: number) => types[Math.min(index, types.length - 1)]?.replace(/[?*]$|=.*$/, '')
+  // A unit is a word, and everything else is evaluated once, because SQL can be nested.
+  const values = args.map((arg, index) => (typeAt(index) === 'unit' ? nothing : arg.value()))
+  const ofType = (...some: string[]) => values.filter((_, index) => some.includes(typeAt(index) ?? ''))
+  const shared = { common: commonType(ofType('common')), compared: comparedType(ofType('compared', 'exact')) }
+  const list = values.map((value, index) => {
+    const others = values.filter((_, other) => other !== index)
+    return argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word })
+  })
+  for (const type of types.slice(list.length)) if (type.includes('=')) list.push(type.replace(/^.*?=/, ''))
+  const text = sql.replace(/\$([\d*+d])/g, (_, place: string) => {
+    if (place === 'd') return isDistinct ? 'DISTINCT ' : ''
+    if (place === '*' || place === '+') return list.slice(place === '+' ? 1 : 0).join(', ')
+    return list[Number(place) - 1] ?? ''
+  })
+  return { sql: text, type: resultType(result, values, shared.common) }
+}
+
+function resultType(result: string, values: readonly Value[], common: ValueType): ValueType {
+  if (result === 'common') return common
+  if (result === 'same') return values[0]?.type ?? 'null'
+  if (result === 'numeric') return values.every(({ type }) => type === 'int') ? 'int' : 'number'
+  return result as ValueType
+}
+
+interface Place {
+  name: string
+  others: readonly Value[]
+  shared: Record<'common' | 'compared', ValueType>
+  word: string | undefined
+}
+
+function argument(type: string, value: Value, { name, others, shared, word }: Place): string {
+  switch (type) {
+    case 'text':
+      return textOf(value)
+    case 'number':
+      return numberOf(value)
+    case 'int':
+      return integerOf(value)
+    case 'bool':
+      return boolOf(value)
+    case 'time':
+      return timeOf(value)
+    case 'json':
+      return jsonOf(value)
+    case 'plain':
+      // JSON is equal if its text is.
+      return value.path || value.type === 'json' ? textOf(value) : value.sql
+    case 'common':
+      return convert(value, shared.common)
+    case 'compared':
+      return convert(value, shared.compared)
+    case 'exact':
+      return textColumn(value, others) ?? convert(value, shared.compared)
+    case 'column':
+      return textColumn(value, others) ?? textOf(value)
+    case 'interval':
+      if (value.type === 'interval') return value.sql
+      throw invalidQuery(`${shown(name)} needs an interval: INTERVAL 1 HOUR.`)
+    case 'unit':
+      return unitOf(name, word)
+    case 'zone':
+      if (/^(?:utc|etc\/utc|\+00(?::00)?)$/i.test(value.literal ?? '')) return ''
+      throw invalidQuery(`${shown(name)} supports the time zone UTC only.`)
+    case 'digits':
+      if (value.type === 'int' && Number(value.literal) <= 15) return String(Number(value.literal))
+      throw invalidQuery(`${shown(name)} needs a number of digits from 0 to 15.`)
+    case 'format':
+      if (value.literal !== undefined) return sqlText(formatOf(value.literal))
+      throw invalidQuery(`${shown(name)} needs a format such as '%Y-%m-%d'.`)
+    default:
+      return value.sql
+  }
+}
+
+/** MINUTE and MINUTES as Minute, which is a part of names of functions. */
+function unitOf(name: string, word = ''): string {
+  const unit = word.toLowerCase().replace(/s$/, '')
+  if (/^(?:microsecond|millisecond|second|minute|hour|day|week|month|quarter|year)$/.test(unit)) {
+    return unit.charAt(0).toUpperCase() + unit.slice(1)
+  }
+  throw invalidQuery(`${shown(name)} needs a unit such as MINUTE, HOUR or DAY.`)
+}
+
+/** A format of FORMAT_TIMESTAMP as a format of the engine. */
+function formatOf(format: string): string {
+  return format.replace(/%(E4Y|E.S|[\s\S]|$)/g, (whole, element: string) => {
+    if (/^[YmdHSFTRbahjyeIpDuwVGnt%]$/.test(element)) return whole
+    const other = formats.get(element.replace(/^E.S$/, 'E*S'))
+    if (other !== undefined) return other
+    throw invalidQuery(`The format element ${whole} is not supported. Use %Y, %m, %d, %H, %M and %S.`)
+  })
+}
+
+const specialAggregates = new Set(['min', 'max', 'approx_quantiles[]'])
+
+/** Functions whose SQL depends on more than the types of their arguments. */
+const specials = new Map<string, (args: readonly Argument[], name: string) => Value>([
+  ['min', extreme],
+  ['max', extreme],
+  ['and', logic],
+  ['or', logic],
+  ['case', cases],
+  ['json_value', (args, name) => ({ sql: textOf(jsonAt(args, name)), type: 'string' })],
+  ['json_query', (args, name) => ({ sql: `nullIf(${jsonOf(jsonAt(args, name))}, 'null')`, type: 'json' })],
+  ['approx_quantiles[]', quantile],
+  [
+    'array',
+    (args) => {
+      const items = args.map((arg) => jsonOf(arg.value()))
+      return {
+        sql: `concat('[', ${items.length === 0 ? '' : `${items.join(`, ',', `)}, `}']')`,
+        type: 'json',
+      }
+    },
+  ],
+])
+
+function logic(args: readonly Argument[], name: string): Value {
+  return { sql: `(${args.map((arg) => boolOf(arg.value())).join(` ${shown(name)} `)})`, type: 'bool' }
+}
+
+/** Conditions and results in turn, and the result if none of the conditions is true. */
+function cases(args: readonly Argument[]): Value {
+  const values = args.map((arg) => arg.value())
+  const isCondition = (index: number) => index % 2 === 0 && index < values.length - 1
+  const type = commonType(values.filter((_, index) => !isCondition(index)))
+  const parts = values.map((value, index) =>
+    isCondition(index) ? `ifNull(${boolOf(value)}, 0)` : convert(value, type),
+  )
+  return { sql: `multiIf(${parts.join(', ')})`, type }
+}
+
+/** The least or greatest value. JSON may hold numbers, which must not be compared as text. */
+function extreme([arg, ...others]: readonly Argument[], name: string): Value {
+  if (!arg || others.length > 0) throw invalidQuery(`${shown(name)} needs 1 argument.`)
+  const value = arg.value()
+  if (value.type !== 'json') return { sql: `${name}(${value.sql})`, type: value.type }
+  const [asNumber, asText] = [`${name}(${numberOf(value)})`, `${name}(${textOf(value)})`]
+  return { sql: `if(isNull(${asNumber}), toJSONString(${asText}), toString(${asNumber}))`, type: 'json' }
+}
+
+/** The element of APPROX_QUANTILES, which is the first argument. */
+function quantile(args: readonly Argument[]): Value {
+  const [offset, value = nothing, parts] = args.map((arg) => arg.value())
+  const share = Number(offset?.literal) / Number(parts?.literal)
+  if (!(share >= 0 && share <= 1)) {
+    throw invalidQuery('APPROX_QUANTILES needs a number of quantiles, such as 100, and an element of them.')
+  }
+  return { sql: `quantileGK(1000, ${share})(${numberOf(value)})`, type: 'number' }
+}
+
+/** The value at a path such as $.a.b[0]["c"]. */
+function jsonAt(args: readonly Argument[], name: string): Value {
+  const [value = nothing, at] = args.map((arg) => arg.value())
+  const written = at ? at.literal : '$'
+  const step = /\.([A-Za-z_][\w-]*)|\.?"([^"]*)"|\[(\d{1,6})\]|\[(?:'([^']*)'|"([^"]*)")\]/y
+  const keys: (string | number)[] = []
+  step.lastIndex = 1
+  for (let end = 1; written !== undefined && end < written.length; end = step.lastIndex) {
+    const [, key, quoted, index, single, double] = step.exec(written) ?? []
+    if (step.lastIndex === 0) break
+    keys.push(index === undefined ? (key ?? quoted ?? single ?? double ?? '') : Number(index) + 1)
+  }
+  if (args.length > 2 || !written?.startsWith('$') || (written.length > 1 && step.lastIndex === 0)) {
+    throw invalidQuery(`${shown(name)} needs a path such as "$.auth_event.actor_id".`)
+  }
+  return member(pathOf(value) ?? { base: textOf(value), keys: [] }, ...keys)
+}

@@ -1,0 +1,271 @@
+import type { Expression, Query } from './syntax.ts'
+import type { TokenReader } from './token-reader.ts'
+
+const comparisons = ['=', '!=', '<>', '<', '<=', '>', '>=']
+const sums = ['+', '-', '||']
+const products = ['*', '/', '%']
+const predicates = ['in', 'like', 'ilike', 'between']
+
+/** Words that end an expression, so a name cannot be one of them without backticks. */
+const reserved = new Set(
+  (
+    'ALL AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT IS JOIN ' +
+    'LEFT LIKE LIMIT NOT ON OR ORDER OUTER QUALIFY RIGHT SELECT THEN UNION USING WHEN WHERE WINDOW WITH'
+  ).split(' '),
+)
+
+export function isReserved(word: string): boolean {
+  return reserved.has(word.toUpperCase())
+}
+
+/** Reads expressions with the precedence of BigQuery. */
+export class ExpressionParser {
+  readonly #tokens: TokenReader
+  readonly #query: () => Query
+
+  constructor(tokens: TokenReader, query: () => Query) {
+    this.#tokens = tokens
+    this.#query = query
+  }
+
+  readonly expression = (): Expression => this.#tokens.nested(() => this.#logic('or'))
+
+  #logic(name: 'and' | 'or'): Expression {
+    const { at } = this.#tokens
+    const term = () => (name === 'or' ? this.#logic('and') : this.#not())
+    const args = [term()]
+    while (this.#tokens.skip(name)) args.push(term())
+    return args.length === 1 ? (args[0] as Expression) : { kind: 'call', name, args, at }
+  }
+
+  #not(): Expression {
+    const { at } = this.#tokens
+    if (!this.#tokens.skip('not')) return this.#comparison()
+    return { kind: 'call', name: 'not', args: [this.#tokens.nested(() => this.#not())], at }
+  }
+
+  #comparison(): Expression {
+    const tokens = this.#tokens
+    let left = this.#sum()
+    for (;;) {
+      const { at } = tokens
+      const operator = tokens.oneOf(comparisons)
+      if (operator !== undefined) {
+        left = { kind: 'call', name: operator, args: [left, this.#sum()], at }
+      } else if (tokens.skip('is')) {
+        const not = tokens.skip('not') ? 'not ' : ''
+        const what = tokens.oneOf(['null', 'true', 'false'])
+        if (what === undefined) throw tokens.unexpected('NULL, TRUE or FALSE')
+        left = { kind: 'call', name: `is ${not}${what}`, args: [left], at }
+      } else {
+        const not = predicates.some((word) => tokens.is('not', word)) && tokens.skip('not')
+        const word = tokens.oneOf(predicates)
+        if (word === undefined) return left
+        left = { kind: 'call', name: not ? `not ${word}` : word, args: [left, ...this.#predicate(word)], at }
+      }
+    }
+  }
+
+  /** What follows the word of a predicate. */
+  #predicate(word: string): Expression[] {
+    const tokens = this.#tokens
+    if (word === 'in') {
+      return tokens.inBrackets(() =>
+        tokens.startsQuery() ? [this.#subquery()] : tokens.list(this.expression),
+      )
+    }
+    const first = this.#sum()
+    if (word !== 'between') return [first]
+    tokens.expect('and')
+    return [first, this.#sum()]
+  }
+
+  #subquery(): Expression {
+    const { at } = this.#tokens
+    return { kind: 'query', query: this.#query(), at }
+  }
+
+  #sum(): Expression {
+    return this.#binary(sums, () => this.#binary(products, () => this.#unary()))
+  }
+
+  #binary(operators: readonly string[], operand: () => Expression): Expression {
+    let left = operand()
+    for (;;) {
+      const { at } = this.#tokens
+      const operator = this.#tokens.oneOf(operators)
+      if (operator === undefined) return left
+      const right = operand()
+      const isInterval = right.kind === 'call' && right.name === 'interval'
+      const name = isInterval ? (operator === '-' ? 'timestamp_sub' : 'timestamp_add') : operator
+      left = { kind: 'call', name, args: [left, right], at }
+    }
+  }
+
+  #unary(): Expression {
+    const tokens = this.#tokens
+    const { at } = tokens
+    if (tokens.skip('+')) return tokens.nested(() => this.#unary())
+    if (!tokens.skip('-')) return this.#suffixes(this.#primary())
+    return { kind: 'call', name: 'negate', args: [tokens.nested(() => this.#unary())], at }
+  }
+
+  /** Fields, elements and casts after a value. */
+  #suffixes(value: Expression): Expression {
+    const tokens = this.#tokens
+    let of = value
+    for (;;) {
+      const { at } = tokens
+      if (tokens.skip('.')) {
+        const key = tokens.name('a field')
+        // Names keep their parts together, since only the scope tells a table from a column.
+        if (of.kind === 'name') of = { ...of, parts: [...of.parts, key] }
+        else of = { kind: 'element', of, key, at }
+      } else if (tokens.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
+      else if (tokens.skip('[')) {
+        of = { kind: 'element', of, key: this.#offset(), at }
+        tokens.expect(']')
+      } else return of
+    }
+  }
+
+  #offset(): number {
+    const tokens = this.#tokens
+    const mode = tokens.oneOf(['offset', 'safe_offset', 'ordinal', 'safe_ordinal'])
+    const read = () => tokens.wholeNumber('a whole number, OFFSET or ORDINAL')
+    const position = mode === undefined ? read() : tokens.inBrackets(read)
+    return mode?.endsWith('ordinal') ? Math.max(0, position - 1) : position
+  }
+
+  #primary(): Expression {
+    const tokens = this.#tokens
+    const { at, current } = tokens
+    if (current.kind === 'string') return { kind: 'literal', type: 'string', value: tokens.take().text, at }
+    if (current.kind === 'number') {
+      const { text: value } = tokens.take()
+      const isInteger = /^(?:\d{1,18}|0x[\da-f]{1,15})$/i.test(value)
+      return { kind: 'literal', type: isInteger ? 'int' : 'number', value, at }
+    }
+    if (tokens.is('(')) return this.#brackets()
+    if (tokens.skip('array', '[') || tokens.skip('[')) {
+      const args = tokens.list(this.expression, [']'])
+      tokens.expect(']')
+      return { kind: 'call', name: 'array', args, at }
+    }
+    if (current.kind === 'word') {
+      const found = this.#keyword(current.text.toLowerCase(), at)
+      if (found) return found
+      const isFunction = /^(?:left|right)$/i.test(current.text) && tokens.next.text === '('
+      if (isReserved(current.text) && !isFunction) throw tokens.unexpected('a value')
+    }
+    return this.#nameOrCall(at)
+  }
+
+  #brackets(): Expression {
+    const { at } = this.#tokens
+    const tokens = this.#tokens
+    const values = tokens.inBrackets(() =>
+      tokens.startsQuery() ? [this.#subquery()] : tokens.list(this.expression),
+    )
+    const members = values.map((value) => ({ name: undefined, value }))
+    return values.length === 1 ? (values[0] as Expression) : { kind: 'struct', members, at }
+  }
+
+  /** Expressions that start with a keyword. */
+  #keyword(word: string, at: number): Expression | undefined {
+    const tokens = this.#tokens
+    if (word === 'null' || word === 'true' || word === 'false') {
+      tokens.take()
+      return { kind: 'literal', type: word === 'null' ? 'null' : 'bool', value: word, at }
+    }
+    if (tokens.skip('case')) return this.#case(at)
+    if (word === 'interval' && !/^[.,)]$/.test(tokens.next.text)) {
+      tokens.take()
+      const count = this.#sum()
+      const unit = { kind: 'name', parts: [tokens.name('a unit of time')], at } as const
+      return { kind: 'call', name: 'interval', args: [count, unit], at }
+    }
+    if (tokens.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
+      tokens.take()
+      return { kind: 'call', name: `cast ${word}`, args: [this.#primary()], at }
+    }
+    if (!tokens.is(word, '(')) return undefined
+    if (tokens.skip('struct')) return tokens.inBrackets(() => this.#struct(at))
+    if (tokens.skip('extract')) {
+      return tokens.inBrackets(() => {
+        const name = `extract ${tokens.name('a part of a date').toLowerCase()}`
+        tokens.expect('from')
+        return { kind: 'call', name, args: [this.expression()], at }
+      })
+    }
+    if (!tokens.skip('cast') && !tokens.skip('safe_cast')) return undefined
+    return tokens.inBrackets(() => {
+      const of = this.expression()
+      tokens.expect('as')
+      return { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
+    })
+  }
+
+  #struct(at: number): Expression {
+    const tokens = this.#tokens
+    const member = () => {
+      const value = this.expression()
+      const own = value.kind === 'name' ? value.parts.at(-1) : undefined
+      return { name: tokens.skip('as') ? tokens.name('a name') : own, value }
+    }
+    return { kind: 'struct', members: tokens.list(member, [')']), at }
+  }
+
+  /** The conditions and their values in turn, and the value after ELSE. */
+  #case(at: number): Expression {
+    const tokens = this.#tokens
+    const of = tokens.is('when') ? undefined : this.expression()
+    const args: Expression[] = []
+    if (!tokens.is('when')) throw tokens.unexpected('WHEN')
+    while (tokens.skip('when')) {
+      const when = this.expression()
+      tokens.expect('then')
+      args.push(of ? { kind: 'call', name: '=', args: [of, when], at } : when, this.expression())
+    }
+    args.push(tokens.skip('else') ? this.expression() : { kind: 'literal', type: 'null', value: 'null', at })
+    tokens.expect('end')
+    return { kind: 'call', name: 'case', args, at }
+  }
+
+  #type(): string {
+    const tokens = this.#tokens
+    const type = tokens.name('a type').toLowerCase()
+    const digits = () => tokens.wholeNumber('a number of digits')
+    if (tokens.is('(')) tokens.inBrackets(() => tokens.list(digits))
+    return type
+  }
+
+  #nameOrCall(at: number): Expression {
+    const tokens = this.#tokens
+    while (tokens.skip('safe', '.'));
+    const isQuoted = tokens.current.kind === 'name'
+    const name = tokens.name('a value')
+    if (!isQuoted && tokens.is('(')) return this.#call(name.toLowerCase(), at)
+    // A path in one pair of backticks is a path.
+    return { kind: 'name', parts: isQuoted ? name.split('.') : [name], at }
+  }
+
+  #call(name: string, at: number): Expression {
+    const tokens = this.#tokens
+    tokens.expect('(')
+    const distinct = tokens.skip('distinct')
+    const isCount = name === 'count' && tokens.skip('*')
+    const isQuery = tokens.is('select') || tokens.is('with')
+    const args = isCount ? [] : isQuery ? [this.#subquery()] : tokens.list(this.expression, [')'])
+    if (tokens.is('order')) {
+      throw tokens.refuse(
+        `ORDER BY inside of ${name.toUpperCase()} is not supported. Order the rows of a subquery.`,
+      )
+    }
+    tokens.expect(')')
+    if (tokens.is('over')) {
+      throw tokens.refuse('Window functions (OVER) are not supported. Use GROUP BY in a subquery.')
+    }
+    return { kind: 'call', name, args, distinct, at }
+  }
+}

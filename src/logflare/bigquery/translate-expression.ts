@@ -1,0 +1,122 @@
+import { invalidQuery } from '../../base/errors.ts'
+import { sqlText } from '../../sql/names.ts'
+import { callFunction } from './functions.ts'
+import type { Scope } from './scope.ts'
+import type { Expression, Query } from './syntax.ts'
+import {
+  boolOf,
+  convert,
+  jsonObject,
+  member,
+  nothing,
+  pathOf,
+  pathValue,
+  textOf,
+  type Value,
+  type ValueType,
+} from './value.ts'
+
+/** Operators without brackets nest, too. */
+const maxDepth = 300
+
+/** Translates expressions with the names of a scope. */
+export class ExpressionTranslator {
+  readonly #scope: Scope
+  readonly #subquery: (query: Query) => { sql: string; type: ValueType }
+  #depth = 0
+  /** Whether an aggregate function was translated. */
+  hasAggregate = false
+
+  constructor(scope: Scope, subquery: (query: Query) => { sql: string; type: ValueType }) {
+    this.#scope = scope
+    this.#subquery = subquery
+  }
+
+  condition(expression: Expression): string {
+    return boolOf(this.value(expression))
+  }
+
+  value(expression: Expression): Value {
+    if (++this.#depth > maxDepth)
+      throw this.#scope.refuse(`An expression has more than ${maxDepth} levels.`, expression.at)
+    try {
+      const value = this.#translate(expression)
+      this.#scope.spend(value.sql.length, expression.at)
+      return value
+    } catch (error) {
+      if (invalidQuery.is(error) && error.details.line === undefined)
+        throw this.#scope.refuse(error.message, expression.at)
+      throw error
+    } finally {
+      this.#depth--
+    }
+  }
+
+  #translate(expression: Expression): Value {
+    switch (expression.kind) {
+      case 'literal':
+        return literal(expression)
+      case 'name':
+        return this.#scope.resolve(expression.parts, expression.at)
+      case 'element':
+        return this.#element(expression)
+      case 'call':
+        return this.#call(expression.name, expression.args, expression.distinct)
+      case 'struct': {
+        const members = expression.members.map(({ name, value }, index) => ({
+          name: name ?? `_field_${index + 1}`,
+          value: this.value(value),
+        }))
+        return jsonObject(members)
+      }
+      case 'query': {
+        const { sql, type } = this.#subquery(expression.query)
+        return { sql: `(${sql})`, type }
+      }
+    }
+  }
+
+  #element({ of, key, at }: Expression & { kind: 'element' }): Value {
+    // Functions that return an array are called with the offset of the element.
+    if (of.kind === 'call' && (of.name === 'approx_quantiles' || of.name === 'split')) {
+      const offset = { kind: 'literal', type: 'int', value: String(key), at } as const
+      return this.#call(`${of.name}[]`, [offset, ...of.args])
+    }
+    const path = pathOf(this.value(of))
+    if (!path) throw this.#scope.refuse('This value is not part of metadata, so it has no elements.', at)
+    // An object is an array of one object in BigQuery.
+    if (key === 0) return pathValue(path)
+    return member(path, typeof key === 'number' ? key + 1 : key)
+  }
+
+  #call(name: string, args: readonly Expression[], isDistinct = false): Value {
+    const [tested, items] = args
+    if (items?.kind === 'query' && tested && (name === 'in' || name === 'not in')) {
+      return this.#inSubquery(this.value(tested), name, items.query)
+    }
+    const list = args.map((arg) => ({
+      word: arg.kind === 'name' ? arg.parts[0] : undefined,
+      value: () => this.value(arg),
+    }))
+    const { value, isAggregate } = callFunction(name, list, isDistinct)
+    this.hasAggregate ||= isAggregate
+    return value
+  }
+
+  #inSubquery(value: Value, name: string, query: Query): Value {
+    const { sql, type } = this.#subquery(query)
+    const isText = type === 'json' || type === 'null'
+    const rows = isText ? `SELECT ${textOf({ sql: 'O1', type })} FROM (${sql})` : sql
+    const left = isText ? textOf(value) : convert(value, type)
+    return { sql: `(${left} ${name.toUpperCase()} (${rows}))`, type: 'bool' }
+  }
+}
+
+function literal({ type, value }: Expression & { kind: 'literal' }): Value {
+  if (type === 'string') return { sql: sqlText(value), type, literal: value }
+  if (type === 'null') return nothing
+  if (type === 'number' && !Number.isFinite(Number(value)))
+    throw invalidQuery(`The number ${value.slice(0, 40)} is too large.`)
+  if (type === 'number') return { sql: `toFloat64(${Number(value)})`, type }
+  return { sql: type === 'int' ? String(BigInt(value)) : value, type, literal: value }
+}

@@ -1,0 +1,354 @@
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { sqlName } from '../../sql/names.ts'
+import { parseQuery } from './parse-query.ts'
+import { type Column, Scope } from './scope.ts'
+import type { Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
+import {
+  baseColumns,
+  byName,
+  derivedTable,
+  distinctNames,
+  type LogTable,
+  leafName,
+  limits,
+  logTable,
+  nullable,
+  outward,
+} from './table-columns.ts'
+import { refuse } from './tokens.ts'
+import { ExpressionTranslator } from './translate-expression.ts'
+import { commonType, convert, type JsonPath, pathOf, type Value, type ValueType } from './value.ts'
+
+export interface Translation {
+  sql: string
+  /** Columns whose text is JSON. */
+  json: string[]
+}
+
+/** A query with the columns O1, O2 and so on. */
+interface Derived {
+  sql: string
+  columns: readonly Column[]
+}
+
+/** Subqueries are part of the statement each time they are used. */
+const maxTables = 300
+const maxColumns = 1_000
+/** Of all expressions together. The engine refuses a statement that is much shorter. */
+const maxLength = 4_000_000
+
+/**
+ * Translates a BigQuery query into one query of the engine over the views. Tables, subqueries and columns get names of
+ * their own, because the engine would use an alias of the author wherever its name occurs.
+ */
+export function translateBigQuery(sql: string, tables: ReadonlyMap<string, LogTable>): Translation {
+  return new Translator(sql, tables).translate(parseQuery(sql))
+}
+
+interface Cte {
+  ref: string
+  columns: readonly Column[]
+  uses: number
+}
+type Ctes = ReadonlyMap<string, Cte>
+
+class Translator {
+  readonly #source: string
+  readonly #tables: ReadonlyMap<string, LogTable>
+  readonly #with: string[] = []
+  #refs = 0
+  #uses = 0
+  #length = 0
+
+  constructor(source: string, tables: ReadonlyMap<string, LogTable>) {
+    this.#source = source
+    this.#tables = tables
+  }
+
+  translate(query: Query): Translation {
+    const { sql, columns } = this.#query(query, new Map())
+    const names = distinctNames(columns.map(({ name }) => name))
+    const selected = columns.map(
+      ({ type }, index) => `${outward(`O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
+    )
+    const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
+    return {
+      sql: `${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n)`,
+      json: names.filter((_, index) => columns[index]?.type === 'json'),
+    }
+  }
+
+  readonly #refuse = (message: string, at: number) => refuse(message, this.#source, at)
+
+  readonly #spend = (length: number, at: number) => {
+    this.#length += length
+    if (this.#length > maxLength) throw this.#refuse('The query is too complex. Make it shorter.', at)
+  }
+
+  #scope(): Scope {
+    return new Scope({ refuse: this.#refuse, spend: this.#spend })
+  }
+
+  #use(tables: number, at: number): void {
+    this.#uses += tables
+    if (this.#uses > maxTables) throw this.#refuse(`The query reads more than ${maxTables} tables.`, at)
+  }
+
+  #query(query: Query, outer: Ctes): Derived {
+    const ctes = new Map(outer)
+    for (const { name, query: inner } of query.ctes) {
+      const before = this.#uses
+      const { sql, columns } = this.#query(inner, ctes)
+      const ref = `Q${this.#with.length + 1}`
+      this.#with.push(`${ref} AS (\n${sql}\n)`)
+      ctes.set(name.toLowerCase(), { ref, columns, uses: this.#uses - before + 1 })
+    }
+    const { body } = query
+    if (body.kind === 'select') return this.#select(body.select, query, ctes)
+    const { sql, columns } = this.#union(body.branches, body.distinct, ctes)
+    const scope = this.#scope()
+    const outputs = columns.map(({ name, type }, index) => ({ name, value: { sql: `O${index + 1}`, type } }))
+    scope.outputs = byName(outputs)
+    const order = this.#order(query, outputs, this.#expressions(scope, ctes))
+    return { sql: `SELECT * FROM (\n${sql}\n)${order}${limits(query)}`, columns }
+  }
+
+  #union(branches: readonly Query[], isDistinct: boolean, ctes: Ctes): Derived {
+    const parts = branches.map((branch) => this.#query(branch, ctes))
+    const [first] = parts as [Derived]
+    const odd = parts.findIndex(({ columns }) => columns.length !== first.columns.length)
+    if (odd >= 0) {
+      const message = `The queries of a UNION must have the same number of columns: ${first.columns.length}, not ${parts[odd]?.columns.length}.`
+      throw this.#refuse(message, branches[odd]?.at ?? 0)
+    }
+    const columns = first.columns.map(({ name }, index) => ({
+      name,
+      type: commonType(parts.map(({ columns: own }) => own[index] as Column)),
+    }))
+    const selects = parts.map(({ sql, columns: own }) => {
+      const items = columns.map(({ type }, index) => {
+        const value = { sql: `O${index + 1}`, type: own[index]?.type as ValueType }
+        return `${value.type === type ? value.sql : convert(value, type)} AS O${index + 1}`
+      })
+      return `SELECT ${items.join(', ')} FROM (\n${sql}\n)`
+    })
+    return { sql: selects.join(isDistinct ? '\nUNION DISTINCT\n' : '\nUNION ALL\n'), columns }
+  }
+
+  #expressions(scope: Scope, ctes: Ctes): ExpressionTranslator {
+    return new ExpressionTranslator(scope, (query) => {
+      const { sql, columns } = this.#query(query, ctes)
+      if (columns.length !== 1)
+        throw this.#refuse('A subquery in an expression must have one column.', query.at)
+      return { sql, type: columns[0]?.type ?? 'null' }
+    })
+  }
+
+  #select(select: Select, query: Query, ctes: Ctes): Derived {
+    const scope = this.#scope()
+    const from = select.from ? `\nFROM ${this.#from(select.from, scope, ctes)}` : ''
+    const expressions = this.#expressions(scope, ctes)
+    const where = select.where ? `\nWHERE ${expressions.condition(select.where)}` : ''
+    if (expressions.hasAggregate)
+      throw this.#refuse('WHERE cannot use aggregate functions. Use HAVING.', select.at)
+    const items = select.items.flatMap((item) => this.#expand(item, scope))
+    if (items.length > maxColumns)
+      throw this.#refuse(`More than ${maxColumns} columns are selected.`, select.at)
+    const group = this.#group(select, items, scope, expressions)
+    const outputs = items.map(({ name, value }, index) => {
+      const { sql, type, path } = typeof value === 'function' ? value() : expressions.value(value)
+      // What the author sorts by is the column of the result.
+      return { name, sql, value: { sql: `O${index + 1}`, type, isPath: path !== undefined } }
+    })
+    if (outputs.length === 0) throw this.#refuse('No columns are selected.', select.at)
+    scope.outputs = byName(outputs)
+    const having = select.having ? `\nHAVING ${expressions.condition(select.having)}` : ''
+    const order = this.#order(query, outputs, expressions)
+    const isPlain = !expressions.hasAggregate && group === '' && !select.distinct
+    const [table] = scope.tables
+    // Entries of the same instant must not change places from page to page.
+    const tie = isPlain && order !== '' && scope.tables.length === 1 && table?.hidden !== undefined
+    const direction = query.order.at(-1)?.direction
+    const list = outputs.map(({ sql }, index) => `${sql} AS O${index + 1}`)
+    return {
+      sql:
+        `SELECT ${select.distinct ? 'DISTINCT ' : ''}${list.join(', ')}${from}${where}${group}${having}${order}` +
+        `${tie ? `, ${table.ref}.id ${direction}` : ''}${limits(query)}`,
+      columns: outputs.map(({ name, value }) => ({ name, type: value.type })),
+    }
+  }
+
+  #expand(item: SelectItem, scope: Scope): { name: string; value: Expression | (() => Value) }[] {
+    if (item.kind === 'expression') {
+      return [{ name: item.alias ?? leafName(item.value) ?? '', value: item.value }]
+    }
+    const wanted = item.of?.toLowerCase()
+    const tables = scope.tables.filter(({ names }) => wanted === undefined || names.includes(wanted))
+    if (tables.length === 0) {
+      const message =
+        wanted === undefined
+          ? 'SELECT * needs a table.'
+          : `"${item.of}.*" cannot be expanded, because metadata has no fixed fields. Select ${item.of}, or name the fields.`
+      throw this.#refuse(message, item.at)
+    }
+    const except = new Set(item.except.map((name) => name.toLowerCase()))
+    return tables
+      .flatMap(({ columns }) => columns)
+      .filter(({ name }) => !except.has(name.toLowerCase()))
+      .map(({ name, value }) => ({ name, value: () => value }))
+  }
+
+  /** Resolves group keys: a position, a selected column by its name, or an expression. */
+  #group(
+    { group }: Select,
+    items: readonly { name: string; value: Expression | (() => Value) }[],
+    scope: Scope,
+    expressions: ExpressionTranslator,
+  ): string {
+    const translated = (value: Expression | (() => Value)) =>
+      typeof value === 'function' ? value() : expressions.value(value)
+    if (group === 'all') {
+      const keys = items.flatMap(({ value }) => {
+        const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
+        const found = typeof value === 'function' ? value() : own.value(value)
+        return own.hasAggregate ? [] : [found]
+      })
+      for (const key of keys) scope.group(key)
+      return keys.length === 0 ? '' : `\nGROUP BY ${keys.map(({ sql }) => sql).join(', ')}`
+    }
+    const keys = group.map((key) => {
+      if (key.kind === 'literal' && key.type === 'int') {
+        const item = items[Number(key.value) - 1]
+        if (!item)
+          throw this.#refuse(`GROUP BY ${key.value}: there are only ${items.length} columns.`, key.at)
+        return translated(item.value)
+      }
+      const name = key.kind === 'name' && key.parts.length === 1 ? key.parts[0]?.toLowerCase() : undefined
+      const item = items.find((each) => name !== undefined && each.name.toLowerCase() === name)
+      return translated(item?.value ?? key)
+    })
+    if (expressions.hasAggregate)
+      throw this.#refuse('GROUP BY cannot use aggregate functions.', group[0]?.at ?? 0)
+    for (const key of keys) scope.group(key)
+    return keys.length === 0 ? '' : `\nGROUP BY ${keys.map(({ sql }) => sql).join(', ')}`
+  }
+
+  #order(
+    { order }: Query,
+    outputs: readonly { name: string; value: Value }[],
+    expressions: ExpressionTranslator,
+  ): string {
+    if (order.length === 0) return ''
+    const keys = order.map(({ by, direction, nulls }) => {
+      let value: Value
+      if (by.kind === 'literal' && by.type === 'int') {
+        const output = outputs[Number(by.value) - 1]
+        if (!output)
+          throw this.#refuse(`ORDER BY ${by.value}: there are only ${outputs.length} columns.`, by.at)
+        value = output.value
+      } else value = expressions.value(by)
+      // The engine sorts nulls last; in BigQuery they are the smallest values.
+      const place = nulls || (direction === 'ASC' && value.type !== 'timestamp' ? ' NULLS FIRST' : '')
+      const sorted = `${value.sql} ${direction}${place}`
+      if (value.type !== 'json') return sorted
+      return `toFloat64OrNull(${value.sql}) ${direction}${place}, ${sorted}`
+    })
+    return `\nORDER BY ${keys.join(', ')}`
+  }
+
+  #from({ first, joins }: From, scope: Scope, ctes: Ctes): string {
+    if (first.kind === 'unnest')
+      throw this.#refuse(
+        'UNNEST must follow a table: FROM edge_logs CROSS JOIN UNNEST(metadata) AS m.',
+        first.at,
+      )
+    let sql = this.#table(first, scope, ctes, false)
+    for (const join of joins) sql += this.#join(join, scope, ctes)
+    return sql
+  }
+
+  #join({ type, table, on }: Join, scope: Scope, ctes: Ctes): string {
+    this.#use(1, table.at)
+    const path = this.#unnested(table, scope, ctes)
+    if (path) {
+      if (on && !(on.kind === 'literal' && on.value === 'true')) {
+        throw this.#refuse('UNNEST can only be joined ON TRUE. Put the condition into WHERE.', on.at)
+      }
+      const { alias } = table
+      if (alias !== undefined) scope.addPath(alias, path)
+      return ''
+    }
+    const right = this.#table(table, scope, ctes, type === 'LEFT')
+    if (!on && type !== 'CROSS') throw this.#refuse('JOIN needs ON.', table.at)
+    if (!on || (on.kind === 'literal' && on.value === 'true')) return `\nCROSS JOIN ${right}`
+    if (type === 'CROSS') throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
+    return `\n${type} JOIN ${right} ON ${this.#expressions(scope, ctes).condition(on)}`
+  }
+
+  /** The path that a table of FROM stands for: UNNEST(m.request), or m.request alone. */
+  #unnested(table: Table, scope: Scope, ctes: Ctes): JsonPath | undefined {
+    if (table.kind === 'table') {
+      const [first = ''] = table.parts
+      const isPath = table.parts.length > 1 && scope.has(first) && !ctes.has(first.toLowerCase())
+      return isPath ? this.#pathOf({ kind: 'name', parts: table.parts, at: table.at }, scope) : undefined
+    }
+    return table.kind === 'unnest' ? this.#pathOf(table.of, scope) : undefined
+  }
+
+  #pathOf(expression: Expression, scope: Scope): JsonPath {
+    // COALESCE(x, []) is x: a missing value has no fields.
+    const isCoalesce = expression.kind === 'call' && /^(?:coalesce|ifnull)$/.test(expression.name)
+    if (isCoalesce && expression.args[0]) return this.#pathOf(expression.args[0], scope)
+    const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
+    const path = pathOf(own.value(expression))
+    if (path) return path
+    throw this.#refuse('UNNEST is only supported for metadata and its fields.', expression.at)
+  }
+
+  #table(table: Table, scope: Scope, ctes: Ctes, isNullable: boolean): string {
+    if (table.kind === 'joined') return this.#joined(table.from, scope, ctes, isNullable, table.at)
+    if (table.kind === 'unnest') throw this.#refuse('UNNEST must follow a table.', table.at)
+    const ref = `T${++this.#refs}`
+    if (table.kind === 'subquery') {
+      const { sql, columns } = this.#query(table.query, ctes)
+      scope.add(derivedTable(ref, table.alias === undefined ? [] : [table.alias], columns))
+      return `(\n${isNullable ? nullable(sql, columns) : sql}\n) AS ${ref}`
+    }
+    const name = (table.parts.at(-1) ?? '').toLowerCase()
+    const names = [...(table.alias === undefined ? [] : [table.alias]), name].map((each) =>
+      each.toLowerCase(),
+    )
+    const cte = table.parts.length === 1 ? ctes.get(name) : undefined
+    if (cte) {
+      this.#use(cte.uses, table.at)
+      scope.add(derivedTable(ref, names, cte.columns))
+      return isNullable
+        ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns)}\n) AS ${ref}`
+        : `${cte.ref} AS ${ref}`
+    }
+    const found = this.#tables.get(name)
+    if (!found) {
+      const known = [...this.#tables.keys()]
+      const closest = didYouMean(closestName(name, [...known, ...ctes.keys()]))
+      throw this.#refuse(
+        `The table "${table.parts.join('.')}" does not exist.${closest} Tables: ${known.join(', ')}.`,
+        table.at,
+      )
+    }
+    scope.add(logTable(ref, names, found))
+    if (!isNullable) return `${found.view} AS ${ref}`
+    const columns = [...baseColumns, ...found.columns.map((column) => column.name)]
+    return `(SELECT ${columns.map((column) => `toNullable(\`${column}\`) AS \`${column}\``).join(', ')} FROM ${found.view}) AS ${ref}`
+  }
+
+  /** A join in brackets, of which only one may be a table: the others are fields of its metadata. */
+  #joined({ first, joins }: From, scope: Scope, ctes: Ctes, isNullable: boolean, at: number): string {
+    const sql = this.#table(first, scope, ctes, isNullable)
+    for (const join of joins) {
+      if (this.#join(join, scope, ctes) !== '') {
+        throw this.#refuse('A join in brackets can only have one table. Use a subquery.', at)
+      }
+    }
+    return sql
+  }
+}

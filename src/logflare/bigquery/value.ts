@@ -1,0 +1,236 @@
+import { invalidQuery } from '../../base/errors.ts'
+import { parseIsoTimestamp } from '../../base/text/timestamps.ts'
+import { finiteNumber } from '../../catalog/tables.ts'
+import { sqlText } from '../../sql/names.ts'
+
+/** What the translation knows of an expression. `json` is the text of any JSON value, an array or a struct among them. */
+export type ValueType =
+  | 'string'
+  | 'int'
+  | 'number'
+  | 'bool'
+  | 'timestamp'
+  | 'datetime'
+  | 'date'
+  | 'interval'
+  | 'json'
+  | 'null'
+
+/** A translated expression: SQL of the engine, and its type. */
+export interface Value {
+  readonly sql: string
+  readonly type: ValueType
+  /** Set if it is a value inside of JSON text, which can be read with any type. */
+  readonly path?: JsonPath
+  /** Set if it is a literal. */
+  readonly literal?: string
+}
+
+/** The typed column of a source for a path. */
+export type ColumnOf = (path: string) => { name: string; type: 'text' | 'number' } | undefined
+
+export interface JsonPath {
+  /** Expression of the JSON text. */
+  readonly base: string
+  readonly keys: readonly (string | number)[]
+  /** The table with typed columns, if the text is the metadata of a source. */
+  readonly typed?: { table: string; columnOf: ColumnOf }
+}
+
+export const nothing: Value = { sql: 'NULL', type: 'null' }
+
+export function pathValue(path: JsonPath): Value {
+  const column = typedColumn(path)
+  if (column?.type === 'number') return { sql: column.sql, type: 'number', path }
+  return column ? { sql: pathText(path), type: 'string', path } : { sql: pathJson(path), type: 'json', path }
+}
+
+export function member(path: JsonPath, ...keys: (string | number)[]): Value {
+  return pathValue({ ...path, keys: [...path.keys, ...keys] })
+}
+
+/** The path of a value that can have fields. */
+export function pathOf({ path, type, sql }: Value): JsonPath | undefined {
+  return path ?? (type === 'json' ? { base: sql, keys: [] } : undefined)
+}
+
+export function typedColumn({ keys, typed }: JsonPath) {
+  const found = keys.length > 0 ? typed?.columnOf(keys.join('.')) : undefined
+  return found && typed && { sql: `${typed.table}.\`${found.name}\``, type: found.type }
+}
+
+/** Objects that every sender writes as objects. */
+const plainObjects = new Set<string | number | undefined>(['request', 'response', 'parsed'])
+
+/** Reads a path. Some senders write an array of one object where others write the object. */
+function extract({ base, keys, typed }: JsonPath, read: (keys: string) => string): string {
+  const list = (some: readonly (string | number)[]) =>
+    [base, ...some.map((key) => (typeof key === 'number' ? String(key) : sqlText(key)))].join(', ')
+  const direct = read(list(keys))
+  if (!typed || keys.length < 2 || plainObjects.has(keys[0]) || typeof keys.at(-1) === 'number') return direct
+  return `coalesce(${direct}, ${read(list([...keys.slice(0, -1), 1, keys.at(-1) as string]))})`
+}
+
+function pathText(path: JsonPath): string {
+  const read = extract(path, (keys) => `JSONExtract(${keys}, 'Nullable(String)')`)
+  const column = typedColumn(path)
+  if (!column) return read
+  // A text column holds an empty text where there is no value.
+  return column.type === 'text'
+    ? `if(${column.sql} = '', ${read}, ${column.sql})`
+    : `if(isNull(${column.sql}), ${read}, toString(${column.sql}))`
+}
+
+function pathJson(path: JsonPath): string {
+  if (path.keys.length === 0) return path.base
+  return extract(path, (keys) => `nullIf(nullIf(JSONExtractRaw(${keys}), ''), 'null')`)
+}
+
+export function textOf(value: Value): string {
+  const { sql, type, path } = value
+  if (path) return path.keys.length === 0 ? path.base : pathText(path)
+  switch (type) {
+    case 'string':
+    case 'null':
+      return sql
+    case 'json':
+      return `JSONExtract(${sql}, 'Nullable(String)')`
+    case 'bool':
+      return `toString(toBool(${sql}))`
+    case 'timestamp':
+      return `formatDateTime(${sql}, '%Y-%m-%d %H:%i:%S.%f+00')`
+    case 'datetime':
+      return dateTimeText(sql)
+    default:
+      return `toString(${sql})`
+  }
+}
+
+/** Without a fraction if it is zero. */
+export function dateTimeText(sql: string): string {
+  const whole = `formatDateTime(${sql}, '%Y-%m-%dT%H:%i:%S')`
+  return `if(toUnixTimestamp64Micro(${sql}) % 1000000 = 0, ${whole}, formatDateTime(${sql}, '%Y-%m-%dT%H:%i:%S.%f'))`
+}
+
+export function numberOf(value: Value): string {
+  const { sql, type, path } = value
+  const column = path && typedColumn(path)
+  if (column?.type === 'number') return column.sql
+  if (type === 'int' || type === 'number' || type === 'null') return sql
+  if (type === 'bool') return `toInt64(${sql})`
+  if (type === 'string' || type === 'json') return finiteNumber(textOf(value))
+  throw invalidQuery(`A ${type} cannot be used as a number. Use UNIX_MICROS or TIMESTAMP_DIFF.`)
+}
+
+export function integerOf(value: Value): string {
+  const { sql, type, path } = value
+  const column = path && typedColumn(path)
+  if (type === 'int' || type === 'null') return sql
+  if (type === 'bool') return `toInt64(${sql})`
+  if (type === 'number' || column?.type === 'number')
+    return `accurateCastOrNull(round(${numberOf(value)}), 'Int64')`
+  return `toInt64OrNull(${textOf(value)})`
+}
+
+export function boolOf(value: Value): string {
+  const { sql, type } = value
+  if (type === 'bool' || type === 'null') return sql
+  if (type === 'int' || type === 'number') return `(${sql} != 0)`
+  if (type === 'string' || type === 'json') return `(lower(${textOf(value)}) = 'true')`
+  throw invalidQuery(`A ${type} cannot be used as a condition. Compare it with a value.`)
+}
+
+/** As DateTime64 with microseconds. */
+export function timeOf(value: Value): string {
+  const { sql, type, literal } = value
+  if (type === 'timestamp' || type === 'datetime' || type === 'null') return sql
+  if (type === 'date') return `toDateTime64(${sql}, 6, 'UTC')`
+  if (type === 'int') return `fromUnixTimestamp64Micro(toInt64(${sql}), 'UTC')`
+  if (literal !== undefined && type === 'string') return timeLiteral(literal)
+  if (type === 'string' || type === 'json')
+    return `parseDateTime64BestEffortOrNull(${textOf(value)}, 6, 'UTC')`
+  throw invalidQuery(`A ${type} cannot be used as a timestamp.`)
+}
+
+function timeLiteral(text: string): string {
+  const trimmed = text.trim().replace(/ UTC$/, 'Z')
+  const micros = parseIsoTimestamp(/^\d{4}-\d\d-\d\d$/.test(trimmed) ? `${trimmed}T00:00:00Z` : trimmed)
+  if (micros === undefined) {
+    throw invalidQuery(`"${text.slice(0, 60)}" is not a timestamp. Write it as 2026-01-31T12:00:00Z.`)
+  }
+  return `fromUnixTimestamp64Micro(${micros}, 'UTC')`
+}
+
+/** As JSON text; null is the text null. */
+export function jsonOf(value: Value): string {
+  const { sql, type, path } = value
+  if (path) return `ifNull(${pathJson(path)}, 'null')`
+  if (type === 'json') return `ifNull(${sql}, 'null')`
+  if (type === 'timestamp') return `ifNull(toString(toUnixTimestamp64Micro(${sql})), 'null')`
+  const outward = type === 'string' || type === 'int' || type === 'number' ? sql : textOf(value)
+  return type === 'bool' || type === 'null'
+    ? `ifNull(${outward}, 'null')`
+    : `ifNull(toJSONString(${outward}), 'null')`
+}
+
+/** An object as JSON text. */
+export function jsonObject(members: readonly { name: string; value: Value }[]): Value {
+  const parts = members.map(
+    ({ name, value }, index) =>
+      `${sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, ${jsonOf(value)}`,
+  )
+  return { sql: `concat(${[...parts, members.length === 0 ? `'{}'` : `'}'`].join(', ')})`, type: 'json' }
+}
+
+/** The type that several values have in common. */
+export function commonType(values: readonly { type: ValueType }[]): ValueType {
+  const types = new Set(values.map(({ type }) => type))
+  types.delete('null')
+  const [only = 'null'] = types
+  if (types.size <= 1) return only
+  const has = (...some: ValueType[]) => some.some((type) => types.has(type))
+  if (has('timestamp', 'datetime', 'date')) return types.has('datetime') ? 'datetime' : 'timestamp'
+  if (has('number', 'int') && !types.has('string')) return 'number'
+  return has('bool') && !types.has('string') ? 'bool' : 'string'
+}
+
+/** Text that is compared with numbers is read as a number; everything else is compared as text. */
+export function comparedType(values: readonly Value[]): ValueType {
+  const type = commonType(values)
+  if (type !== 'string')
+    return type === 'json' || type === 'null' ? 'string' : type === 'int' ? 'number' : type
+  const isNumeric = values.some((each) => each.type === 'number' || each.type === 'int')
+  const texts = values.filter((each) => each.type === 'string')
+  const areNumbers = texts.every(
+    ({ literal: text }) => text === undefined || (text !== '' && Number.isFinite(Number(text))),
+  )
+  return isNumeric && areNumbers ? 'number' : 'string'
+}
+
+/**
+ * The text column of a path alone, if the path is compared with these texts only: the column has an empty text for a
+ * missing value, which neither equals nor matches them.
+ */
+export function textColumn({ path }: Value, texts: readonly Value[]): string | undefined {
+  const column = path && typedColumn(path)
+  const isApart = texts.every(({ type, literal = '' }) => type === 'string' && /[^%]/.test(literal))
+  return column?.type === 'text' && isApart ? column.sql : undefined
+}
+
+export function convert(value: Value, type: ValueType): string {
+  switch (type) {
+    case 'string':
+      return textOf(value)
+    case 'number':
+      return numberOf(value)
+    case 'int':
+      return integerOf(value)
+    case 'bool':
+      return boolOf(value)
+    case 'timestamp':
+    case 'datetime':
+      return timeOf(value)
+    default:
+      return value.sql
+  }
+}

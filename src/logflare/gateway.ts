@@ -1,0 +1,141 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../access/access.ts'
+import { hashToken } from '../access/admin-token.ts'
+import type { StoredToken } from '../access/token.ts'
+import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
+import { toKnownError } from '../http/error-response.ts'
+import { queryParameters, readParameters } from '../http/request-parameters.ts'
+import { goneSignal } from '../http/routes/management.ts'
+import { LogEndpoints, type LogEndpointsOptions } from './log-endpoints.ts'
+import { logSources } from './log-views.ts'
+
+/** Tokens of Logflare. Any text is valid; without the private one there is no gateway. */
+export interface LogflareTokens {
+  public: string | undefined
+  private: string
+}
+
+interface GatewayOptions extends LogEndpointsOptions {
+  server: FastifyInstance
+  access: Access
+  tokens: LogflareTokens
+}
+
+const prefix = '/logflare'
+const privateId = 'logflare-private'
+const publicId = 'logflare-public'
+
+/** Serves what a self-hosted Supabase sends to Logflare. */
+export function createGateway({ server, access, tokens, ...options }: GatewayOptions) {
+  const endpoints = new LogEndpoints(options)
+  // Elsewhere these tokens can only send logs, because they may be short and widely known.
+  for (const [id, token] of [[publicId, tokens.public] as const, [privateId, tokens.private] as const]) {
+    if (token) access.put(id, ingestToken(token))
+  }
+  const accepted = new Set([tokens.private, tokens.public].filter(Boolean))
+  server.server.prependListener('request', (request: IncomingMessage) => adaptRequest(request, accepted))
+  server.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => {
+      if (request.caller?.id === privateId) return
+      if (request.caller?.id === publicId) {
+        throw forbidden('This token can only send logs. Use the private access token.')
+      }
+      throw unauthorized()
+    })
+    addQueryRoutes(scope, endpoints)
+    addDrainRoutes(scope)
+  })
+  // For the console, so it needs the same token as the routes that check and run SQL there.
+  server.post(`${prefix}/api/translate`, { config: { access: 'admin' } }, async ({ body }) => {
+    const { sql } = (body ?? {}) as { sql?: unknown }
+    if (typeof sql !== 'string') throw missingParameter('sql')
+    return { sql: endpoints.translate(sql) }
+  })
+  return endpoints
+}
+
+function ingestToken(token: string): StoredToken {
+  return {
+    description: 'Set by the environment.',
+    hash: hashToken(token).toString('hex'),
+    scopes: ['ingest'],
+    project: null,
+    parameters: {},
+    expires_at: null,
+    requests_per_minute: null,
+    created_at: '',
+    created_by: null,
+    previous: null,
+  }
+}
+
+/**
+ * Leads requests to the routes that serve them. Older Vector configurations send the token in the URL, from where it
+ * must not get into a log.
+ */
+function adaptRequest(request: IncomingMessage, tokens: ReadonlySet<string | undefined>): void {
+  const url = request.url ?? ''
+  const at = url.indexOf('?')
+  const path = at < 0 ? url : url.slice(0, at)
+  const query = at < 0 ? '' : url.slice(at)
+  // Vector starts to send as soon as the service is healthy, and drops what is refused.
+  if (path === '/health' || path === `${prefix}/health`) request.url = `/ready${query}`
+  const own = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
+  const isIntake = own === '/api/logs' || own === '/logs'
+  if (isIntake) request.url = own + query
+  if (!query.includes('api_key=') || !(isIntake || own !== path)) return
+  const parameters = new URLSearchParams(query)
+  const [key, ...more] = parameters.getAll('api_key')
+  if (key === undefined || more.length > 0 || !tokens.has(key) || request.headers['x-api-key'] !== undefined)
+    return
+  parameters.delete('api_key')
+  request.headers['x-api-key'] = key
+  request.url = `${isIntake ? own : path}?${parameters}`
+}
+
+function addQueryRoutes(server: FastifyInstance, endpoints: LogEndpoints): void {
+  const respond = async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('Cache-Control', 'private, no-store').type('application/json; charset=utf-8')
+    try {
+      const body = request.method === 'POST' ? Object.entries((request.body as object | null) ?? {}) : []
+      const { parameters } = readParameters([...queryParameters(request), ...body])
+      const { name } = request.params as { name: string }
+      return await endpoints.run({ name, parameters, caller: privateId, signal: goneSignal(request, reply) })
+    } catch (error) {
+      return errorBody(error as Error, request)
+    }
+  }
+  const url = `${prefix}/api/endpoints/query/:name`
+  server.route({ method: ['GET', 'POST'], url, config: { access: 'any' }, handler: respond })
+}
+
+/** Studio shows the message of an error only if the status is 200. */
+function errorBody(error: Error, request: FastifyRequest): { error: string } {
+  const known = toKnownError(error, request)
+  request.errorCode = known.code
+  if (internal.is(known))
+    request.log.error({ err: known.cause ?? error }, 'a query of the Logflare gateway failed')
+  const { message, details } = known
+  const { line, column } = details
+  return { error: line === undefined ? message : `${message} (line ${line}, column ${column})` }
+}
+
+const noDrains =
+  'Log drains are not supported here. To copy logs elsewhere, add a sink to the configuration of Vector.'
+
+/** The settings page lists log drains, of which there are none. */
+function addDrainRoutes(server: FastifyInstance): void {
+  const get = (path: string, list: readonly object[]) =>
+    server.get(`${prefix}/api/${path}`, { config: { access: 'any' } }, async () => list)
+  get('backends', [])
+  get('rules', [])
+  const sources = Object.values(logSources).map((name, index) => ({ id: index + 1, name, token: name }))
+  get('sources', sources)
+  const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.code(422).send({ error: noDrains, message: noDrains })
+  for (const url of ['/api/backends', '/api/backends/:id', '/api/rules', '/api/rules/:id', '/api/sources']) {
+    const methods = url.endsWith(':id') ? ['PUT', 'PATCH', 'DELETE'] : ['POST']
+    server.route({ method: methods, url: prefix + url, config: { access: 'any' }, handler: refuse })
+  }
+}

@@ -1,0 +1,137 @@
+import { LRUCache } from 'lru-cache'
+import { endpointNotFound, invalidQuery, missingParameter } from '../base/errors.ts'
+import { packageFile } from '../base/package-file.ts'
+import { closestName } from '../base/text/closest-name.ts'
+import type { Sources } from '../catalog/sources.ts'
+import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
+import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
+import { readDefinitions } from '../endpoints/definition/definition-file.ts'
+import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
+import type { Engine } from '../engine/engine.ts'
+import { translateBigQuery } from './bigquery/translate.ts'
+import { bigQueryDefinition, sourceTables, viewTables } from './log-views.ts'
+import { wrapObjects } from './wrap-objects.ts'
+
+export interface LogEndpointsOptions {
+  engine: Engine
+  sources: Pick<Sources, 'readable'>
+  calls: EndpointCalls
+}
+
+interface LogRequest {
+  name: string
+  parameters: Readonly<Record<string, string>>
+  caller: string
+  signal: AbortSignal
+}
+
+/** What depends on the typed columns of the sources. */
+interface Compiled {
+  from: ReturnType<Sources['readable']>
+  tables: ReturnType<typeof viewTables>
+  endpoints: ReadonlyMap<string, Endpoint>
+  /** Endpoints with the translated SQL of callers. */
+  translated: LRUCache<string, { endpoint: Endpoint; sql: string; hasJson: boolean }>
+}
+
+const maxTranslated = 500
+
+function authorNames(message: string): string {
+  return message.replace(/\b[TQ]\d+\./g, '').replace(/\bView_(\w+)/g, '$1')
+}
+
+/** What the public API calls the endpoint with ClickHouse SQL. */
+const otelNames = ['logs.all.otel', 'logs']
+
+/** The endpoints that Studio calls. They are apart from those of the catalog, some of which have the same names. */
+export class LogEndpoints {
+  readonly #options: LogEndpointsOptions
+  readonly #shipped: readonly EndpointDefinition[]
+  #compiled: Promise<Compiled> | undefined
+
+  constructor(options: LogEndpointsOptions) {
+    this.#options = options
+    this.#shipped = readDefinitions(packageFile('shipped/logflare'))
+  }
+
+  /** Compiles the endpoints. They are usable afterward. */
+  async open(): Promise<void> {
+    await this.#current()
+  }
+
+  /** Translates into SQL over the sources, without running it. */
+  translate(sql: string): string {
+    const from = this.#options.sources.readable()
+    return translateBigQuery(
+      sql,
+      sourceTables((source) => from.typedColumns(source)),
+    ).sql
+  }
+
+  /** Runs a query and returns the body of the response. */
+  async run({ name, parameters, caller, signal }: LogRequest): Promise<Buffer> {
+    const compiled = await this.#current()
+    const endpoint = compiled.endpoints.get(name)
+    if (!endpoint) throw endpointNotFound(name, closestName(name, compiled.endpoints.keys()))
+    const { project, sql } = parameters
+    if (!project) throw missingParameter('project')
+    const isBigQuery = name === 'logs.all'
+    if (isBigQuery && !sql) throw missingParameter('sql')
+    const query = isBigQuery ? this.#translated(compiled, endpoint, sql as string) : undefined
+    const call = {
+      endpoint: query?.endpoint ?? endpoint,
+      parameters: query ? { ...parameters, sql: query.sql } : parameters,
+      format: findFormat('json') as OutputFormat,
+      // The engine itself leaves out rows of other projects, whatever the views do.
+      project,
+      caller,
+      signal,
+      directives: {},
+    }
+    try {
+      const { answer } = await this.#options.calls.call(call)
+      const body = 'body' in answer ? answer.body : answer.result.body
+      return query?.hasJson ? wrapObjects(body) : body
+    } catch (error) {
+      // Positions would refer to the translated SQL, and so would the names of its tables.
+      throw query && invalidQuery.is(error) ? invalidQuery(authorNames(error.message)) : error
+    }
+  }
+
+  #translated({ tables, translated }: Compiled, endpoint: Endpoint, sql: string) {
+    const known = translated.get(sql)
+    if (known) return known
+    const { sql: text, json } = translateBigQuery(sql, tables)
+    const definition = { ...endpoint.definition, json }
+    const found = { endpoint: { ...endpoint, definition }, sql: text, hasJson: json.length > 0 }
+    translated.set(sql, found)
+    return found
+  }
+
+  /** Compiled once, and again when the typed columns of a source change. */
+  async #current(): Promise<Compiled> {
+    const from = this.#options.sources.readable()
+    const latest = await this.#compiled
+    if (latest?.from === from) return latest
+    const compiling = this.#compile(from)
+    this.#compiled = compiling.catch(() => undefined as never)
+    return compiling
+  }
+
+  async #compile(from: Compiled['from']): Promise<Compiled> {
+    const typedColumnsOf = (source: string) => from.typedColumns(source)
+    const definitions = [bigQueryDefinition(typedColumnsOf), ...this.#shipped]
+    const endpoints = await Promise.all(
+      definitions.map((definition) => compileEndpoint(this.#options.engine, definition, 1, from)),
+    )
+    const byName = new Map(endpoints.map((endpoint) => [endpoint.definition.name, endpoint]))
+    for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
+    return {
+      from,
+      tables: viewTables(typedColumnsOf),
+      endpoints: byName,
+      translated: new LRUCache({ max: maxTranslated }),
+    }
+  }
+}

@@ -1,0 +1,356 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openService, type RunningService } from '../../support/service.ts'
+import { sharedBrowser } from '../console/browser.ts'
+import { expectFit, onPage, show, write } from '../console/stage.ts'
+import { bombs } from './bombs.ts'
+import { otelShapes } from './otel-shapes.ts'
+import { refused, shapes } from './shapes.ts'
+import { vectorSinks } from './vector.ts'
+
+const tokens = { LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' }
+/** The start of a minute, so that the entries are in two of them. */
+const startMs = Math.floor((Date.now() - 1_800_000) / 60_000) * 60_000
+const window = { iso_timestamp_start: new Date(startMs - 60_000).toISOString(), iso_timestamp_end: '' }
+
+const browser = sharedBrowser()
+let service: RunningService
+
+beforeAll(async () => {
+  service = await openService({ environment: tokens })
+  // As Vector does: the first request follows the health check.
+  expect((await fetch(`${service.url}/health`)).status).toBe(200)
+  for (const { source, events } of vectorSinks(startMs)) {
+    const response = await send(`/api/logs?source_name=${source}`, 'public', events)
+    expect(await response.json()).toMatchObject({ accepted: events.length, rejected: 0 })
+  }
+  const other = [{ id: 'other', project: 'other', event_message: 'of another project', timestamp: startMs }]
+  await send('/api/logs?source_name=cloudflare.logs.prod', 'public', other)
+})
+
+afterAll(() => service.close())
+
+function send(path: string, token: string, body: unknown): Promise<Response> {
+  return fetch(service.url + path, {
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+function get(path: string, token = 'private'): Promise<Response> {
+  return fetch(service.url + path, { headers: { 'x-api-key': token } })
+}
+
+interface Result {
+  result?: Record<string, unknown>[]
+  error?: string
+}
+
+async function query(name: string, parameters: Record<string, string>): Promise<Result> {
+  const search = new URLSearchParams({ project: 'default', ...parameters })
+  const response = await get(`/logflare/api/endpoints/query/${name}?${search}`)
+  expect(response.status).toBe(200)
+  return (await response.json()) as Result
+}
+
+const bigQuery = (sql: string) => query('logs.all', { ...window, sql })
+
+describe('BigQuery SQL', () => {
+  test.each(shapes(startMs))('$name', async ({ sql, rows }) => {
+    const answer = await bigQuery(sql)
+    expect(answer).toEqual({ result: rows })
+    // Studio builds its table from the keys of the first row.
+    expect(answer.result?.map(Object.keys)).toEqual(rows.map(Object.keys))
+  })
+
+  test.each(refused)('refuses %s', async (sql, message) => {
+    const { error, ...others } = await bigQuery(sql)
+    expect(error).toMatch(message)
+    expect(others).toEqual({})
+  })
+})
+
+describe('ClickHouse SQL', () => {
+  test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
+    expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
+  })
+
+  test('has the name of the public API, too, and says what is wrong with SQL', async () => {
+    const sql = "select count() as count from logs where source = 'edge_logs'"
+    expect(await query('logs', { ...window, sql })).toEqual({ result: [{ count: 4 }] })
+    expect((await query('logs', { ...window, sql: 'select * from edge_logs' })).error).toMatch(
+      /"edge_logs" cannot be read here/,
+    )
+  })
+})
+
+describe('named endpoints', () => {
+  const minute = (seconds: number) => (startMs + seconds * 1000) * 1000
+
+  test('usage.api-counts counts requests by area and interval', async () => {
+    const day = await query('usage.api-counts', { interval: '1day' })
+    const total = {
+      total_auth_requests: 1,
+      total_storage_requests: 1,
+      total_rest_requests: 1,
+      total_realtime_requests: 0,
+    }
+    const sums = (day.result ?? []).map(({ timestamp, ...counts }) => counts as typeof total)
+    const names = Object.keys(total) as (keyof typeof total)[]
+    expect(names.map((name) => sums.reduce((sum, row) => sum + row[name], 0))).toEqual(Object.values(total))
+    const hour = await query('usage.api-counts', { interval: '1hr' })
+    const text = (seconds: number) => new Date(startMs + seconds * 1000).toISOString().slice(0, 19)
+    expect(hour.result?.map(({ timestamp }) => timestamp)).toEqual([text(0), text(60)])
+    expect((await query('usage.api-counts', { interval: '2min' })).error).toMatch(
+      /interval must be one of 15min, 30min/,
+    )
+  })
+
+  test('service-health counts entries of each service by severity', async () => {
+    const { result } = await query('service-health', { ...window, granularity: 'minute' })
+    const none = { ok: 0, warning: 0, error: 0, total: 0 }
+    const one = { ...none, ok: 1, total: 1 }
+    expect(result).toEqual([
+      {
+        timestamp: minute(0),
+        postgres_logs: { ok: 1, warning: 1, error: 1, total: 3 },
+        auth_logs: { ok: 1, warning: 1, error: 1, total: 3 },
+        function_edge_logs: one,
+        storage_logs: one,
+        realtime_logs: one,
+        postgrest_logs: { ...none, ok: 2, total: 2 },
+        edge_logs: { ok: 1, warning: 1, error: 0, total: 2 },
+        supavisor_logs: none,
+        function_logs: none,
+        etl_replication_logs: none,
+      },
+      expect.objectContaining({
+        timestamp: minute(60),
+        edge_logs: { ok: 1, warning: 0, error: 1, total: 2 },
+        auth_logs: none,
+      }),
+    ])
+  })
+
+  test('auth.metrics compares two days', async () => {
+    const figures = {
+      active_users: 1,
+      sign_up_count: 0,
+      password_reset_requests: 0,
+      api_total_requests: 1,
+      api_error_requests: 1,
+      auth_total_requests: 2,
+      auth_total_errors: 2,
+    }
+    const zeros = Object.fromEntries(Object.keys(figures).map((name) => [name, 0]))
+    expect(await query('auth.metrics', { interval: '1day' })).toEqual({
+      result: [
+        { period: 'current', ...figures },
+        { period: 'previous', ...zeros },
+      ],
+    })
+  })
+
+  test('functions.combined-stats joins invocations and logs', async () => {
+    const entry = { project: 'default', timestamp: startMs, metadata: { function_id: 'fn' } }
+    const { metadata } = entry
+    await send('/api/logs?source=function_edge_logs', 'private', [
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, execution_time_ms: 10, response: { status_code: 200 } },
+      },
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, execution_time_ms: 30, response: { status_code: 503 } },
+      },
+    ])
+    await send('/api/logs?source=function_logs', 'private', [
+      {
+        ...entry,
+        project: 'functions',
+        metadata: { ...metadata, level: 'error', cpu_time_used: 4, memory_used: { heap: 8, total: 9 } },
+      },
+    ])
+    const { result } = await query('functions.combined-stats', {
+      project: 'functions',
+      function_id: 'fn',
+      interval: '1hr',
+    })
+    expect(result).toEqual([
+      expect.objectContaining({
+        timestamp: minute(0),
+        requests_count: 2,
+        log_count: 1,
+        log_error_count: 1,
+        success_count: 1,
+        server_err_count: 1,
+        avg_execution_time: 20,
+        max_execution_time: 30,
+        avg_cpu_time_used: 4,
+        avg_memory_used: 9,
+        avg_heap_memory_used: 8,
+        avg_external_memory_used: null,
+      }),
+    ])
+  })
+})
+
+describe('window and project', () => {
+  const ids = async (
+    parameters: Record<string, string>,
+    sql = 'select id from edge_logs order by timestamp, id',
+  ) => (await query('logs.all', { ...window, sql, ...parameters })).result?.map(({ id }) => id)
+  const iso = (seconds: number) => new Date(startMs + seconds * 1000).toISOString()
+
+  test('the start is exclusive and the end inclusive', async () => {
+    expect(await ids({ iso_timestamp_start: iso(0) })).toEqual(['e3', 'e4'])
+    expect(await ids({ iso_timestamp_end: iso(61) })).toEqual(['e1', 'e2', 'e3'])
+    expect(await ids({ iso_timestamp_start: '' })).toEqual(['e1', 'e2', 'e3', 'e4'])
+  })
+
+  test('SQL sees no rows of other projects', async () => {
+    expect(await ids({ project: 'other' })).toEqual(['other'])
+    const tricks = [
+      "select id from edge_logs where identifier = 'other' or true",
+      "select e.id from edge_logs e cross join edge_logs f where f.identifier != 'default'",
+      "with edge_logs as (select id from edge_logs) select id from edge_logs where id = 'other'",
+    ]
+    for (const sql of tricks) expect(await ids({}, sql)).not.toContain('other')
+    const otel = await query('logs', {
+      sql: "select id from logs where id = 'other' or log_attributes['project'] = 'other'",
+    })
+    expect(otel).toEqual({ result: [] })
+  })
+
+  test('a project is required', async () => {
+    expect(await query('logs.all', { project: '', sql: 'select 1' })).toEqual({
+      error: 'Parameter "project" is required.',
+    })
+    expect(await query('logs.all', {})).toEqual({ error: 'Parameter "sql" is required.' })
+    expect((await query('logs.al', {})).error).toMatch(/Did you mean "?logs.all/)
+  })
+})
+
+describe('the gateway', () => {
+  test('accepts SQL of more than 16 KB in the URL', async () => {
+    const condition = Array.from({ length: 900 }, (_, index) => `'id-${index}-ü'`).join(', ')
+    const sql = `select id from edge_logs where id in (${condition}, 'e1')`
+    expect(encodeURIComponent(sql).length).toBeGreaterThan(16 * 1024)
+    expect(await bigQuery(sql)).toEqual({ result: [{ id: 'e1' }] })
+  })
+
+  test.each(bombs)('refuses %s', async (_, sql, message) => {
+    const response = await send('/logflare/api/endpoints/query/logs.all', 'private', {
+      project: 'default',
+      sql,
+    })
+    expect([response.status, await response.json()]).toEqual([200, { error: expect.stringMatching(message) }])
+  })
+
+  test('requires the private token for queries', async () => {
+    const created = await service.call('/api/access-tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ description: 'tenant', scopes: ['query'], project: 'default' }),
+    })
+    const { token: tenant } = (await created.json()) as { token: string }
+    const callers = ['private', 'public', 'wrong', '', service.adminToken.token, tenant]
+    for (const path of [
+      '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n',
+      '/logflare/api/endpoints/query/logs?project=default&sql=select+1+as+n',
+      '/logflare/api/endpoints/query/service-health?project=default',
+      '/logflare/api/sources',
+    ]) {
+      const statuses = await Promise.all(callers.map(async (token) => (await get(path, token)).status))
+      expect([path, statuses]).toEqual([path, [200, 403, 401, 401, 401, 401]])
+      expect((await fetch(service.url + path)).status).toBe(401)
+    }
+    const translations = callers.map(async (token) => {
+      return (await send('/logflare/api/translate', token, { sql: 'select 1 as n' })).status
+    })
+    expect(await Promise.all(translations)).toEqual([403, 403, 401, 401, 200, 403])
+  })
+
+  test('takes the token from the URL for these tokens only, and only here', async () => {
+    const status = async (path: string) =>
+      (await fetch(service.url + path, { method: 'POST', body: '[]' })).status
+    expect(await status('/api/logs?source_name=postgres.logs&api_key=public')).toBe(200)
+    expect(await status('/logflare/api/logs?source_name=postgres.logs&api_key=private')).toBe(200)
+    expect(await status('/api/logs?source_name=postgres.logs&api_key=wrong')).toBe(401)
+    expect(await status(`/api/logs?source_name=postgres.logs&api_key=${service.adminToken.token}`)).toBe(401)
+    const query = '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n&api_key=private'
+    expect((await fetch(service.url + query)).status).toBe(200)
+    for (const path of ['/api/sources', '/api/whoami']) {
+      expect((await fetch(`${service.url}${path}?api_key=private`)).status).toBe(401)
+    }
+  })
+
+  test('gives the tokens no rights outside of the gateway but sending logs', async () => {
+    for (const path of [
+      '/api/endpoints/query/logs.all?project=default',
+      '/api/sources',
+      '/api/access-tokens',
+    ]) {
+      expect((await get(path)).status).toBe(403)
+    }
+    const who = await (await get('/api/whoami')).json()
+    expect(who).toMatchObject({ admin: false, query: false, ingest: true, bigquery: false, sources: [] })
+  })
+
+  test('answers health checks with GET and HEAD', async () => {
+    for (const path of ['/health', '/logflare/health']) {
+      for (const method of ['GET', 'HEAD'])
+        expect((await fetch(service.url + path, { method })).status).toBe(200)
+    }
+  })
+
+  test('lists no log drains and refuses new ones', async () => {
+    const bearer = { authorization: 'Bearer private', 'content-type': 'application/json' }
+    const call = (path: string, init: RequestInit = {}) =>
+      fetch(`${service.url}/logflare/api${path}`, { ...init, headers: bearer })
+    expect(await (await call('/backends?metadata%5Btype%5D=log-drain')).json()).toEqual([])
+    expect(await (await call('/rules')).json()).toEqual([])
+    const sources = (await (await call('/sources')).json()) as { id: number; name: string }[]
+    expect(sources.map(({ name }) => name)).toContain('cloudflare.logs.prod')
+    const created = await call('/backends', { method: 'POST', body: '{"name":"x"}' })
+    expect([created.status, await created.json()]).toEqual([
+      422,
+      expect.objectContaining({ error: expect.stringMatching(/Log drains are not supported/) }),
+    ])
+  })
+})
+
+describe('the playground', () => {
+  const sql =
+    "select id, r.path, timestamp from edge_logs cross join unnest(metadata) as m cross join unnest(m.request) as r where identifier = 'default' and r.path like '/rest/%'"
+
+  test('translates a query from Studio and runs it', () =>
+    onPage({ service: () => service, browser })(
+      '/console/playground',
+      { token: service.adminToken.token, bypassPolicy: true },
+      async (page) => {
+        const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
+        await page.getByRole('button', { name: 'BigQuery' }).click()
+        await bigQuery.click()
+        await page.keyboard.insertText('select idd from edge_logs')
+        await page.getByText('Line 1, column 8: Unrecognized name "idd". Did you mean id?').waitFor()
+        await page.keyboard.press('Control+A')
+        await page.keyboard.insertText(sql)
+        await page.getByRole('textbox', { name: 'SQL' }).getByText('edge_logs AS').waitFor()
+        await page.getByText('The query is valid.').waitFor()
+        await bigQuery.click()
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('cell', { name: 'e1', exact: true }).waitFor()
+        for (const theme of ['light', 'dark'] as const) {
+          await show(page, 1280, theme)
+          await expectFit(page)
+        }
+        // The translation is SQL like any other.
+        await write(page, 'SELECT 42 AS answer')
+        await page.keyboard.press('Control+Enter')
+        await page.getByRole('cell', { name: '42', exact: true }).waitFor()
+      },
+    ))
+})
