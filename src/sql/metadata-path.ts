@@ -71,6 +71,15 @@ export function pathAt(
   return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
+/** The type to read values of these types of the engine with. Undefined for lists of objects, which have paths of their own. */
+export function typeFor(types: readonly string[]): string | undefined {
+  const all = (type: RegExp) => types.length > 0 && types.every((each) => type.test(each))
+  if (all(/^(?:U?Int|Float)\d+$/)) return 'Nullable(Float64)'
+  if (all(/^Bool$/)) return 'Nullable(Bool)'
+  if (all(/^Array\((?:Nullable\()?String\b/)) return 'Array(String)'
+  return all(/^Array\(JSON\b/) ? undefined : 'Nullable(String)'
+}
+
 function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1

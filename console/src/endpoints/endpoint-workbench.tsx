@@ -171,6 +171,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               <div className="query-foot">
                 <Verdict
                   problem={problem}
+                  query={draft.query}
+                  onFix={(query) => setDraft((now) => ({ ...now, query }))}
                   state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 />
                 <button type="button" className="link" onClick={() => formatQuery(setDraft)}>

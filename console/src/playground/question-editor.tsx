@@ -118,6 +118,8 @@ export function QuestionEditor(props: QuestionEditorProps) {
           </button>
           <Verdict
             problem={isBlank ? undefined : problem}
+            query={query}
+            onFix={(fixed) => onChange({ query: fixed })}
             state={isBlank ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
           />
         </div>

@@ -18,7 +18,7 @@ function sampledWith({ entries = 10, paths = [], rare = [] }: Entries): SampledS
   return {
     sample: async () => ({
       entries,
-      paths: new Map(paths.map((path) => [path, { isScalar: path !== 'tags' }])),
+      paths: new Map(paths.map((path) => [path, [path === 'tags' ? 'Array(Nullable(String))' : 'String']])),
     }),
     present: async (_, searched) => searched.map((keys) => rare.includes(keys.join('.'))),
   }
