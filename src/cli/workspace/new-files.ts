@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../base/files/make-directory.ts'
+import { builtInSources } from '../../catalog/built-in-sources.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { newWorkspaceFiles } from '../../workspace/authoring/new-workspace.ts'
@@ -23,14 +24,18 @@ export async function writeEndpoint(
 ): Promise<void> {
   const values = valuesOf(options.parameter ?? {})
   refuseName(name)
-  const { directory, fixtures } = openWorkspace(shown, io)
+  const { directory, fixtures, sources } = openWorkspace(shown, io)
   const query = await readSql(options.query, undefined, io)
   if (!definitionShape.shape.query.safeParse(query).success) throw usageFailure('The query is empty.')
   const used = parametersOf(query)
   const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
-  const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
+  const known = [...sources.map(({ source }) => source), ...builtInSources]
+  const columnsOf = (source: string) => known.find((each) => each.name === source)?.columns
+  const files = Object.entries(
+    newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures, columnsOf),
+  )
   const existing = files.map(([file]) => file).filter((file) => existsSync(join(directory, file)))
   if (existing.length > 0) {
     const exist = existing.length === 1 ? 'exists' : 'exist'

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { invalidBody, invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
+import { toldTypes } from '../../sql/parameter-types.ts'
+import type { ColumnsOf } from '../../sql/paths.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
 
@@ -198,21 +200,39 @@ export function writableFields(body: unknown): Record<string, unknown> {
   return fields
 }
 
-export function parseDefinition(fields: unknown): EndpointDefinition {
+/** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
+export function withToldTypes<T>(fields: T, columnsOf?: ColumnsOf): T {
+  const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>
+  if (typeof query !== 'string' || typeof parameters !== 'object' || parameters === null) return fields
+  const typed: Record<string, unknown> = { ...parameters }
+  for (const [name, type] of toldTypes(query, columnsOf)) {
+    const declared = typed[name] ?? {}
+    const isTold = type === 'integer' || type === 'number' || type === 'boolean'
+    if (!isTold || typeof declared !== 'object' || !parameterName.safeParse(name).success) continue
+    typed[name] = { type, ...declared }
+  }
+  return { ...fields, parameters: typed }
+}
+
+export function parseDefinition(fields: unknown, columnsOf?: ColumnsOf): EndpointDefinition {
   const illFormed = findIllFormed(fields)?.join('.')
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
-  const parsed = definitionShape.safeParse(fields)
+  const parsed = definitionShape.safeParse(withToldTypes(fields, columnsOf))
   if (parsed.success) return parsed.data
   const [problem] = fieldProblems(parsed.error)
   const field = problem?.path.join('.') ?? ''
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
 }
 
-export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
+export function changedDefinition(
+  { id }: EndpointDefinition,
+  fields: Record<string, unknown>,
+  columnsOf?: ColumnsOf,
+) {
   if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
     throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
   }
-  return parseDefinition({ ...fields, id })
+  return parseDefinition({ ...fields, id }, columnsOf)
 }
 
 /** Parsed definitions have their fields in the same order, so their JSON can be compared. */

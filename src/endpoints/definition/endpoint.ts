@@ -5,7 +5,6 @@ import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import { withoutUnused } from '../../sql/sent-sql.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
-import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
@@ -25,8 +24,6 @@ export interface KnownSources extends SourceColumns {
   has(name: string): boolean
   keys(): Iterable<string>
   aliased?(name: string): string | undefined
-  /** For warnings. */
-  readonly typedColumns?: ColumnsOf
   /** For hints. */
   readonly sampled?: SampledSources
 }

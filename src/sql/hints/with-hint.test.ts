@@ -132,7 +132,9 @@ describe('a refused name', () => {
       'SELECT percentile_cont(metadata.ms, 0.5)',
       'There is no function percentile_cont. Write quantile(0.95)(metadata.ms::Nullable(Float64)).',
     ],
-    ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(s, '')."],
+    ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(upper(a), '')."],
+    ['nvl', "SELECT nvl(a || 'b', 1)", "There is no function nvl. Write ifNull((a || 'b'), '')."],
+    ['nvl', 'SELECT nvl(1, 2)', "There is no function nvl. Write ifNull(s, '')."],
     [
       'array_concat',
       'SELECT array_concat(a)',

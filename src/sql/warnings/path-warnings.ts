@@ -1,8 +1,9 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
-import type { FoundPath } from '../paths.ts'
+import { columnRead, typeFor } from '../metadata-path.ts'
+import type { ColumnsOf, FoundPath } from '../paths.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import { type ColumnsOf, clausesOf, type Finding, type QueryText } from './query-text.ts'
+import { clausesOf, type Finding, type QueryText } from './query-text.ts'
 
 export type PathTypes = ReadonlyMap<string, readonly string[]>
 
@@ -71,7 +72,10 @@ export async function pathWarnings(
               columnPath.test(place.path) &&
               columns.every((column) => column.path !== place.path),
           )
-    return [...missing.map((found) => unknownPath(found, sample)), ...slow.map((found) => slowPath(found))]
+    return [
+      ...missing.map((found) => unknownPath(found, sample)),
+      ...slow.map((found) => slowPath(found, sample)),
+    ]
   })
   return (await Promise.all(findings)).flat()
 }
@@ -98,10 +102,16 @@ function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Findin
   return { code: 'unknown_path', message, at: path.first }
 }
 
-function slowPath({ path, place }: ReadPath): Finding {
+function slowPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
+  const type = typeFor(paths.get(place.path) ?? [])
+  const kind = type === 'Nullable(Float64)' ? 'number' : 'text'
+  const name = place.path.toLowerCase().replace(/\W/g, '_').replace(/^_+/, '').slice(0, 64)
+  const column = `${name}=${place.path}${kind === 'number' ? ',number' : ''}`
+  const isAnswered = columnRead(kind, '', '', path.cast?.type ?? '') !== undefined
   const message =
     `metadata.${place.path} is read from the JSON text of each entry, and ${place.source} has many. ` +
-    'Add a typed column for it to the source.'
+    `${isAnswered ? 'Add' : `Read it as metadata.${place.path}::${type}, and add`} a typed column with: ` +
+    `wellhead source update ${place.source} --column ${column}`
   return { code: 'slow_path', message, at: path.first }
 }
 

@@ -1,9 +1,11 @@
 import { Document } from 'yaml'
-import { definitionShape } from '../../endpoints/definition/definition.ts'
+import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { declarationsOf } from '../../endpoints/definition/parameter-declaration.ts'
 import { usedParameters } from '../../endpoints/definition/parameters.ts'
+import { toldTypes } from '../../sql/parameter-types.ts'
+import type { ColumnsOf } from '../../sql/paths.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -26,19 +28,37 @@ export function parametersOf(query: string): string[] {
 export function newEndpointFiles(
   { name, id, query, values, nowMs }: NewEndpoint,
   fixtures: Workspace['fixtures'],
+  columnsOf?: ColumnsOf,
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
+  const told = toldTypes(query, columnsOf)
+  const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
-    return parameter === 'project' ? project : 'example'
+    if (parameter === 'project') return project
+    switch (told.get(parameter)) {
+      case 'integer':
+      case 'number':
+        return 1
+      case 'boolean':
+        return true
+      case 'timestamp':
+        return new Date(now.getTime() - hourMs).toISOString()
+      default:
+        return 'example'
+    }
   }
   const examples = Object.fromEntries(
     parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
   )
-  const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
-  const declared = { id, name, query, parameters: declarationsOf(examples), cache_seconds: 60 }
-  const content = formatDefinition(definitionShape.parse(declared))
+  const parameters = Object.fromEntries(
+    Object.entries(declarationsOf(examples)).map(([parameter, declared]) => {
+      const type = told.get(parameter)
+      return [parameter, { ...declared, ...(type && { type }) }]
+    }),
+  )
+  const content = formatDefinition(parseDefinition({ id, name, query, parameters, cache_seconds: 60 }))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 
