@@ -39,9 +39,9 @@ export async function showRows(
   // Numbers do not tell which of them are timestamps; the service knows the types.
   const control = format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format }
   const response = await request(control).catch((error) => {
-    const isMissing = error instanceof ServiceFailure && error.code === 'missing_parameter'
-    const [, name] = (isMissing && /^Parameter "(\w+)"/.exec(error.message)) || []
-    throw name === undefined ? error : new CommandFailure(`${error.message} Add ${flag}${name}=….`)
+    if (!(error instanceof ServiceFailure)) throw error
+    const message = error.message.replace(/ \(missing_parameter, parameter (\w+)/, ` Add ${flag}$1=….$&`)
+    throw message === error.message ? error : new CommandFailure(message)
   })
   const body = await client.read(response)
   const elapsedMs = performance.now() - startedMs

@@ -3,7 +3,6 @@ import { invalidBody, invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { toldTypes } from '../../sql/parameter-types.ts'
-import type { ColumnsOf } from '../../sql/paths.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
 
@@ -201,11 +200,11 @@ export function writableFields(body: unknown): Record<string, unknown> {
 }
 
 /** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
-export function withToldTypes<T>(fields: T, columnsOf?: ColumnsOf): T {
+export function withToldTypes<T>(fields: T): T {
   const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>
   if (typeof query !== 'string' || typeof parameters !== 'object' || parameters === null) return fields
   const typed: Record<string, unknown> = { ...parameters }
-  for (const [name, type] of toldTypes(query, columnsOf)) {
+  for (const [name, type] of toldTypes(query)) {
     const declared = typed[name] ?? {}
     const isTold = type === 'integer' || type === 'number' || type === 'boolean'
     if (!isTold || typeof declared !== 'object' || !parameterName.safeParse(name).success) continue
@@ -214,25 +213,21 @@ export function withToldTypes<T>(fields: T, columnsOf?: ColumnsOf): T {
   return { ...fields, parameters: typed }
 }
 
-export function parseDefinition(fields: unknown, columnsOf?: ColumnsOf): EndpointDefinition {
+export function parseDefinition(fields: unknown): EndpointDefinition {
   const illFormed = findIllFormed(fields)?.join('.')
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
-  const parsed = definitionShape.safeParse(withToldTypes(fields, columnsOf))
+  const parsed = definitionShape.safeParse(withToldTypes(fields))
   if (parsed.success) return parsed.data
   const [problem] = fieldProblems(parsed.error)
   const field = problem?.path.join('.') ?? ''
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
 }
 
-export function changedDefinition(
-  { id }: EndpointDefinition,
-  fields: Record<string, unknown>,
-  columnsOf?: ColumnsOf,
-) {
+export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
   if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
     throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
   }
-  return parseDefinition({ ...fields, id }, columnsOf)
+  return parseDefinition({ ...fields, id })
 }
 
 /** Parsed definitions have their fields in the same order, so their JSON can be compared. */

@@ -92,7 +92,7 @@ export class EndpointAdmin {
 
   async create(body: unknown, { by, note }: Pick<ChangeTerms, 'by' | 'note'>): Promise<ChangedEndpoint> {
     const fields = writableFields(body)
-    const definition = parseDefinition({ id: randomUUID(), ...fields }, this.#options.sources().typedColumns)
+    const definition = parseDefinition({ id: randomUUID(), ...fields })
     if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
     const stored = await compileStored(this.#options, definition, String(fields.query), { note })
@@ -133,7 +133,7 @@ export class EndpointAdmin {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
       const fields = next(current.definition)
-      const definition = changedDefinition(current.definition, fields, this.#options.sources().typedColumns)
+      const definition = changedDefinition(current.definition, fields)
       const owner = this.#options.endpoints.findByName(definition.name)
       if (owner && owner.definition.id !== definition.id) throw nameTaken(definition.name)
       const { createdAt } = current

@@ -113,7 +113,7 @@ export class EndpointDrafts {
   ): Promise<Endpoint> {
     const { engine, runner, sources } = this.#options
     const fields = writableFields(body)
-    const definition = parseDefinition({ name: draftName, ...fields, id: draftId }, sources().typedColumns)
+    const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
     const bounded = {
       ...definition,
       timeout_seconds: Math.min(definition.timeout_seconds, maxDraftSeconds),

@@ -82,12 +82,14 @@ function firstExpression(text: RefusedSql, call: number | undefined): string | u
   const [range] = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
   if (!range) return undefined
   const first = isOrdered ? range.first + 2 : range.first + Number(isKeyword(tokens[range.first], 'DISTINCT'))
-  const items = tokens.slice(first, range.end)
-  const written = textBetween(text, first, range.end)
+  const { depth = 0 } = tokens[first] ?? {}
+  const as = tokens.findIndex((token, at) => at > first && token.depth === depth && isKeyword(token, 'AS'))
+  const end = as > first && as < range.end ? as : range.end
+  const items = tokens.slice(first, end)
+  const written = textBetween(text, first, end)
   if (written.length > 60 || !items.some((token) => identifierOf(token) !== undefined)) return undefined
   const isOne = items.every(
-    ({ depth, kind, text: word }) =>
-      depth > (items[0]?.depth ?? 0) || kind !== 'symbol' || /^[.:()]$/.test(word),
+    (token) => token.depth > depth || token.kind !== 'symbol' || /^[.:()]$/.test(token.text),
   )
   return isOne ? written : `(${written})`
 }
@@ -96,6 +98,8 @@ function firstExpression(text: RefusedSql, call: number | undefined): string | u
 export function filled(hint: string, column: string | undefined): string {
   if (column === undefined) return hint
   return hint.replace(/`([^`]*)`/g, (marked, sql: string) => {
+    // A condition of the author takes the place of the whole example.
+    if (column.startsWith('(') && sql.includes(condition)) return sql.replace(condition, column.slice(1, -1))
     const places = codeTokens(sql).filter(
       (token, at, all) => isKeyword(token, 'S', 'X', 'A') && !isSymbol(all[at - 1], '.'),
     )
@@ -106,6 +110,8 @@ export function filled(hint: string, column: string | undefined): string {
     return isOne ? editSql(sql, edits).text : marked
   })
 }
+
+const condition = "s = 'a'"
 
 /** What the placeholders of hints stand for. */
 const typeOf: Readonly<Record<string, string>> = {

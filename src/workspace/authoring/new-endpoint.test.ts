@@ -46,12 +46,13 @@ test('takes types from the use in the SQL, and refuses an example of another typ
   const columnsOf = () => [{ name: 'status_code', path: 's', type: 'number' } as const]
   const files = newEndpointFiles({ name: 'mine', id, query, values: { n: 5 }, nowMs }, new Map(), columnsOf)
   const reading = readDefinition('mine.sql', files['endpoints/mine.sql'] as string)
-  const { parameters } = 'definition' in reading ? reading.definition : { parameters: {} }
+  if ('problems' in reading) throw new Error(JSON.stringify(reading))
+  const { parameters } = reading.definition
   expect(Object.entries(parameters).map(([name, { type, example }]) => [name, type, example])).toEqual([
-    ['since', 'timestamp', '2027-05-06T07:00:00.000Z'],
+    ['since', 'timestamp', '2026-01-01T01:00:00Z'],
     ['status', 'number', '1'],
     ['pattern', 'regex', 'example'],
-    ['retried', 'boolean', 'true'],
+    ['retried', 'boolean', 'false'],
     ['project', 'string', 'demo'],
     ['n', 'integer', '5'],
   ])

@@ -2,7 +2,7 @@ import { Document } from 'yaml'
 import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import { declarationsOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationsOf, parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
 import { usedParameters } from '../../endpoints/definition/parameters.ts'
 import { toldTypes } from '../../sql/parameter-types.ts'
 import type { ColumnsOf } from '../../sql/paths.ts'
@@ -33,31 +33,19 @@ export function newEndpointFiles(
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
   const told = toldTypes(query, columnsOf)
-  const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
-    if (parameter === 'project') return project
-    switch (told.get(parameter)) {
-      case 'integer':
-      case 'number':
-        return 1
-      case 'boolean':
-        return true
-      case 'timestamp':
-        return new Date(now.getTime() - hourMs).toISOString()
-      default:
-        return 'example'
-    }
+    const type = told.get(parameter) ?? 'string'
+    const isText = type === 'string' || type === 'regex'
+    return parameter === 'project' ? project : isText ? 'example' : parameterTypes[type].samples[1]
   }
   const examples = Object.fromEntries(
     parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
   )
-  const parameters = Object.fromEntries(
-    Object.entries(declarationsOf(examples)).map(([parameter, declared]) => {
-      const type = told.get(parameter)
-      return [parameter, { ...declared, ...(type && { type }) }]
-    }),
-  )
+  const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
+  const parameters: Record<string, object> = declarationsOf(examples)
+  for (const [parameter, type] of told)
+    if (parameters[parameter]) Object.assign(parameters[parameter], { type })
   const content = formatDefinition(parseDefinition({ id, name, query, parameters, cache_seconds: 60 }))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
