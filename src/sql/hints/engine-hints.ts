@@ -4,7 +4,7 @@ import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { closestPath, lastKey } from '../warnings/path-warnings.ts'
 import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
-import { unknownFunction } from './name-hints.ts'
+import { filled, firstExpression, unknownFunction } from './name-hints.ts'
 import {
   argumentsOf,
   callOf,
@@ -49,7 +49,8 @@ export function engineHint(message: string, text: RefusedSql): Hint | undefined 
     const at = text.tokens.findIndex(
       ({ kind, text: word }) => (kind === 'word' || kind === 'symbol') && list.includes(word.toLowerCase()),
     )
-    if (at >= 0) return { message: shown(hint), at }
+    const isCall = isSymbol(text.tokens[at + 1], '(')
+    if (at >= 0) return { message: shown(filled(hint, isCall ? firstExpression(text, at) : undefined)), at }
   }
   for (const [says, explain] of explanations) {
     const match = says.exec(message)

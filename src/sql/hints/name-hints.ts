@@ -74,12 +74,13 @@ export function functionHint(name: string, text: RefusedSql, at: number | undefi
 }
 
 /** The author's own expression: what WITHIN GROUP orders by, or the first argument. */
-function firstExpression(text: RefusedSql, call: number | undefined): string | undefined {
+export function firstExpression(text: RefusedSql, call: number | undefined): string | undefined {
   const { tokens } = text
   if (call === undefined) return undefined
   const within = closingOf(tokens, dottedName(tokens, call)?.end ?? call + 1) + 1
   const isOrdered = isKeyword(tokens[within], 'WITHIN')
-  const [range] = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
+  const ranges = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
+  const range = ranges.find(({ first, end }) => tokens.slice(first, end).some((token) => identifierOf(token)))
   if (!range) return undefined
   const first = isOrdered ? range.first + 2 : range.first + Number(isKeyword(tokens[range.first], 'DISTINCT'))
   const { depth = 0 } = tokens[first] ?? {}
@@ -87,7 +88,7 @@ function firstExpression(text: RefusedSql, call: number | undefined): string | u
   const end = as > first && as < range.end ? as : range.end
   const items = tokens.slice(first, end)
   const written = textBetween(text, first, end)
-  if (written.length > 60 || !items.some((token) => identifierOf(token) !== undefined)) return undefined
+  if (written.length > 60) return undefined
   const isOne = items.every(
     (token) => token.depth > depth || token.kind !== 'symbol' || /^[.:()]$/.test(token.text),
   )
