@@ -36,8 +36,14 @@ export function createEndpoints(
   onRun: (purpose: string, ms: number) => void,
 ) {
   const clock = time.wall
-  const readable = () => sources.readable()
-  const endpoints = new Endpoints(catalog, readable)
+  const sampled = new PathSamples({
+    engine,
+    time,
+    ...samples,
+    withinMs: samples.withinMs * settings.enginePatience,
+  })
+  const readable = () => ({ ...sources.readable(), sampled })
+  const endpoints = new Endpoints(catalog, () => sources.readable())
   const queue = new QueryQueue({
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
@@ -75,10 +81,8 @@ export function createEndpoints(
     onFailure: ({ endpoint, error }) =>
       log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
   })
-  const warningsOf = endpointWarnings(
-    readable,
-    new PathSamples({ engine, time, ...samples, withinMs: samples.withinMs * settings.enginePatience }),
-    (error) => log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
+  const warningsOf = endpointWarnings(readable, sampled, (error) =>
+    log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
   endpoints.onChange((id, isSameResult) => {
     if (!isSameResult) cache.drop(id)
@@ -87,6 +91,7 @@ export function createEndpoints(
   endpoints.onChange((id) => results.drop(id))
   return {
     endpoints,
+    readable,
     admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, warningsOf, clock, log }),
     warningsOf,
     queue,

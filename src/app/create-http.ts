@@ -27,13 +27,12 @@ const replayWithinMs = 60_000
 export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
   storage: Storage,
-  { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
+  { endpoints, readable, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
   const { engine, catalog, sources, keys, disk, arrivals, tail, freeBytes } = storage
   const clock = time.wall
-  const readable = () => sources.readable()
   const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })

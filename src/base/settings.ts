@@ -1,8 +1,8 @@
+import { statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
-import { readImage } from './image-file.ts'
 import { serverAddresses } from './server-addresses.ts'
 
 /**
@@ -56,6 +56,11 @@ const originList = {
 
 function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
+function isLogo(path: string): boolean {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? Number.POSITIVE_INFINITY
+  return /\.(?:png|svg)$/.test(path) && size <= 256 * 2 ** 10
 }
 
 function isAddressList(text: string): boolean {
@@ -122,7 +127,7 @@ const definitions = {
     description: 'Your name, instead of Wellhead in the console of your customers.',
   },
   brandLogo: {
-    schema: text.transform((value) => resolve(value)).refine((path) => readImage(path) !== undefined),
+    schema: text.transform((value) => resolve(value)).refine(isLogo),
     expected: 'a PNG or SVG file of at most 256 KiB',
     description: 'Your logo, for the console of your customers and embedded pages.',
   },

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Topology } from '../cluster/topology.ts'
+import { restName } from '../sql/paths.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
@@ -12,7 +13,6 @@ import {
   changeMerges,
   changeRetention,
   changeTypedColumns,
-  columnComment,
   countLackingColumns,
   createSourceTable,
   dropSourceTable,
@@ -20,6 +20,8 @@ import {
   localName,
   readOtherwiseMerged,
   readTypedColumns,
+  type StoredColumn,
+  storedColumns,
 } from './tables.ts'
 
 const replicasWithinMs = 20_000
@@ -67,12 +69,14 @@ export class Sources {
     const found = await this.#typedColumns()
     for (const source of wanted) {
       const existing = found.get(source.name) ?? new Map<string, string>()
-      const added = source.columns.filter((field) => existing.get(field.name) !== columnComment(field))
-      const kept = source.columns.filter((field) => !added.includes(field))
-      const removed = [...existing.keys()].filter((column) => kept.every((field) => field.name !== column))
+      const columns = storedColumns(source)
+      const added = columns.filter(({ name, comment }) => existing.get(name) !== comment)
+      const kept = new Set(columns.filter((column) => !added.includes(column)).map(({ name }) => name))
+      const removed = [...existing.keys()].filter((column) => !kept.has(column))
       if (added.length + removed.length === 0) continue
       // No query may use a column while it changes.
-      this.#byName.set(source.name, { ...source, columns: kept })
+      const unchanged = source.columns.filter(({ name }) => kept.has(name) && kept.has(restName(name)))
+      this.#byName.set(source.name, { ...source, columns: unchanged })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
@@ -99,17 +103,17 @@ export class Sources {
     await Promise.all(
       sources.map((source) => {
         const existing = [...(found?.get(source.name)?.keys() ?? [])]
-        const place = ({ name }: TypedColumn) =>
+        const place = ({ name }: StoredColumn) =>
           existing.includes(name) ? existing.indexOf(name) : existing.length
-        const fields = source.columns.toSorted((one, other) => place(one) - place(other))
-        return this.#catalog.run(createSourceTable({ ...source, columns: fields }, topology))
+        const columns = storedColumns(source).toSorted((one, other) => place(one) - place(other))
+        return this.#catalog.run(createSourceTable(source, topology, columns))
       }),
     )
   }
 
   /** On a cluster, replicas get a new column one after the other. Those that are away are not waited for. */
-  async #waitForColumns({ name, columns: fields }: Source): Promise<void> {
-    const sql = countLackingColumns(name, fields, this.topology)
+  async #waitForColumns(source: Source): Promise<void> {
+    const sql = countLackingColumns(source.name, storedColumns(source), this.topology)
     for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
       const [row] = await this.#catalog.read<{ lacking: string }>(sql)
       if (Number(row?.lacking) === 0) return
@@ -241,19 +245,12 @@ function changeTo(source: Source): CatalogChange {
 }
 
 function readableSources(sources: readonly Source[]) {
-  const columns = new Map(
-    sources.map(({ name: source, columns: fields }) => {
-      const texts = fields.filter(({ type }) => type === 'text')
-      return [source, new Map(texts.map(({ path, name }) => [path, name]))]
-    }),
-  )
   const typed = new Map(sources.map(({ name, columns }) => [name, columns]))
   const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {
-    has: (name: string) => columns.has(name),
-    keys: () => columns.keys(),
+    has: (name: string) => typed.has(name),
+    keys: () => typed.keys(),
     aliased: (name: string) => byAlias.get(name),
-    columnOf: (source: string, path: string) => columns.get(source)?.get(path),
     typedColumns: (source: string): readonly TypedColumn[] | undefined => typed.get(source),
   }
 }

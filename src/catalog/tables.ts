@@ -1,6 +1,7 @@
 import { onCluster, type Topology } from '../cluster/topology.ts'
 import { sqlText } from '../sql/names.ts'
-import type { NewSource, Source, TypedColumn } from './source.ts'
+import { restName } from '../sql/paths.ts'
+import type { NewSource, Source } from './source.ts'
 
 /** Rows per granule. Small, so that a page of one project's newest entries reads little else. */
 const granularity = 512
@@ -21,8 +22,8 @@ const mergeSettings = [
 ]
 
 /** The value at a path of a JSON text column, as text; null if there is none. */
-export function textAtPath(keys: readonly string[], column = 'metadata'): string {
-  return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(String)')`
+export function textAtPath(keys: readonly string[], column = 'metadata', type = 'String'): string {
+  return `JSONExtract(${column}, ${keys.map(sqlText).join(', ')}, 'Nullable(${type})')`
 }
 
 /** A text as a number; null if it is none. The engine reads "nan" and "inf" as numbers, which would spoil every average. */
@@ -31,21 +32,48 @@ export function finiteNumber(text: string): string {
   return `if(isFinite(${number}), ${number}, NULL)`
 }
 
-/** Describes the content of a typed column; if it differs, the column is created again. */
-export function columnComment({ path, type, searched }: TypedColumn): string {
-  return JSON.stringify({ path, type, searched })
+/** A column of the engine. */
+export interface StoredColumn {
+  name: string
+  type: string
+  /** For any metadata: an unexpected type must not reject an entry. */
+  value: string
+  /** Describes the content; if it differs, the column is created again. */
+  comment: string
+  searched: boolean
 }
 
-/** Has a value for any metadata: an unexpected type must not reject an entry. */
-function typedColumnSql(field: TypedColumn): string {
-  const text = textAtPath(field.path.split('.'))
-  const [type, value] =
-    field.type === 'text' ? ['String', `ifNull(${text}, '')`] : ['Nullable(Float64)', finiteNumber(text)]
-  const comment = sqlText(columnComment(field))
-  return `\`${field.name}\` ${type} MATERIALIZED ${value} COMMENT ${comment} CODEC(ZSTD(1))`
+/** The columns of the engine for all typed columns. With its second one, a typed column has the values of casts: decision 22. */
+export function storedColumns({ columns }: Pick<Source, 'columns'>): StoredColumn[] {
+  return columns.flatMap(({ name, path, type, searched }) => {
+    const keys = path.split('.')
+    const text = textAtPath(keys)
+    const number = finiteNumber(text)
+    const [own, rest] =
+      type === 'text'
+        ? [
+            { type: 'String', value: `ifNull(${text}, '')` },
+            { type: 'UInt8', value: `isNull(${text})` },
+          ]
+        : [
+            { type: 'Nullable(Float64)', value: number },
+            {
+              type: 'Nullable(Float64)',
+              value: `if(isNull(${number}), ${textAtPath(keys, 'metadata', 'Float64')}, NULL)`,
+            },
+          ]
+    return [
+      { name, ...own, comment: JSON.stringify({ path, type, searched }), searched },
+      { name: restName(name), ...rest, comment: JSON.stringify({ rest: path, type }), searched: false },
+    ]
+  })
 }
 
-function searchIndexOf({ name: column }: TypedColumn): string {
+function columnSql({ name, type, value, comment }: StoredColumn): string {
+  return `\`${name}\` ${type} MATERIALIZED ${value} COMMENT ${sqlText(comment)} CODEC(ZSTD(1))`
+}
+
+function searchIndexOf({ name: column }: StoredColumn): string {
   return `INDEX \`${column}_ngrams\` \`${column}\` ${searchIndex}`
 }
 
@@ -82,16 +110,20 @@ function distributed(table: string, sharding: string, topology: Topology): strin
 }
 
 /** The key makes a time range of a project a short read. With the id in it, the newest entries have a stable order. */
-export function createSourceTable(source: NewSource | Source, topology: Topology): string[] {
-  const { name, columns: typedColumns, retention_days: days } = source
+export function createSourceTable(
+  source: NewSource | Source,
+  topology: Topology,
+  stored = storedColumns(source),
+): string[] {
+  const { name, retention_days: days } = source
   const columns = [
     'project String CODEC(ZSTD(1))',
     'id String CODEC(ZSTD(1))',
     "timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))",
     'event_message String CODEC(ZSTD(1))',
     'metadata String CODEC(ZSTD(1))',
-    ...typedColumns.map(typedColumnSql),
-    ...typedColumns.filter(({ searched }) => searched).map(searchIndexOf),
+    ...stored.map(columnSql),
+    ...stored.filter(({ searched }) => searched).map(searchIndexOf),
   ]
   const settings = [
     `index_granularity = ${granularity}`,
@@ -138,7 +170,7 @@ function alter(table: string, actions: string[], topology: Topology): string[] {
 /** A column whose content changes is added and removed. The engine computes the values of a new one from the text until they are stored. */
 export function changeTypedColumns(
   name: string,
-  { added, removed }: { added: readonly TypedColumn[]; removed: readonly string[] },
+  { added, removed }: { added: readonly StoredColumn[]; removed: readonly string[] },
   topology: Topology,
 ): string[] {
   const local = localName(name, topology)
@@ -150,7 +182,7 @@ export function changeTypedColumns(
     ...inLocal(removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``)),
     // In separate statements: otherwise a column would be removed but not added again.
     ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
-    ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${typedColumnSql(column)}`)),
+    ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`)),
     ...inLocal(indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`)),
   ]
 }
@@ -158,20 +190,20 @@ export function changeTypedColumns(
 /** Counts the nodes that respond but lack one of the columns. Undefined if there is nothing to count. */
 export function countLackingColumns(
   name: string,
-  fields: readonly TypedColumn[],
+  stored: readonly StoredColumn[],
   { cluster, database }: Topology,
 ): string | undefined {
-  if (cluster === undefined || fields.length === 0) return undefined
-  const columns = fields.map((field) => `(${sqlText(field.name)}, ${sqlText(columnComment(field))})`)
+  if (cluster === undefined || stored.length === 0) return undefined
+  const columns = stored.map((column) => `(${sqlText(column.name)}, ${sqlText(column.comment)})`)
   return (
-    `SELECT countIf(found < ${fields.length}) AS lacking FROM (` +
+    `SELECT countIf(found < ${stored.length}) AS lacking FROM (` +
     `SELECT hostName() AS node, countIf((name, comment) IN (${columns.join(', ')})) AS found ` +
     `FROM clusterAllReplicas(${sqlText(cluster)}, system.columns) ` +
     `WHERE database = ${sqlText(database)} AND table = ${sqlText(`${name}_local`)} GROUP BY node) SETTINGS skip_unavailable_shards = 1`
   )
 }
 
-export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
+export function fillTypedColumns(name: string, added: readonly StoredColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
     added.flatMap(({ name: column, searched }) => [

@@ -1,6 +1,6 @@
 import type { Source } from '../catalog/source.ts'
 import type { Statement } from '../engine/engine.ts'
-import { type BoundValues, present } from './search/condition-sql.ts'
+import { present } from './search/condition-sql.ts'
 import { searchField } from './search/search-condition.ts'
 import { metadataJson, pathSettings } from './seen-paths.ts'
 
@@ -14,14 +14,9 @@ interface Matches {
   table: string
   /** Of a WHERE clause. */
   sql: string
-  parameters: BoundValues
 }
 
-type RunRows = <Row>(
-  sql: string,
-  parameters: BoundValues,
-  settings?: NonNullable<Statement['settings']>,
-) => Promise<Row[]>
+type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
 
 interface DetectedField {
   path: string
@@ -33,7 +28,7 @@ interface DetectedField {
 
 /** The fields of the newest matching entries that no typed column stores, frequent ones first, with up to `maxValues` values. */
 export async function detectedFields(
-  { source: { columns }, table, sql, parameters }: Matches,
+  { source: { columns }, table, sql }: Matches,
   maxValues: number,
   rows: RunRows,
 ): Promise<DetectedField[]> {
@@ -46,7 +41,6 @@ export async function detectedFields(
       `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM ${newest}) ` +
       "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
       `GROUP BY path ORDER BY entries DESC, path LIMIT ${maxFields + columns.length}`,
-    parameters,
     pathSettings,
   )
   const found = seen.flatMap((one) => {
@@ -61,7 +55,6 @@ export async function detectedFields(
   )
   const [row = {}] = await rows<Record<string, { item: string; count: number }[]>>(
     `SELECT ${tops.join(', ')} FROM ${newest}`,
-    parameters,
   )
   return fields.map(({ value: _, ...field }, index) => ({
     ...field,

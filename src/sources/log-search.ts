@@ -192,8 +192,8 @@ export class LogSearch {
     const search = this.#search(name, readShape(entryFilterShape, body), reader)
     const [facets, fields] = await Promise.all([
       this.#facets(search),
-      detectedFields(search, maxFacetValues + 1, (sql, parameters, settings) =>
-        this.#rows(search, sql, parameters, settings),
+      detectedFields(search, maxFacetValues + 1, (sql, settings) =>
+        this.#rows(search, sql, search.parameters, settings),
       ),
     ])
     const detected = fields.map(({ path, values, ...counts }) => {

@@ -22,8 +22,6 @@ const maxSearched = 20
 /** Someone who types SQL checks it again and again. */
 const keptMs = 30_000
 
-const scalar = /^(?:String|Bool|U?Int\d+|Float\d+)$/
-
 /** Reads what entries of the last days contain, cheaply and only now and then. Never fails. */
 export class PathSamples implements SampledSources {
   readonly #options: PathSamplesOptions
@@ -58,9 +56,7 @@ export class PathSamples implements SampledSources {
     ])
     return {
       entries: counts[0]?.entries ?? 0,
-      paths: new Map(
-        paths.map(({ path, types }) => [path, { isScalar: types.every((type) => scalar.test(type)) }]),
-      ),
+      paths: new Map(paths.map(({ path, types }) => [path, types])),
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Source } from '../catalog/source.ts'
 import type { Statement } from '../engine/engine.ts'
 import { outwardJson } from '../engine/json-rows.ts'
+import { typeFor } from '../sql/metadata-path.ts'
 
 const sampledEntries = 10_000
 /** Examples come from fewer entries, because the service reads them. */
@@ -21,6 +22,8 @@ export const metadataJson = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
 export interface SeenPath {
   path: string
   types: string[]
+  /** The type to read it with in SQL; null for lists of objects. */
+  cast: string | null
   /** Number of sampled entries that have it. */
   entries: number
   /** Number of newest entries that were sampled. */
@@ -47,6 +50,7 @@ export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath
   return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled }))]
     .map((found) => ({
       ...found,
+      cast: typeFor(found.types) ?? null,
       column: columns.get(found.path) ?? null,
       examples: examples.get(found.path) ?? [],
     }))

@@ -71,6 +71,15 @@ export function pathAt(
   return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
+/** The type to read values of these types of the engine with. Undefined for lists of objects, which have paths of their own. */
+export function typeFor(types: readonly string[]): string | undefined {
+  const all = (type: RegExp) => types.length > 0 && types.every((each) => type.test(each))
+  if (all(/^(?:U?Int|Float)\d+$/)) return 'Nullable(Float64)'
+  if (all(/^Bool$/)) return 'Nullable(Bool)'
+  if (all(/^Array\((?:Nullable\()?String\b/)) return 'Array(String)'
+  return all(/^Array\(JSON\b/) ? undefined : 'Nullable(String)'
+}
+
 function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
@@ -105,10 +114,36 @@ function castOf(
   return { type: cast.type, first: first - 2, end: cast.end + 1 }
 }
 
+/** Integers that a Float64 holds exactly. */
+const narrow = /^(?:Nullable\()?(U?Int(?:8|16|32))\)?$/
+
+/** A number as a smaller integer; null or 0 if it does not fit. */
+function narrowed(number: string, type: string, integer: string): string {
+  return `accurateCastOr${type === integer ? 'Default' : 'Null'}(trunc(${number}), '${integer}')`
+}
+
+/** The SQL that reads a cast path from its typed column. Undefined if the column does not have exactly the same values. */
+export function columnRead(kind: 'text' | 'number', column: string, rest: string, type: string) {
+  const [, inner] = /^LowCardinality\((.+)\)$/.exec(type) ?? []
+  const reads: Record<string, string> =
+    kind === 'text'
+      ? { String: column, 'Nullable(String)': `if(${rest}, NULL, ${column})` }
+      : {
+          Float64: `ifNull(ifNull(${column}, ${rest}), 0)`,
+          'Nullable(Float64)': `ifNull(${column}, ${rest})`,
+        }
+  const read = reads[inner ?? type]
+  if (read !== undefined) return inner === undefined ? read : `CAST(${read}, '${type}')`
+  const integer = kind === 'number' ? narrow.exec(type)?.[1] : undefined
+  return integer && narrowed(`ifNull(${column}, ${rest})`, type, integer)
+}
+
 export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
   const last = (from: string, keys: readonly string[]) => {
     if (isObject) return extract(from, keys, 'JSON')
     if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${sqlText(element)})`
+    const integer = narrow.exec(cast?.type ?? '')?.[1]
+    if (cast && integer) return narrowed(extract(from, keys, 'Nullable(Float64)'), cast.type, integer)
     return extract(from, keys, cast?.type ?? 'Dynamic')
   }
   const read = (from: string, level: number): string => {

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { editSql } from './edits.ts'
 import { jsonPaths, pathEdits } from './paths.ts'
 
-const columns: Record<string, string> = { 'edge_logs request.path': 'request_path' }
-const rewritten = (sql: string) =>
-  editSql(
-    sql,
-    pathEdits(sql, (source, path) => columns[`${source} ${path}`]),
-  ).text
+const columns = [
+  { name: 'request_path', path: 'request.path', type: 'text' },
+  { name: 'status', path: 'response.status', type: 'number' },
+] as const
+const columnsOf = (source: string) => (source === 'edge_logs' ? columns : undefined)
+const rewritten = (sql: string) => editSql(sql, pathEdits(sql, columnsOf)).text
 
 /** The SQL for a path in a WHERE clause, where it needs no name. */
 const condition = (path: string, from = 't') => {
@@ -56,7 +56,10 @@ describe('a path of metadata', () => {
       "JSONExtract(metadata, 'a', 'LowCardinality(Nullable(String))')",
     ],
     ['CAST(metadata.a AS Int64)', "JSONExtract(metadata, 'a', 'Int64')"],
-    ["CAST(metadata.a, 'Nullable(UInt16)')", "JSONExtract(metadata, 'a', 'Nullable(UInt16)')"],
+    [
+      "CAST(metadata.a, 'Nullable(UInt16)')",
+      "accurateCastOrNull(trunc(JSONExtract(metadata, 'a', 'Nullable(Float64)')), 'UInt16')",
+    ],
     ['metadata.a::Bool', "JSONExtract(metadata, 'a', 'Dynamic')::Bool"],
     ['metadata.a::Array(Int64)', "JSONExtract(metadata, 'a', 'Dynamic')::Array(Int64)"],
     ['CAST(metadata.a AS DateTime)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') AS DateTime)"],
@@ -171,6 +174,31 @@ describe('a typed column', () => {
     ['edge_logs', 'metadata.request.path::String', 'edge_logs.`request_path`'],
     ['wellhead.edge_logs', 'CAST(metadata.request.path AS String)', 'edge_logs.`request_path`'],
     ['edge_logs AS e', 'metadata.request.path::String', 'e.`request_path`'],
+    [
+      'edge_logs e',
+      'metadata.request.path::Nullable(String)',
+      'if(e.`_rest_request_path`, NULL, e.`request_path`)',
+    ],
+    [
+      'edge_logs',
+      'metadata.request.path::LowCardinality(String)',
+      "CAST(edge_logs.`request_path`, 'LowCardinality(String)')",
+    ],
+    [
+      'edge_logs',
+      'metadata.response.status::Nullable(Float64)',
+      'ifNull(edge_logs.`status`, edge_logs.`_rest_status`)',
+    ],
+    [
+      'edge_logs',
+      'metadata.response.status::Nullable(UInt16)',
+      "accurateCastOrNull(trunc(ifNull(edge_logs.`status`, edge_logs.`_rest_status`)), 'UInt16')",
+    ],
+    [
+      'edge_logs',
+      'metadata.response.status::Int32',
+      "accurateCastOrDefault(trunc(ifNull(edge_logs.`status`, edge_logs.`_rest_status`)), 'Int32')",
+    ],
     ['edge_logs e', 'e.metadata.request.path::String', 'e.`request_path`'],
     ['t JOIN edge_logs AS e ON t.id = e.id', 'e.metadata.request.path::String', 'e.`request_path`'],
     [
@@ -183,12 +211,14 @@ describe('a typed column', () => {
   test.each([
     ['t', 'metadata.request.path::String', path],
     ['edge_logs', 'metadata.request.path', "JSONExtract(metadata, 'request', 'path', 'Dynamic')"],
-    // A missing value is null here, but empty in the column.
+    // A Float64 does not hold every integer, and text does not tell true from "true".
+    ['edge_logs', 'metadata.response.status::Int64', "JSONExtract(metadata, 'response', 'status', 'Int64')"],
     [
       'edge_logs',
-      'metadata.request.path::Nullable(String)',
-      "JSONExtract(metadata, 'request', 'path', 'Nullable(String)')",
+      'metadata.response.status::String',
+      "JSONExtract(metadata, 'response', 'status', 'String')",
     ],
+    ['edge_logs', 'metadata.request.path::Float64', "JSONExtract(metadata, 'request', 'path', 'Float64')"],
     ['edge_logs', 'metadata.`request.path`::String', "JSONExtract(metadata, 'request.path', 'String')"],
     ['edge_logs JOIN t USING id', 'metadata.request.path::String', path],
     ['edge_logs, t', 'metadata.request.path::String', path],
@@ -214,7 +244,7 @@ describe('a typed column', () => {
 })
 
 describe('paths that are read from JSON text', () => {
-  const paths = (sql: string) => jsonPaths(sql, (source, path) => columns[`${source} ${path}`])
+  const paths = (sql: string) => jsonPaths(sql, columnsOf)
 
   test('are listed once each, with their source and cast, unless a typed column serves them', () => {
     const sql =

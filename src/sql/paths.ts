@@ -1,6 +1,7 @@
 import type { SqlEdit } from './edits.ts'
 import {
   columnNameOf,
+  columnRead,
   type MetadataPath,
   metadata,
   pathAt,
@@ -20,8 +21,15 @@ import {
 } from './tokens.ts'
 import { namedSubqueries } from './with.ts'
 
-/** The typed column of a source that holds the text at a path of metadata, if there is one. */
-export type TextColumnOf = (source: string, path: string) => string | undefined
+export interface SourceColumn {
+  readonly name: string
+  /** In metadata, with dots between the levels. */
+  readonly path: string
+  readonly type: 'text' | 'number'
+}
+
+/** Typed columns of a source, or undefined if there is no such source. */
+export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 /** A path that the engine reads from the JSON text of each entry of a source. */
 export interface JsonPath {
@@ -42,7 +50,7 @@ export interface FoundPath {
 }
 
 /** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
-export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined): SqlEdit[] {
+export function pathEdits(sql: string, columnsOf: ColumnsOf = () => undefined): SqlEdit[] {
   const tokens = codeTokens(sql)
   const aliases = new Map<SelectScope | undefined, Map<string, string>>()
   const edit = (first: number, end: number, text: string) => ({
@@ -53,7 +61,7 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
   return findPaths(sql, tokens).map((found) => {
     const { path, scope } = found
     if (found.isColumn) return edit(path.first, path.end, path.qualifier + sqlName(columnNameOf(path)))
-    const text = sourceColumn(found, columnOf) ?? pathExpression(path)
+    const text = sourceColumn(found, columnsOf) ?? pathExpression(path)
     const plainName = columnNameOf(path, scope)
     const name = path.cast ? `CAST(${plainName}, '${path.cast.type}')` : plainName
     const { first, end } = path.cast ?? path
@@ -67,12 +75,12 @@ export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined)
 }
 
 /** Paths that pathEdits replaces by functions, each once, if the SQL tells which source they belong to. */
-export function jsonPaths(sql: string, columnOf: TextColumnOf = () => undefined): JsonPath[] {
+export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): JsonPath[] {
   const paths = new Map<string, JsonPath>()
   for (const found of findPaths(sql, codeTokens(sql))) {
     const { place, path: read } = found
     if (!place || found.isColumn || read.steps.length > 1 || read.isObject) continue
-    if (sourceColumn(found, columnOf)) continue
+    if (sourceColumn(found, columnsOf)) continue
     const { source, path } = place
     const key = `${source}.${path}`
     if (!paths.has(key)) paths.set(key, { source, path, cast: read.cast?.type ?? null })
@@ -137,12 +145,19 @@ function placeOf({ steps }: MetadataPath, { name, qualifier }: ReadTable): Found
   return { source: name, path: keys.join('.'), qualifier: qualifier ?? name }
 }
 
-/** A typed column that certainly holds the same text. */
-function sourceColumn({ path, place }: FoundPath, columnOf: TextColumnOf): string | undefined {
-  if (path.cast?.type !== 'String' || !place) return undefined
-  const column = columnOf(place.source, place.path)
-  return column && `${place.qualifier}.${sqlName(column)}`
+/** The same value, read from a typed column. */
+function sourceColumn({ path: { cast }, place }: FoundPath, columnsOf: ColumnsOf): string | undefined {
+  if (!cast || !place) return undefined
+  const columns = columnsOf(place.source)?.filter(({ path }) => path === place.path) ?? []
+  const named = (name: string) => `${place.qualifier}.${sqlName(name)}`
+  const reads = columns.map(({ name, type }) =>
+    columnRead(type, named(name), named(restName(name)), cast.type),
+  )
+  return reads.find((read) => read !== undefined)
 }
+
+/** The column with what a typed column does not tell: whether a text is missing, or a number that is not in it. */
+export const restName = (column: string) => `_rest_${column}`
 
 /** Names of the paths that a subquery selects without an alias; none if it selects metadata as well. */
 function selectedPaths(

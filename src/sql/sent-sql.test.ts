@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { certainColumns, sentSql } from './sent-sql.ts'
 
-const columnsOf = (source: string) => (source === 'logs' ? [{ name: 'status' }] : undefined)
+const columnsOf = (source: string) =>
+  source === 'logs' ? [{ name: 'status', path: 'status', type: 'number' } as const] : undefined
 const sent = (sql: string) => sentSql(sql, columnsOf).replace(/\s+/g, ' ').trim()
 
 describe('columns that nobody reads', () => {

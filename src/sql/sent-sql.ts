@@ -1,5 +1,6 @@
 import { editSql, type SqlEdit } from './edits.ts'
 import { metadata } from './metadata-path.ts'
+import type { ColumnsOf } from './paths.ts'
 import { type SelectScope, scopesOf } from './scopes.ts'
 import {
   type CodeToken,
@@ -12,13 +13,10 @@ import {
 } from './tokens.ts'
 import { namedSubqueries, subqueryNames, withElements } from './with.ts'
 
-/** Typed columns of a source, or undefined if there is no such source. */
-export type TypedColumnsOf = (source: string) => readonly { name: string }[] | undefined
-
 export const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
 
 /** The same result with less to plan: the engine analyzes every subquery and column, used or not. */
-export function sentSql(sql: string, columnsOf: TypedColumnsOf = () => undefined): string {
+export function sentSql(sql: string, columnsOf: ColumnsOf = () => undefined): string {
   let sent = withoutUnused(sql)
   for (let before = '', passes = 0; before !== sent && passes < maxPasses; passes++) {
     before = sent
@@ -153,7 +151,7 @@ function canDrop(item: readonly CodeToken[], isGrouped: boolean): boolean {
 const ownClauses = 'WITH ORDER LIMIT OFFSET FETCH WINDOW QUALIFY SETTINGS'.split(' ')
 
 /** Merges a final SELECT that only picks the columns of a named subquery, and orders or limits them. */
-function withoutPick(sql: string, columnsOf: TypedColumnsOf): string {
+function withoutPick(sql: string, columnsOf: ColumnsOf): string {
   const tokens = codeTokens(sql)
   const clause = withElements(tokens)
   const { of } = scopesOf(tokens)
@@ -210,7 +208,7 @@ const keywords = 'AS AND OR NOT IN IS NULL LIKE BETWEEN CASE WHEN THEN ELSE END 
 function isCaptured(
   elements: readonly { tokens: readonly CodeToken[]; names: readonly string[]; isSubquery: boolean }[],
   body: readonly CodeToken[],
-  columns: ReturnType<TypedColumnsOf>,
+  columns: ReturnType<ColumnsOf>,
 ): boolean {
   const expressions = elements.filter(({ isSubquery }) => !isSubquery)
   const aliases = new Set(expressions.flatMap(({ names }) => names))

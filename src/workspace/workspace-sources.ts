@@ -1,6 +1,5 @@
 import { stringify } from 'yaml'
 import { type NewSource, newSourceShape, type TypedColumn } from '../catalog/source.ts'
-import { columnComment } from '../catalog/tables.ts'
 import { readsColumn } from '../sql/column-readers.ts'
 import { sqlName } from '../sql/names.ts'
 import { possibleSources } from '../sql/tokens.ts'
@@ -35,8 +34,12 @@ export function planSources(
     files.map(async ({ file, source: wanted }) => {
       const { name, columns } = wanted
       const current = service.find((each) => each.name === name)
-      const found = new Map(current?.columns.map((column) => [column.name, columnComment(column)]))
-      const added = columns.filter((column) => found.get(column.name) !== columnComment(column))
+      const isSame = (one: TypedColumn, other: TypedColumn) =>
+        one.name === other.name &&
+        one.path === other.path &&
+        one.type === other.type &&
+        one.searched === other.searched
+      const added = columns.filter((column) => !current?.columns.some((one) => isSame(one, column)))
       const removed =
         current?.columns.filter((one) => columns.every((column) => column.name !== one.name)) ?? []
       const planned = { file, name, wanted, added, removed }

@@ -5,9 +5,14 @@ import { count, counted, milliseconds, percent } from '../ui/format.ts'
 import { Table } from '../ui/table.tsx'
 
 /** Requests over time, by endpoint and by error: of one token, or of everything that the own token can see. */
-export function RequestReport({ token }: { token?: string }) {
+export function RequestReport({ token, isCustomer = false }: { token?: string; isCustomer?: boolean }) {
   return (
-    <UsageReport token={token} title="Endpoints" table={(requests) => <ByEndpoint requests={requests} />} />
+    <UsageReport
+      token={token}
+      title="Endpoints"
+      isCustomer={isCustomer}
+      table={(requests) => <ByEndpoint requests={requests} isCustomer={isCustomer} />}
+    />
   )
 }
 
@@ -16,13 +21,13 @@ const endpointColumns = [
   ['Requests', 'right'],
   ['Errors', 'right optional'],
   ['p95', 'right optional'],
-  ['Cache hits', 'right optional'],
 ] as const
+const adminColumns = [...endpointColumns, ['Cache hits', 'right optional']] as const
 
-function ByEndpoint({ requests: { endpoints } }: { requests: Requests }) {
+function ByEndpoint({ requests: { endpoints }, isCustomer }: { requests: Requests; isCustomer: boolean }) {
   if (endpoints.length === 0) return <p className="card-body soft">No requests.</p>
   return (
-    <Table columns={endpointColumns} className="plain">
+    <Table columns={isCustomer ? endpointColumns : adminColumns} className="plain">
       {endpoints.map(({ endpoint, requests, errors, hits, p95_ms }) => (
         <tr key={endpoint}>
           <td>
@@ -34,7 +39,9 @@ function ByEndpoint({ requests: { endpoints } }: { requests: Requests }) {
           <td className="right">{count(requests)}</td>
           <td className="right optional">{count(errors)}</td>
           <td className="right optional">{milliseconds(p95_ms)}</td>
-          <td className="right optional">{percent(requests > 0 ? hits / requests : null)}</td>
+          {!isCustomer && (
+            <td className="right optional">{percent(requests > 0 ? hits / requests : null)}</td>
+          )}
         </tr>
       ))}
     </Table>

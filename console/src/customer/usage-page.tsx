@@ -24,7 +24,7 @@ export default function UsagePage({ who: { id, project, requests_per_minute: lim
         </p>
       </PageHead>
       {/* A token without a project could see the requests of others. */}
-      <RequestReport {...(project === null && { token: id })} />
+      <RequestReport isCustomer {...(project === null && { token: id })} />
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import { queries } from '../api/queries.ts'
-import type { Endpoint, Parameters } from '../api/shapes.ts'
+import type { DraftCheck, Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
 import { nameProblem } from '../ui/names.ts'
 import { PageHead } from '../ui/page-head.tsx'
@@ -61,7 +61,11 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const { checked, used, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
-  const parameters = useMemo(() => withUndeclared(draft.parameters, used), [draft.parameters, used])
+  const types = checked?.types
+  const parameters = useMemo(
+    () => withUndeclared(draft.parameters, used, types),
+    [draft.parameters, used, types],
+  )
   const parameterValues = useParameterValues(parameters, seenAt, { isPending })
   const { values, missing, change, keep } = parameterValues
   const tab = (address.get('_tab') as Tab | null) ?? 'query'
@@ -171,6 +175,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
               <div className="query-foot">
                 <Verdict
                   problem={problem}
+                  query={draft.query}
+                  onFix={(query) => setDraft((now) => ({ ...now, query }))}
                   state={!isDraft ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
                 />
                 <button type="button" className="link" onClick={() => formatQuery(setDraft)}>
@@ -240,12 +246,18 @@ async function formatQuery(setDraft: (change: (now: EndpointDraft) => EndpointDr
 }
 
 /** Adds parameters that the SQL uses without a declaration, so that they can be tried. */
-function withUndeclared(declared: Parameters, used: readonly string[]): Parameters {
+function withUndeclared(
+  declared: Parameters,
+  used: readonly string[],
+  types: DraftCheck['types'] = {},
+): Parameters {
   const missing = used.filter((name) => !Object.hasOwn(declared, name))
   return missing.length === 0
     ? declared
-    : { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) }
+    : { ...declared, ...Object.fromEntries(missing.map((name) => [name, typeOf(types[name])])) }
 }
+
+const typeOf = (type: DraftCheck['types'][string] | undefined) => (type ? { type } : {})
 
 function useLeaveGuard(active: boolean): void {
   useEffect(() => {

@@ -125,7 +125,13 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
       link('Source', name, `/console/sources/${name}`),
       link('Source', `${name}: entries`, `/console/explore?source=${name}`),
     ]),
-    ...(who.admin ? [link('Action', 'New endpoint', '/console/new-endpoint')] : []),
+    ...(who.admin
+      ? [
+          link('Action', 'New endpoint', '/console/new-endpoint'),
+          link('Action', 'New source', '/console/sources?_new=1'),
+          link('Action', 'New token', '/console/tokens?_new=1'),
+        ]
+      : []),
     action(`Use the ${theme} theme`, () => setTheme(theme)),
     action(zone === 'utc' ? 'Show times in UTC' : 'Show times in local time', () => setZone(zone)),
     action('Keyboard shortcuts', onHelp),

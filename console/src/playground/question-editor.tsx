@@ -136,6 +136,8 @@ export function QuestionEditor(props: QuestionEditorProps) {
           )}
           <Verdict
             problem={isBlank ? undefined : problem}
+            query={query}
+            onFix={(fixed) => onChange({ query: fixed })}
             state={isBlank ? '' : waiting ? 'Checking …' : checked ? 'The query is valid.' : ''}
           />
         </div>

@@ -8,6 +8,7 @@ const source: Pick<Source, 'columns'> = {
 const path = (name: string, fields: Partial<SourcePath> = {}): SourcePath => ({
   path: name,
   types: ['String'],
+  cast: 'Nullable(String)',
   entries: 1,
   sampled: 2,
   column: null,

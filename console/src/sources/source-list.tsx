@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Source, Usage } from '../api/shapes.ts'
@@ -10,6 +9,7 @@ import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { useCreating } from '../ui/use-creating.ts'
 import { NewSource } from './source-form.tsx'
 import { Spark } from './spark.tsx'
 
@@ -24,7 +24,7 @@ const columns = [
 export default function SourceList() {
   const sources = useQuery(queries.sources())
   const { data: usage } = useQuery(queries.usage())
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating()
   return (
     <div className="page">
       <PageHead

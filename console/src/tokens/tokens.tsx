@@ -10,6 +10,7 @@ import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
+import { useCreating } from '../ui/use-creating.ts'
 import { nameOf } from './token-actions.tsx'
 import { NewTokenForm } from './token-form.tsx'
 import { isExpired, restrictionsOf } from './token-permissions.ts'
@@ -32,7 +33,7 @@ type Order = (typeof orders)[number][0]
 
 export default function Tokens() {
   const query = useQuery(queries.tokens())
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating()
   const [created, setCreated] = useState<NewToken>()
   return (
     <div className="page">

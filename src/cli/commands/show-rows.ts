@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
-import { usageFailure } from '../command-failure.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
-import { objectWith, type ServiceClient } from '../service-client.ts'
+import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 
@@ -30,13 +30,19 @@ export async function showRows(
   client: ServiceClient,
   io: CommandIo,
   request: (control: Record<string, string>) => Promise<Response>,
+  /** Comes before the name of a parameter on the command line. */
+  flag: '-p ' | '' = '',
 ): Promise<void> {
   const format = formatOf(options, io)
   const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
   const startedMs = performance.now()
   // Numbers do not tell which of them are timestamps; the service knows the types.
   const control = format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format }
-  const response = await request(control)
+  const response = await request(control).catch((error) => {
+    if (!(error instanceof ServiceFailure)) throw error
+    const message = error.message.replace(/ \(missing_parameter, parameter (\w+)/, ` Add ${flag}$1=….$&`)
+    throw message === error.message ? error : new CommandFailure(message)
+  })
   const body = await client.read(response)
   const elapsedMs = performance.now() - startedMs
   const { output, rows } = await render(body, format, client, io)

@@ -42,9 +42,9 @@ export function defineSql(command: Command, io: CommandIo): void {
       const { maxRows } = options
       const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
       try {
-        await showRows(options, client, io, (control) =>
-          client.request('POST', '/api/sql', { query: control, json }),
-        )
+        const send = (control: Record<string, string>) =>
+          client.request('POST', '/api/sql', { query: control, json })
+        await showRows(options, client, io, send, '-p ')
       } catch (error) {
         throw await withExcerpt(error, query, io)
       }

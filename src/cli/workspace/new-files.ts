@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../base/files/make-directory.ts'
 import { JsonScanner } from '../../base/json/json-scanner.ts'
-import { isBuiltIn } from '../../catalog/built-in-sources.ts'
+import { builtInSources, isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { sourceName } from '../../catalog/source.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { readEntry } from '../../intake/entry.ts'
@@ -39,14 +39,18 @@ export async function writeEndpoint(
 ): Promise<void> {
   const values = valuesOf(options.parameter ?? {})
   refuseName(name)
-  const { directory, fixtures } = openWorkspace(shown, io)
+  const { directory, fixtures, sources } = openWorkspace(shown, io)
   const query = await readSql(options.query, undefined, io)
   if (!definitionShape.shape.query.safeParse(query).success) throw usageFailure('The query is empty.')
   const used = parametersOf(query)
   const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
-  const files = Object.entries(newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures))
+  const known = [...sources.map(({ source }) => source), ...builtInSources]
+  const columnsOf = (source: string) => known.find((each) => each.name === source)?.columns
+  const files = Object.entries(
+    newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures, columnsOf),
+  )
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `
   const warm = `To keep its results warm, set cache: 15m and warm: 5m in endpoints/${name}.sql.`

@@ -69,6 +69,31 @@ SELECT @project, @interval, @limit;
     })
   })
 
+  test('takes types of numbers and booleans from the SQL, declared or not, unless the file has them', () => {
+    const header = `/*\nid: ${id}\nparameters: { hours: { example: 24 }, n: { type: string }, since: {} }\n*/\n`
+    const sql =
+      'SELECT 1 WHERE timestamp > @now - toIntervalHour(@hours) AND a = toInt32(@n) AND metadata.ok::Bool = @ok ' +
+      'AND timestamp > @since LIMIT @n OFFSET @skip'
+    const { parameters } = read(header + sql)
+    const types = Object.entries(parameters).map(([name, { type, required }]) => [name, type, required])
+    expect(types).toEqual([
+      ['hours', 'integer', false],
+      ['n', 'string', false],
+      ['since', 'string', false],
+      ['ok', 'boolean', false],
+      ['skip', 'integer', false],
+    ])
+    const written = formatDefinition(read(header + sql))
+    expect(read(written).parameters).toEqual(parameters)
+  })
+
+  test('refuses an example that does not fit the type that the SQL tells, at its line', () => {
+    const content = `/*\nid: ${id}\nparameters:\n  hours: { example: soon }\n*/\nSELECT 1 LIMIT @hours`
+    expect(problems(content)).toEqual([
+      'usage.sql:4: parameters.hours.example must be a whole number of at most 64 bits.',
+    ])
+  })
+
   test('names the endpoint after the file', () => {
     const content = `/* id: ${id} */ SELECT 1`
     expect(read(content, '/some/where/logs.all.sql').name).toBe('logs.all')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { invalidBody, invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
+import { toldTypes } from '../../sql/parameter-types.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
 
@@ -201,10 +202,24 @@ export function writableFields(body: unknown): Record<string, unknown> {
   return fields
 }
 
+/** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
+export function withToldTypes<T>(fields: T): T {
+  const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>
+  if (typeof query !== 'string' || typeof parameters !== 'object' || parameters === null) return fields
+  const typed: Record<string, unknown> = { ...parameters }
+  for (const [name, type] of toldTypes(query)) {
+    const declared = typed[name] ?? {}
+    const isTold = type === 'integer' || type === 'number' || type === 'boolean'
+    if (!isTold || typeof declared !== 'object' || !parameterName.safeParse(name).success) continue
+    typed[name] = { type, ...declared }
+  }
+  return { ...fields, parameters: typed }
+}
+
 export function parseDefinition(fields: unknown): EndpointDefinition {
   const illFormed = findIllFormed(fields)?.join('.')
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
-  const parsed = definitionShape.safeParse(fields)
+  const parsed = definitionShape.safeParse(withToldTypes(fields))
   if (parsed.success) return parsed.data
   const [problem] = fieldProblems(parsed.error)
   const field = problem?.path.join('.') ?? ''

@@ -4,7 +4,7 @@ import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import { withoutUnused } from '../../sql/sent-sql.ts'
-import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
+import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
@@ -24,8 +24,8 @@ export interface KnownSources extends SourceColumns {
   has(name: string): boolean
   keys(): Iterable<string>
   aliased?(name: string): string | undefined
-  /** For warnings. */
-  readonly typedColumns?: ColumnsOf
+  /** For hints. */
+  readonly sampled?: SampledSources
 }
 
 interface OnlyRun {
@@ -42,8 +42,9 @@ export function compileEndpoint(
   /** Undefined if it can run more than once. */
   onlyRun?: OnlyRun,
 ): Promise<Endpoint> {
-  return compile(engine, definition, version, sources, onlyRun).catch((error) => {
-    throw withHint(error, definition.query, { tables: sources.keys(), aliased: sources.aliased })
+  return compile(engine, definition, version, sources, onlyRun).catch(async (error) => {
+    const { aliased, sampled } = sources
+    throw await withHint(error, definition.query, { tables: sources.keys(), aliased, sampled })
   })
 }
 

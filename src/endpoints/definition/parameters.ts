@@ -2,8 +2,8 @@ import { invalidParameter, invalidQuery, missingParameter, WellheadError } from 
 import { formatMicros } from '../../base/text/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
-import { pathEdits, type TextColumnOf } from '../../sql/paths.ts'
-import { certainColumns, sentSql, type TypedColumnsOf } from '../../sql/sent-sql.ts'
+import { type ColumnsOf, pathEdits } from '../../sql/paths.ts'
+import { certainColumns, sentSql } from '../../sql/sent-sql.ts'
 import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
 import { reservedName } from './definition.ts'
 import {
@@ -39,8 +39,7 @@ export interface CompiledQuery {
 const maxValueBytes = 64 * 1024
 
 export interface SourceColumns {
-  readonly columnOf?: TextColumnOf
-  readonly typedColumns?: TypedColumnsOf
+  readonly typedColumns?: ColumnsOf
 }
 
 export function factsOf(sent: string) {
@@ -50,7 +49,7 @@ export function factsOf(sent: string) {
 export function bindQuery(
   sql: string,
   declared: ParameterDeclarations,
-  { columnOf, typedColumns }: SourceColumns = {},
+  { typedColumns }: SourceColumns = {},
 ): CompiledQuery {
   const names = new Set<string>()
   const edits: SqlEdit[] = []
@@ -63,7 +62,7 @@ export function bindQuery(
     const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(declared, name))
     edits.push({ start, end, text: `{${name}:${type}}` })
   }
-  const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
+  const edited = editSql(sql, [...edits, ...pathEdits(sql, typedColumns)])
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
   return {

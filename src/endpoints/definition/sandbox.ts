@@ -49,10 +49,10 @@ export function compileSandboxed(
   sql: string,
   limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
 ): Promise<Endpoint> {
-  return compile(engine, endpoint, sql, limits).catch((error) => {
+  return compile(engine, endpoint, sql, limits).catch(async (error) => {
     // Hints name the views only: sources are out of reach here.
     const tables = sandboxViews(endpoint.compiled.sql).names
-    throw withHint(error, sql, { tables, isSandbox: true })
+    throw await withHint(error, sql, { tables, isSandbox: true })
   })
 }
 

@@ -85,7 +85,7 @@ export class EndpointAdmin {
     const sources = this.#options.sources()
     // In a sandbox, callers choose which parts of the WITH clause are used.
     const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
-    return jsonPaths(query, sources.columnOf).filter(
+    return jsonPaths(query, sources.typedColumns).filter(
       ({ source, path }) => sources.has(source) && typedColumnShape.shape.path.safeParse(path).success,
     )
   }

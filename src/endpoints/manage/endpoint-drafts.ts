@@ -4,6 +4,7 @@ import { missingParameter, unknownParameter, type WellheadError } from '../../ba
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
+import { toldTypes } from '../../sql/parameter-types.ts'
 import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import type { OutputFormat } from '../call/output-formats.ts'
 import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
@@ -59,7 +60,8 @@ export class EndpointDrafts {
     const { columns, compiled, definition } = await this.#compile(body, caller, signal)
     const typed = String(writableFields(body).query)
     const warnings = await this.#options.warningsOf(definition, typed)
-    return { columns, parameters: compiled.names, warnings }
+    const told = toldTypes(typed, this.#options.sources().typedColumns)
+    return { columns, parameters: compiled.names, types: Object.fromEntries(told), warnings }
   }
 
   async preview(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal) {

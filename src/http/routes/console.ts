@@ -3,7 +3,6 @@ import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
-import { readImage } from '../../base/image-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import { pathOf } from '../request-log.ts'
 import { pageHeaders } from '../security-headers.ts'
@@ -23,6 +22,7 @@ const contentTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 }
 
 /** Allows only files of this service, and no inline scripts or styles. */
@@ -143,8 +143,7 @@ export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles 
   const names = namesIn(directory)
   const page = (name: string) =>
     names.includes(name) ? branded(readFile(join(directory, name)), brand) : undefined
-  const image = brand.brandLogo === undefined ? undefined : readImage(brand.brandLogo)
-  const logo = image && fileOf(image.contentType, { identity: image.bytes })
+  const logo = brand.brandLogo === undefined ? undefined : readFile(brand.brandLogo)
   return { page: page('index.html'), embed: page('embed.html'), assets, logo }
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
+import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
@@ -23,6 +24,7 @@ const sql = describeFields(sqlShape, {
   parameters: 'A value for each parameter. Its type follows from the JSON; null is a null text.',
   max_rows: 'Maximum number of rows. Longer results are truncated.',
 })
+const types = z.record(z.string(), z.enum(parameterTypeNames))
 const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
 const anyRows = { type: 'array', items: { type: 'object', additionalProperties: true } }
@@ -38,8 +40,8 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     body: jsonBody(endpointChange, draft),
     responses: {
       200: json(
-        'The endpoint is valid: its columns, the parameters that its SQL uses, and warnings.',
-        z.object({ columns, parameters: z.array(z.string()), warnings }),
+        'The endpoint is valid: its columns, the parameters that its SQL uses, their types as far as their use tells them, and warnings.',
+        z.object({ columns, parameters: z.array(z.string()), types, warnings }),
       ),
     },
     errors,

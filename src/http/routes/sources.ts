@@ -25,6 +25,7 @@ const sourceChange = describeFields(sourceChangeShape, texts)
 const sourcePath = z.object<FieldShapes<SourcePath>>({
   path: z.string().describe('Path in `metadata`, with dots between the levels.'),
   types: z.array(z.string()).describe('Engine types of the values.'),
+  cast: z.string().nullable().describe('Type to read the path with in SQL. Null: a list of objects.'),
   entries: z.int().describe('Number of sampled entries that have the path.'),
   sampled: z.int().describe('Number of sampled entries. The newest entries are sampled.'),
   column: z.string().nullable().describe('Typed column of the path. Null: no typed column.'),

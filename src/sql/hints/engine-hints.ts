@@ -1,9 +1,10 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { metadata, pathAt } from '../metadata-path.ts'
+import { metadata, pathAt, typeFor } from '../metadata-path.ts'
 import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { closestPath, lastKey } from '../warnings/path-warnings.ts'
 import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
-import { unknownFunction } from './name-hints.ts'
+import { filled, firstExpression, unknownFunction } from './name-hints.ts'
 import {
   argumentsOf,
   callOf,
@@ -48,7 +49,8 @@ export function engineHint(message: string, text: RefusedSql): Hint | undefined 
     const at = text.tokens.findIndex(
       ({ kind, text: word }) => (kind === 'word' || kind === 'symbol') && list.includes(word.toLowerCase()),
     )
-    if (at >= 0) return { message: shown(hint), at }
+    const isCall = isSymbol(text.tokens[at + 1], '(')
+    if (at >= 0) return { message: shown(filled(hint, isCall ? firstExpression(text, at) : undefined)), at }
   }
   for (const [says, explain] of explanations) {
     const match = says.exec(message)
@@ -81,12 +83,34 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
   }
   const [, closest] = /Maybe you meant: \['(.{1,200}?)'/.exec(input) ?? []
   const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
+  const path = knownPath(name, text, at)
+  if (path?.isSame || (path && closest === undefined && !mayBeText)) {
+    return { message: `There is no column ${name}.${didYouMean(path.sql)}`, at }
+  }
   if (closest === undefined && name.includes('.') && input.startsWith('Unknown')) {
     return { message: `There is no column ${name}. ${pathOf(name)}`, at }
   }
   const quoted = mayBeText ? ` If it is text, write ${sqlText(name)}.` : ''
   return { message: `There is no column ${name}.${didYouMean(closest)}${quoted}`, at }
 }
+
+/** route and s.route for a path of the entries. */
+function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at = -1) {
+  const [first = '', ...rest] = name.split('.')
+  if (closestName(first, [metadata]) !== undefined) return undefined
+  const isTable = tokens.some((token, index) => identifierOf(token) === first && !isPartAt(tokens, index))
+  const keys = rest.length > 0 && isTable ? rest : [first, ...rest]
+  const found = closestPath(keys.join('.'), paths.keys())
+  if (found === undefined) return undefined
+  const type = typeFor(paths.get(found) ?? [])
+  const { end = at } = dottedName(tokens, at) ?? {}
+  const cast = isSymbol(tokens[end], ':') ? '' : type === undefined ? '[]' : `::${type}`
+  const column = keys === rest ? `${first}.${metadata}` : metadata
+  return { sql: pathSql(column, found.split('.'), cast), isSame: lastKey(found) === keys.at(-1) }
+}
+
+const isPartAt = (tokens: readonly CodeToken[], at: number) =>
+  isSymbol(tokens[at - 1], '.') || isSymbol(tokens[at + 1], '.')
 
 /** metdata.request.path and request.path */
 function pathOf(name: string): string {

@@ -3,7 +3,7 @@ import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from '../functions.ts'
-import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
 import {
   argumentsOf,
@@ -68,24 +68,39 @@ export function unknownFunction(name: string, text: RefusedSql, at: number | und
 export function functionHint(name: string, text: RefusedSql, at: number | undefined): string | undefined {
   const lower = name.toLowerCase()
   const hint = functionHints.get(lower)
-  if (hint !== undefined) return truncated(lower, text, at) ?? shown(filled(hint, firstColumn(text, at)))
+  if (hint !== undefined) return truncated(lower, text, at) ?? shown(filled(hint, firstExpression(text, at)))
   if (!pathFunctions.has(lower) && !/^jsonb?_/.test(lower)) return undefined
   return functionNames.has(lower) ? undefined : `Write ${readPath(text, at) ?? pathSql('metadata', ['x'])}.`
 }
 
-function firstColumn(text: RefusedSql, call: number | undefined): string | undefined {
-  const [first] = call === undefined ? [] : argumentsOfCall(text, call)
-  const column = first && dottedName(text.tokens, first.first)
-  if (!first || !column) return undefined
-  const isColumn = column.end === first.end || isSymbol(text.tokens[column.end], ':')
-  const written = textBetween(text, first.first, first.end)
-  return isColumn && written.length <= 60 ? written : undefined
+/** The author's own expression: what WITHIN GROUP orders by, or the first argument. */
+export function firstExpression(text: RefusedSql, call: number | undefined): string | undefined {
+  const { tokens } = text
+  if (call === undefined) return undefined
+  const within = closingOf(tokens, dottedName(tokens, call)?.end ?? call + 1) + 1
+  const isOrdered = isKeyword(tokens[within], 'WITHIN')
+  const ranges = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
+  const range = ranges.find(({ first, end }) => tokens.slice(first, end).some((token) => identifierOf(token)))
+  if (!range) return undefined
+  const first = isOrdered ? range.first + 2 : range.first + Number(isKeyword(tokens[range.first], 'DISTINCT'))
+  const { depth = 0 } = tokens[first] ?? {}
+  const as = tokens.findIndex((token, at) => at > first && token.depth === depth && isKeyword(token, 'AS'))
+  const end = as > first && as < range.end ? as : range.end
+  const items = tokens.slice(first, end)
+  const written = textBetween(text, first, end)
+  if (written.length > 60) return undefined
+  const isOne = items.every(
+    (token) => token.depth > depth || token.kind !== 'symbol' || /^[.:()]$/.test(token.text),
+  )
+  return isOne ? written : `(${written})`
 }
 
-/** Puts the author's column into the SQL of a hint that has one placeholder. */
+/** Puts the author's expression into the SQL of a hint that has one placeholder. */
 export function filled(hint: string, column: string | undefined): string {
   if (column === undefined) return hint
   return hint.replace(/`([^`]*)`/g, (marked, sql: string) => {
+    // A condition of the author takes the place of the whole example.
+    if (column.startsWith('(') && sql.includes(condition)) return sql.replace(condition, column.slice(1, -1))
     const places = codeTokens(sql).filter(
       (token, at, all) => isKeyword(token, 'S', 'X', 'A') && !isSymbol(all[at - 1], '.'),
     )
@@ -96,6 +111,8 @@ export function filled(hint: string, column: string | undefined): string {
     return isOne ? editSql(sql, edits).text : marked
   })
 }
+
+const condition = "s = 'a'"
 
 /** What the placeholders of hints stand for. */
 const typeOf: Readonly<Record<string, string>> = {

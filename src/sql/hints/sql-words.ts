@@ -1,5 +1,6 @@
 import { sqlName } from '../names.ts'
 import { type CodeToken, closingOf, identifierOf, isSymbol, listItems, type TokenRange } from '../tokens.ts'
+import type { PathTypes } from '../warnings/path-warnings.ts'
 
 export interface RefusedSql {
   readonly sql: string
@@ -8,6 +9,8 @@ export interface RefusedSql {
   readonly tables: readonly string[]
   /** The source that senders know by this name. */
   readonly aliased?: ((name: string) => string | undefined) | undefined
+  /** Paths of metadata in recent entries of the sources that it reads. */
+  readonly paths?: PathTypes | undefined
   /** Whether it is a caller's SQL, which has no parameters. */
   readonly isSandbox: boolean
 }
@@ -73,7 +76,7 @@ export function textOf(token: CodeToken | undefined): string | undefined {
   return token?.kind === 'string' && token.text.startsWith("'") ? token.text.slice(1, -1) : undefined
 }
 
-export function pathSql(column: string, keys: readonly string[], type = 'Nullable(String)'): string {
+export function pathSql(column: string, keys: readonly string[], end = '::Nullable(String)'): string {
   const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
-  return `${[column, ...parts].join('.')}::${type}`
+  return [column, ...parts].join('.') + end
 }

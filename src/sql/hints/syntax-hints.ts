@@ -76,7 +76,7 @@ function jsonOperator({ sql, tokens }: RefusedSql, at: number): string | undefin
     const steps = [...arrows.matchAll(/'(?:\$\.)?([^']*)'|(\d+)/g)].slice(0, 20)
     if (isMetadata && steps.every(([, , index]) => index === undefined)) {
       const keys = steps.flatMap(([, each = '']) => each.split('.'))
-      return `Write ${pathSql(name, keys, nullableType(type))}.`
+      return `Write ${pathSql(name, keys, `::${nullableType(type)}`)}.`
     }
     // Arrays start at 1 here, and at 0 there.
     const values = steps.map(([, each, index]) => (index === undefined ? `'${each}'` : Number(index) + 1))

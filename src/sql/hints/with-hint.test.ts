@@ -5,9 +5,23 @@ import { functionHints } from './dialect-hints.ts'
 import { refuseFunction, refuseSource, refuseTableFunction } from './name-hints.ts'
 import { withHint } from './with-hint.ts'
 
-const hinted = (message: string, sql: string, isSandbox = false) => {
-  const error = withHint(invalidQuery(message), sql, { tables: ['edge_logs', 'auth_logs'], isSandbox })
-  return error as WellheadError
+const hinted = async (message: string, sql: string, isSandbox = false) => {
+  const options = { tables: ['edge_logs', 'auth_logs'], isSandbox, sampled }
+  return (await withHint(invalidQuery(message), sql, options)) as WellheadError
+}
+
+const paths = new Map([
+  ['route', ['String']],
+  ['timing.total_ms', ['Int64', 'Float64']],
+  ['cart.items', ['Array(JSON(max_dynamic_types=16))']],
+  ['tags', ['Array(Nullable(String))']],
+  ['is_test', ['Bool']],
+  ['a.same', ['String']],
+  ['b.same', ['String']],
+  ['x-id', ['String', 'Int64']],
+])
+const sampled = {
+  sample: async (source: string) => (source === 'edge_logs' ? { entries: 1, paths } : undefined),
 }
 
 describe('withHint', () => {
@@ -30,8 +44,8 @@ describe('withHint', () => {
       'This CASE is not closed. Write END after its last value.',
     ],
     ["SELECT 1 WHERE t.a !~ 'x'", 20, "Write NOT match(t.a, 'a')."],
-  ])('explains a syntax error in %s', (sql, column, message) => {
-    expect(hinted('Syntax error at "x".', sql)).toMatchObject({ message, details: { line: 1, column } })
+  ])('explains a syntax error in %s', async (sql, column, message) => {
+    expect(await hinted('Syntax error at "x".', sql)).toMatchObject({ message, details: { line: 1, column } })
   })
 
   test.each([
@@ -39,26 +53,50 @@ describe('withHint', () => {
     'SELECT a ? b : c nope nope',
     "SELECT {'a': 1}, x::Int8, '{{x}}', ':x', `a-b` nope nope",
     'SELECT a % s, b ? 1 : 2 nope nope',
-  ])('does not mistake %s for another dialect', (sql) => {
-    expect(hinted('Syntax error at "nope".', sql).message).toBe('Syntax error at "nope".')
+  ])('does not mistake %s for another dialect', async (sql) => {
+    expect((await hinted('Syntax error at "nope".', sql)).message).toBe('Syntax error at "nope".')
   })
 
-  test('keeps the position and the message of errors that it does not know', () => {
+  test('keeps the position and the message of errors that it does not know', async () => {
     const error = invalidQuery('Division by zero.', { line: 2, column: 4 })
-    expect(withHint(error, 'SELECT\n 1 / 0', { tables: [] })).toMatchObject({
+    expect(await withHint(error, 'SELECT\n 1 / 0', { tables: [] })).toMatchObject({
       message: 'Division by zero.',
       details: { line: 2, column: 4 },
     })
     const other = engineUnavailable('The engine stopped the query.')
-    expect(withHint(other, 'SELECT 1', { tables: [] })).toBe(other)
+    expect(await withHint(other, 'SELECT 1', { tables: [] })).toBe(other)
   })
 
-  test('does not recommend parameters in a sandbox', () => {
-    expect(hinted('Unknown expression identifier `SYSDATE`.', 'SELECT SYSDATE', true).message).toBe(
+  test.each([
+    ['route', 'SELECT route FROM edge_logs', 'Did you mean metadata.route::Nullable(String)?'],
+    ['e.route', 'SELECT e.route FROM edge_logs e', 'Did you mean e.metadata.route::Nullable(String)?'],
+    ['rout', 'SELECT rout FROM edge_logs', 'Did you mean metadata.route::Nullable(String)?'],
+    [
+      'total_ms',
+      'SELECT total_ms FROM edge_logs',
+      'Did you mean metadata.timing.total_ms::Nullable(Float64)?',
+    ],
+    ['total_ms', 'SELECT total_ms::Int32 FROM edge_logs', 'Did you mean metadata.timing.total_ms?'],
+    ['items', 'SELECT items FROM edge_logs', 'Did you mean metadata.cart.items[]?'],
+    ['tags', 'SELECT tags FROM edge_logs', 'Did you mean metadata.tags::Array(String)?'],
+    ['is_test', 'SELECT is_test FROM edge_logs', 'Did you mean metadata.is_test::Nullable(Bool)?'],
+    ['x-id', 'SELECT `x-id` FROM edge_logs', 'Did you mean metadata.`x-id`::Nullable(String)?'],
+    ['same', 'SELECT same FROM edge_logs', ''],
+    ['route', 'SELECT route FROM auth_logs', ''],
+    ['routes', 'SELECT 1 FROM edge_logs WHERE id = routes', "If it is text, write 'routes'."],
+  ])('names the path that %s means in %s', async (name, sql, help) => {
+    const { message } = await hinted(`Unknown expression identifier \`${name}\` in scope`, sql)
+    expect(message).toBe(`There is no column ${name}. ${help}`.trim())
+  })
+
+  test('does not recommend parameters in a sandbox', async () => {
+    expect((await hinted('Unknown expression identifier `SYSDATE`.', 'SELECT SYSDATE', true)).message).toBe(
       'Write now().',
     )
-    expect(hinted('Unknown expression identifier `$1`.', 'SELECT $1', true).message).not.toContain('@')
-    expect(hinted('Syntax error at "%".', 'SELECT 1 {% if x %}', true).message).not.toContain('@')
+    expect((await hinted('Unknown expression identifier `$1`.', 'SELECT $1', true)).message).not.toContain(
+      '@',
+    )
+    expect((await hinted('Syntax error at "%".', 'SELECT 1 {% if x %}', true)).message).not.toContain('@')
   })
 
   test.each([
@@ -70,9 +108,9 @@ describe('withHint', () => {
     ['operators', `SELECT ${'~'.repeat(10)} ${'a . '.repeat(5_000)}`],
     ['CASE', `SELECT ${'CASE WHEN '.repeat(3_000)}`],
     ['a long name', `SELECT ${'a'.repeat(90_000)}(1)`],
-  ])('reads long SQL of %s', (_, sql) => {
+  ])('reads long SQL of %s', async (_, sql) => {
     for (const message of ['Syntax error at "x".', 'Unknown expression identifier `nope`.']) {
-      expect(hinted(message, sql).code).toBe('invalid_query')
+      expect((await hinted(message, sql)).code).toBe('invalid_query')
     }
     expect(refuseFunction('a'.repeat(90_000), sql).code).toBe('invalid_query')
   })
@@ -94,7 +132,9 @@ describe('a refused name', () => {
       'SELECT percentile_cont(metadata.ms, 0.5)',
       'There is no function percentile_cont. Write quantile(0.95)(metadata.ms::Nullable(Float64)).',
     ],
-    ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(s, '')."],
+    ['nvl', 'SELECT nvl(upper(a), 1)', "There is no function nvl. Write ifNull(upper(a), '')."],
+    ['nvl', "SELECT nvl(a || 'b', 1)", "There is no function nvl. Write ifNull((a || 'b'), '')."],
+    ['nvl', 'SELECT nvl(1, 2)', "There is no function nvl. Write ifNull(s, '')."],
     [
       'array_concat',
       'SELECT array_concat(a)',

@@ -1,6 +1,7 @@
 import { invalidQuery, WellheadError } from '../../base/errors.ts'
 import { authorError, offsetOf, positionOf, positionOfName } from '../errors.ts'
-import { codeTokens } from '../tokens.ts'
+import { codeTokens, possibleSources } from '../tokens.ts'
+import type { SampledSources } from '../warnings/path-warnings.ts'
 import { engineHint } from './engine-hints.ts'
 import type { Hint, RefusedSql } from './sql-words.ts'
 import { mistypedKeyword, syntaxHint } from './syntax-hints.ts'
@@ -10,17 +11,23 @@ interface HintOptions {
   tables: Iterable<string>
   aliased?: RefusedSql['aliased']
   isSandbox?: boolean
+  sampled?: Pick<SampledSources, 'sample'> | undefined
 }
 
 /** Longer SQL is not written by hand, and is not searched for mistakes. */
 const maxHintedLength = 100_000
 
 /** The same error in words that say what to write here, at the mistake in the author's text. */
-export function withHint(error: unknown, sql: string, options: HintOptions): unknown {
-  const { tables, aliased, isSandbox = false } = options
+export async function withHint(error: unknown, sql: string, options: HintOptions): Promise<unknown> {
+  const { aliased, isSandbox = false, sampled } = options
+  const tables = [...options.tables]
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
-  const text: RefusedSql = { sql, tokens: codeTokens(sql), tables: [...tables], aliased, isSandbox }
+  const words = possibleSources(sql)
+  const read = sampled && /\bidentifier\b/i.test(own.message) ? tables.filter((name) => words.has(name)) : []
+  const samples = await Promise.all(read.map((source) => sampled?.sample(source)))
+  const paths = new Map(samples.flatMap((sample) => [...(sample?.paths ?? [])]))
+  const text: RefusedSql = { sql, tokens: codeTokens(sql), tables, aliased, paths, isSandbox }
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))

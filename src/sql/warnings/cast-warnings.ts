@@ -1,6 +1,5 @@
-import type { FoundPath } from '../paths.ts'
 import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
-import { type ColumnsOf, type Finding, functionAround, type QueryText } from './query-text.ts'
+import { type Finding, functionAround, type QueryText } from './query-text.ts'
 
 interface DefaultValue {
   types: RegExp
@@ -35,17 +34,16 @@ const indifferent =
   /^(?:sum|sumIf|nullIf|empty|notEmpty|match|like|ilike|startsWith|endsWith|position\w*|locate|hasToken\w*|multiSearchAny\w*|multiMatchAny\w*)$/i
 
 /** Casts that turn a missing value into one that looks real. */
-export function castWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {
+export function castWarnings(query: QueryText): Finding[] {
   const { sql, tokens } = query
   const text = (first: number, end: number) => {
     const written = sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
     return written.length > 80 ? `${written.slice(0, 80)}…` : written
   }
-  return query.paths.flatMap((found): Finding[] => {
-    const { path, isColumn } = found
+  return query.paths.flatMap(({ path, isColumn }): Finding[] => {
     const { written } = path
     const value = !isColumn && defaults.find(({ types }) => types.test(written?.type ?? ''))
-    if (!written || !value || isTypedColumn(found, columnsOf) || isHandled(query, written, value)) return []
+    if (!written || !value || isHandled(query, written, value)) return []
     const { first, end, type } = written
     const isLow = /^LowCardinality/i.test(type)
     const nullable = isLow ? 'LowCardinality(Nullable(String))' : `Nullable(${type.replace(/, ?/g, ', ')})`
@@ -54,12 +52,6 @@ export function castWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] 
       `Use ${text(path.first, path.end)}::${nullable} to get null.`
     return [{ code: 'cast_hides_missing', message, at: first }]
   })
-}
-
-/** A text column is empty where the path is missing as well, and this cast is how to read it. */
-function isTypedColumn({ place, path }: FoundPath, columnsOf: ColumnsOf): boolean {
-  if (!place || path.cast?.type !== 'String') return false
-  return columnsOf(place.source)?.some(({ path, type }) => path === place.path && type === 'text') ?? false
 }
 
 function isHandled(query: QueryText, { first, end }: TokenRange, { handled }: DefaultValue): boolean {

@@ -1,8 +1,9 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { positionOf } from '../errors.ts'
+import type { ColumnsOf } from '../paths.ts'
 import { castWarnings } from './cast-warnings.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
-import { type ColumnsOf, type Finding, type QueryText, readQuery } from './query-text.ts'
+import { type Finding, type QueryText, readQuery } from './query-text.ts'
 import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
 import type { Warning } from './warning.ts'
 
@@ -31,7 +32,7 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
   const query = readQuery(sql)
   const findings: Finding[] = [
     ...parameterWarnings(query, asked),
-    ...castWarnings(query, columnsOf),
+    ...castWarnings(query),
     ...aliasWarnings(query, columnsOf),
     ...timeWarnings(query, columnsOf, sandbox),
     ...orderWarnings(query),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { SourceColumn } from '../paths.ts'
 import { closestPath, manyEntries, pathWarnings, type SampledSources } from './path-warnings.ts'
-import { readQuery, type SourceColumn } from './query-text.ts'
+import { readQuery } from './query-text.ts'
 
 const columns: Record<string, SourceColumn[]> = {
   edge_logs: [{ name: 'origin_time', path: 'response.origin_time', type: 'number' }],
@@ -18,7 +19,7 @@ function sampledWith({ entries = 10, paths = [], rare = [] }: Entries): SampledS
   return {
     sample: async () => ({
       entries,
-      paths: new Map(paths.map((path) => [path, { isScalar: path !== 'tags' }])),
+      paths: new Map(paths.map((path) => [path, [path === 'tags' ? 'Array(Nullable(String))' : 'String']])),
     }),
     present: async (_, searched) => searched.map((keys) => rare.includes(keys.join('.'))),
   }
@@ -93,8 +94,15 @@ describe('slow_path', () => {
     `SELECT ${cacheStatus} FROM edge_logs WHERE ${cacheStatus} = 'HIT'`,
   ])('%s is reported once', async (sql) => {
     expect(await warned(sql, many)).toEqual([
-      'slow_path metadata.cache.status: metadata.cache.status is read from the JSON text of each entry, and edge_logs has many. Add a typed column for it to the source.',
+      'slow_path metadata.cache.status: metadata.cache.status is read from the JSON text of each entry, and edge_logs has many. Add a typed column with: wellhead source update edge_logs --column cache_status=cache.status',
     ])
+  })
+
+  test('is reported with a cast that the column answers, if the query has another one', async () => {
+    const [warning] = await warned('SELECT sum(metadata.cache.status::Int64) FROM edge_logs', many)
+    expect(warning).toContain(
+      'Read it as metadata.cache.status::Nullable(String), and add a typed column with: ',
+    )
   })
 
   test.each([

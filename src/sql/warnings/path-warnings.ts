@@ -1,15 +1,18 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
-import type { FoundPath } from '../paths.ts'
+import { columnRead, typeFor } from '../metadata-path.ts'
+import type { ColumnsOf, FoundPath } from '../paths.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import { type ColumnsOf, clausesOf, type Finding, type QueryText } from './query-text.ts'
+import { clausesOf, type Finding, type QueryText } from './query-text.ts'
+
+export type PathTypes = ReadonlyMap<string, readonly string[]>
 
 /** What the newest entries of a source contain. */
 export interface SourceSample {
   /** Number of entries from the sampled days. */
   readonly entries: number
-  /** Paths of values in metadata, with dots between the levels, and whether all values are text or numbers. */
-  readonly paths: ReadonlyMap<string, { readonly isScalar: boolean }>
+  /** Paths of values in metadata, with dots between the levels, and the engine's types of the values. */
+  readonly paths: PathTypes
 }
 
 /** Reads entries. Never fails: what cannot be read in time is not known. */
@@ -65,11 +68,14 @@ export async function pathWarnings(
             ({ place, path }) =>
               path.steps.length === 1 &&
               !path.isObject &&
-              sample.paths.get(place.path)?.isScalar === true &&
+              isScalar(sample.paths.get(place.path)) &&
               columnPath.test(place.path) &&
               columns.every((column) => column.path !== place.path),
           )
-    return [...missing.map((found) => unknownPath(found, sample)), ...slow.map((found) => slowPath(found))]
+    return [
+      ...missing.map((found) => unknownPath(found, sample)),
+      ...slow.map((found) => slowPath(found, sample)),
+    ]
   })
   return (await Promise.all(findings)).flat()
 }
@@ -86,21 +92,26 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
   return paths.filter(({ place }) => seen.size < seen.add(place.path).size)
 }
 
-/** Others are not suggested: senders choose them, and a whole sentence can be one. */
-const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
+const isScalar = (types: readonly string[] = ['']) =>
+  types.every((type) => /^(?:String|Bool|U?Int\d+|Float\d+)$/.test(type))
 
 function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
-  const named = [...paths.keys()].filter((known) => namedPath.test(known))
-  const closest = closestPath(place.path, named)
+  const closest = closestPath(place.path, paths.keys())
   const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: path.first }
 }
 
-function slowPath({ path, place }: ReadPath): Finding {
+function slowPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
+  const type = typeFor(paths.get(place.path) ?? [])
+  const kind = type === 'Nullable(Float64)' ? 'number' : 'text'
+  const name = place.path.toLowerCase().replace(/\W/g, '_').replace(/^_+/, '').slice(0, 64)
+  const column = `${name}=${place.path}${kind === 'number' ? ',number' : ''}`
+  const isAnswered = columnRead(kind, '', '', path.cast?.type ?? '') !== undefined
   const message =
     `metadata.${place.path} is read from the JSON text of each entry, and ${place.source} has many. ` +
-    'Add a typed column for it to the source.'
+    `${isAnswered ? 'Add' : `Read it as metadata.${place.path}::${type}, and add`} a typed column with: ` +
+    `wellhead source update ${place.source} --column ${column}`
   return { code: 'slow_path', message, at: path.first }
 }
 
@@ -123,8 +134,12 @@ function isInAggregate({ tokens, brackets }: QueryText, at: number): boolean {
   return false
 }
 
+/** Others are not suggested: senders choose them, and a whole sentence can be one. */
+const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
+
 /** The path that a mistyped one most likely means. */
-export function closestPath(typed: string, paths: readonly string[]): string | undefined {
+export function closestPath(typed: string, known: Iterable<string>): string | undefined {
+  const paths = [...known].filter((path) => namedPath.test(path))
   const corrected = correctedKeys(typed.split('.'), paths)
   if (corrected !== undefined) return corrected
   // The right key in the wrong place.
@@ -148,4 +163,4 @@ function correctedKeys(keys: readonly string[], paths: readonly string[]): strin
   return corrected.slice(0, -1)
 }
 
-const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+export const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)

@@ -1,4 +1,4 @@
-import { type FoundPath, findPaths } from '../paths.ts'
+import { type ColumnsOf, type FoundPath, findPaths } from '../paths.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
 import {
   type CodeToken,
@@ -12,15 +12,6 @@ import {
 } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
-
-export interface SourceColumn {
-  readonly name: string
-  /** In metadata, with dots between the levels. */
-  readonly path: string
-  readonly type: 'text' | 'number'
-}
-
-export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 export interface Finding {
   code: WarningCode

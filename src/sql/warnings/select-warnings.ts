@@ -1,12 +1,12 @@
 import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
+import type { ColumnsOf } from '../paths.ts'
 import type { ReadTable, SelectScope } from '../scopes.ts'
 import { ownColumns } from '../sent-sql.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   aliasOf,
   type Clause,
-  type ColumnsOf,
   type ColumnUse,
   callEnd,
   clausesOf,

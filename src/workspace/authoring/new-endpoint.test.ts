@@ -39,6 +39,26 @@ test('declares the parameters that the query uses, with the types of their examp
   expect(tests).toMatchObject([{ parameters: { hours: '24', ratio: '0.5', b: 'example' } }])
 })
 
+test('takes types from the use in the SQL, and refuses an example of another type', () => {
+  const query =
+    'SELECT 1 FROM edge_logs WHERE timestamp BETWEEN @since AND @now AND status_code >= @status ' +
+    'AND match(id, @pattern) AND metadata.retried::Bool = @retried AND project = @project LIMIT @n'
+  const columnsOf = () => [{ name: 'status_code', path: 's', type: 'number' } as const]
+  const files = newEndpointFiles({ name: 'mine', id, query, values: { n: 5 }, nowMs }, new Map(), columnsOf)
+  const reading = readDefinition('mine.sql', files['endpoints/mine.sql'] as string)
+  if ('problems' in reading) throw new Error(JSON.stringify(reading))
+  const { parameters } = reading.definition
+  expect(Object.entries(parameters).map(([name, { type, example }]) => [name, type, example])).toEqual([
+    ['since', 'timestamp', '2026-01-01T01:00:00Z'],
+    ['status', 'number', '1'],
+    ['pattern', 'regex', 'example'],
+    ['retried', 'boolean', 'false'],
+    ['project', 'string', 'demo'],
+    ['n', 'integer', '5'],
+  ])
+  expect(() => create(query, { n: 'many' })).toThrow('parameters.n.example must be a whole number')
+})
+
 test('keeps examples that look like YAML, comments or numbers', () => {
   const values = { a: '*/ { x: 1 }', b: true, c: '1.10', d: "null'\n# no", e: -5, f: null }
   const { definition, tests } = create('SELECT @a, @b, @c, @d, @e, @f', values)

@@ -1,9 +1,11 @@
 import { Document } from 'yaml'
-import { definitionShape } from '../../endpoints/definition/definition.ts'
+import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import { declarationsOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationsOf, parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
 import { usedParameters } from '../../endpoints/definition/parameters.ts'
+import { toldTypes } from '../../sql/parameter-types.ts'
+import type { ColumnsOf } from '../../sql/paths.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -26,19 +28,25 @@ export function parametersOf(query: string): string[] {
 export function newEndpointFiles(
   { name, id, query, values, nowMs }: NewEndpoint,
   fixtures: Workspace['fixtures'],
+  columnsOf?: ColumnsOf,
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
+  const told = toldTypes(query, columnsOf)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
-    return parameter === 'project' ? project : 'example'
+    const type = told.get(parameter) ?? 'string'
+    const isText = type === 'string' || type === 'regex'
+    return parameter === 'project' ? project : isText ? 'example' : parameterTypes[type].samples[1]
   }
   const examples = Object.fromEntries(
     parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
   )
   const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
-  const declared = { id, name, query, parameters: declarationsOf(examples) }
-  const content = formatDefinition(definitionShape.parse(declared))
+  const parameters: Record<string, object> = declarationsOf(examples)
+  for (const [parameter, type] of told)
+    if (parameters[parameter]) Object.assign(parameters[parameter], { type })
+  const content = formatDefinition(parseDefinition({ id, name, query, parameters }))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 

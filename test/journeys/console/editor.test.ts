@@ -5,7 +5,7 @@ import { onPage, openStage, write } from './stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)
-const { admin } = stage
+const { admin, asAdmin } = stage
 const editor = (page: Page) => page.getByRole('textbox', { name: 'SQL of the endpoint' })
 const lines = (page: Page) => editor(page).locator('.cm-line').allTextContents()
 const options = (page: Page) => page.getByRole('option').allTextContents()
@@ -80,6 +80,19 @@ describe('the SQL editor', () => {
       expect(await editor(page).textContent()).toContain('toStartOfMinute(timestamp)')
     }),
   )
+
+  test('offers the path that a missing column means, and inserts it where the name stands', () =>
+    visit('/console/new-endpoint', admin(), async (page) => {
+      await asAdmin('POST', '/api/sources', { name: 'editor_shop' })
+      const entry = { project: 'demo', metadata: { deep: { cache_key: 'a' } } }
+      await asAdmin('POST', '/api/logs?source=editor_shop', [entry])
+      await write(page, 'SELECT cache_key FROM editor_shop')
+      const path = 'metadata.deep.cache_key::Nullable(String)'
+      await page.getByText(`There is no column cache_key. Did you mean ${path}?`).waitFor()
+      await page.getByRole('button', { name: `Insert ${path}` }).click()
+      await expect.poll(() => editor(page).textContent()).toBe(`SELECT ${path} FROM editor_shop`)
+      await page.getByText('The query is valid.').waitFor()
+    }))
 
   test('keeps every typed letter on a slow page, and shows changes from the page', () =>
     visit('/console/new-endpoint', admin(), async (page) => {

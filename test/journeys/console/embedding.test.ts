@@ -322,6 +322,7 @@ describe('the name, logo and color of the settings', () => {
     visit('/console/tokens', service.adminToken.token, async (page) => {
       await page.getByRole('button', { name: 'New token' }).waitFor()
       await page.getByRole('link', { name: 'Wellhead' }).waitFor()
+      await page.locator('.button.primary').first().waitFor()
       expect(await page.evaluate<string>(accent)).toBe('rgb(255, 255, 255)')
     }))
 

@@ -159,7 +159,7 @@ describe('docs/reference/warnings.md', () => {
     const sampled = {
       sample: async () => ({
         entries: code === 'slow_path' ? manyEntries : 10,
-        paths: new Map(paths.map((path) => [path, { isScalar: true }])),
+        paths: new Map(paths.map((path) => [path, ['String']])),
       }),
       present: async (_: string, searched: readonly unknown[]) => searched.map(() => false),
     }

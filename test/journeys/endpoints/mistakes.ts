@@ -152,6 +152,31 @@ export function describeMistakes(service: () => RunningService): void {
       expect(refused.body.error.message).not.toContain('functions')
     })
 
+    test('of a column is corrected to the path of the entries', async () => {
+      expect((await admin('POST', '/api/sources', { name: 'till' })).status).toBe(201)
+      const entry = {
+        route: '/cart',
+        timing: { total_ms: 3 },
+        items: [{ sku: 'a' }],
+        is_test: true,
+        tags: ['x'],
+      }
+      await admin('POST', '/api/logs?source=till', [{ project: 'demo', metadata: entry }])
+      const meant = async (name: string) => {
+        const { status, body } = await check(`SELECT ${name} FROM till t`)
+        const [, path] = /^There is no column \S+\. Did you mean (\S+)\?$/.exec(body.error.message) ?? []
+        expect([name, status, body.error.line, body.error.column]).toEqual([name, 422, 1, 8])
+        // What is suggested can be run.
+        expect((await check(`SELECT ${path} AS value FROM till t`)).status).toBe(200)
+        return path
+      }
+      expect(await meant('route')).toBe('metadata.route::Nullable(String)')
+      expect(await meant('t.total_ms')).toBe('t.metadata.timing.total_ms::Nullable(Float64)')
+      expect(await meant('items')).toBe('metadata.items[]')
+      expect(await meant('is_test')).toBe('metadata.is_test::Nullable(Bool)')
+      expect(await meant('tags')).toBe('metadata.tags::Array(String)')
+    })
+
     test('of a source is corrected for senders that may send to the source', async () => {
       const all = await makeToken(service(), { scopes: ['ingest'] })
       const one = await makeToken(service(), { scopes: ['ingest:edge_log', 'ingest:auth_logs'] })

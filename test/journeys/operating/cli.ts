@@ -179,7 +179,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['endpoint', 'run', 'cli.numbers'])).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          /^wellhead: Parameter "most" is required\. \(missing_parameter, parameter most, request /,
+          /^wellhead: Parameter "most" is required\. Add most=…\. \(missing_parameter, parameter most, request /,
         ),
       })
       expect((await run(['endpoint', 'show', 'cli.numbers', '--version', '1', '--sql'])).stdout).toBe(
@@ -229,7 +229,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['sql', '-', '--output', 'rows.parquet', '--format', 'parquet'], piped)).toMatchObject(
         {
           code: 1,
-          stderr: expect.stringContaining('Parameter "digits" is required.'),
+          stderr: expect.stringContaining('Parameter "digits" is required. Add -p digits=….'),
         },
       )
       expect(existsSync(join(files.path, 'rows.parquet'))).toBe(false)

@@ -11,16 +11,22 @@ const names = {
     auth_logs: ['id', 'timestamp', 'project', 'event_message', 'action'],
     function_edge_logs: ['id', 'timestamp', 'project', 'event_message', 'execution_time'],
   },
-  paths: ['metadata.response.status_code', 'metadata.request.path'],
+  paths: [
+    { label: 'metadata.response.status_code', cast: 'Nullable(Float64)' },
+    { label: 'metadata.request.path', cast: 'Nullable(String)' },
+    { label: 'metadata.items', cast: null },
+  ],
   parameters: ['project', 'hours', 'now'],
 }
 
 /** Labels for a query with the cursor at the bar. */
-function suggested(marked: string, explicit = false): string[] {
+const suggested = (marked: string, explicit = false) => options(marked, explicit).map(({ label }) => label)
+
+function options(marked: string, explicit = false) {
   const pos = marked.indexOf('|')
   const state = EditorState.create({ doc: marked.replace('|', ''), extensions: sql({ dialect: clickhouse }) })
   const found = sqlCompletion(() => names)(new CompletionContext(state, pos, explicit))
-  return found && 'options' in found ? found.options.map(({ label }) => label) : []
+  return found && 'options' in found ? found.options : []
 }
 
 test.each([
@@ -36,6 +42,13 @@ test.each([
   ['WITH errors AS (SELECT 1 FROM edge_logs) SELECT * FROM e|', 'errors'],
 ])('suggests first for %s', (query, label) => {
   expect(suggested(query)[0]).toBe(label)
+})
+
+test('inserts a path with its type where its last key is typed, unless a cast follows', () => {
+  const inserted = (query: string) => options(query).map(({ label, apply }) => apply ?? label)
+  expect(inserted('SELECT path| FROM edge_logs')).toContain('metadata.request.path::Nullable(String)')
+  expect(inserted('SELECT path|::String FROM edge_logs')).toContain('metadata.request.path')
+  expect(inserted('SELECT item| FROM edge_logs')).toContain('metadata.items')
 })
 
 test('puts prefixes before names that contain the text, and these before scattered letters', () => {

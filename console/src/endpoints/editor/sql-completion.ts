@@ -11,8 +11,8 @@ import { functions, keywords, types } from './sql-words.ts'
 export interface SqlNames {
   /** Each source with its columns. */
   sources: Record<string, string[]>
-  /** Paths of metadata, as they are written in SQL. */
-  paths: string[]
+  /** Paths of metadata, as they are written in SQL, each with the type to read it with. */
+  paths: readonly { label: string; cast: string | null }[]
   parameters: string[]
 }
 
@@ -36,7 +36,8 @@ export function sqlCompletion(names: () => SqlNames): CompletionSource {
     const start = path >= 0 ? path : word.text.lastIndexOf('.') + 1
     const typed = word.text.slice(start)
     const before = text.slice(0, word.from)
-    const options = ranked(candidates(around, before, start > 0, names()), typed)
+    const isCast = text.startsWith('::', context.pos)
+    const options = ranked(candidates(around, before, start > 0, names(), isCast), typed)
     if (options.length === 0) return null
     return {
       from: word.from + start,
@@ -53,14 +54,24 @@ export function sqlCompletion(names: () => SqlNames): CompletionSource {
 }
 
 /** In the order of relevance. */
-function candidates(query: string, before: string, isQualified: boolean, names: SqlNames): Completion[] {
+function candidates(
+  query: string,
+  before: string,
+  isQualified: boolean,
+  names: SqlNames,
+  isCast: boolean,
+): Completion[] {
   const all = Object.keys(names.sources)
   const { aliases, views } = namesDefined(query)
   const read = sourcesRead(query, new Set(all))
   const columns = [...new Set((read.length > 0 ? read : all).flatMap((name) => names.sources[name] ?? []))]
   const made = (labels: readonly string[], type: string): Completion[] =>
     labels.map((label) => ({ label, type }))
-  const data = [...made(columns, 'property'), ...made(names.paths, 'property')]
+  const paths = names.paths.map(({ label, cast }): Completion => {
+    if (cast === null) return { label, type: 'property' }
+    return { label, type: 'property', detail: cast, apply: isCast ? label : `${label}::${cast}` }
+  })
+  const data = [...made(columns, 'property'), ...paths]
   if (isQualified) return data
   const tables = [...made(views, 'class'), ...made(all, 'class')]
   const parameters = made(

@@ -39,7 +39,7 @@ export function useSqlNames(query: string) {
   const read = schemas.map(({ data }) => data?.length ?? -1).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change when the lists change
   const paths = useMemo(
-    () => used.map((name, index) => ({ name, paths: (schemas[index]?.data ?? []).map(({ path }) => path) })),
+    () => used.map((name, index) => ({ name, paths: schemas[index]?.data ?? [] })),
     [usedNames, read],
   )
   const names = useMemo(
@@ -50,7 +50,9 @@ export function useSqlNames(query: string) {
           [...columns, ...typed.map((column) => column.name)],
         ]),
       ),
-      paths: [...new Set(paths.flatMap((one) => one.paths.map(metadataColumn)))],
+      paths: paths.flatMap((one) =>
+        one.paths.map(({ path, cast }) => ({ label: metadataColumn(path), cast })),
+      ),
     }),
     [sources, paths],
   )
@@ -58,8 +60,8 @@ export function useSqlNames(query: string) {
     (name: string) => {
       for (const { name: source, paths: known } of paths) {
         if (name === 'project') return { source, path: 'project' }
-        const path = known.find((one) => one === name || one.endsWith(`.${name}`))
-        if (path !== undefined) return { source, path }
+        const found = known.find(({ path }) => path === name || path.endsWith(`.${name}`))
+        if (found) return { source, path: found.path }
       }
       return undefined
     },

@@ -5,7 +5,7 @@ import { ParameterForm, type SeenAt } from './parameter-form.tsx'
 import { likelyType } from './sql-parameters.ts'
 
 interface ParameterPanelProps {
-  /** Declared parameters, and those that only the SQL names. */
+  /** Declared parameters, and those that only the SQL names, with the types that it tells. */
   parameters: Parameters
   declared: Parameters
   /** Names in the SQL. */
@@ -30,7 +30,8 @@ export function ParameterPanel(props: ParameterPanelProps) {
     form.current?.querySelector<HTMLElement>(`[data-declares="${name}"]`)?.focus()
   }
   const declare = (name: string) => {
-    if (!Object.hasOwn(declared, name)) set(name, { type: likelyType(name, values[name] ?? '') })
+    if (!Object.hasOwn(declared, name))
+      set(name, { type: parameters[name]?.type ?? likelyType(name, values[name] ?? '') })
     setEdited((now) => (now === name ? undefined : name))
   }
   const remove = (name: string) => {

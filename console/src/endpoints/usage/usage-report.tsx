@@ -11,6 +11,8 @@ interface UsageReportProps {
   /** Undefined: all endpoints that the own token can see. */
   endpoint?: string | undefined
   token?: string | undefined
+  /** What a request costs the service is not the concern of its customers. */
+  isCustomer?: boolean
   /** The heading of the table beside the errors. */
   title: string
   table: (requests: Requests) => ReactNode
@@ -18,7 +20,7 @@ interface UsageReportProps {
 }
 
 /** Requests over time, and by error. */
-export function UsageReport({ endpoint, token, title, table, below }: UsageReportProps) {
+export function UsageReport({ endpoint, token, isCustomer, title, table, below }: UsageReportProps) {
   const [range, setRange] = useRange('_range')
   const requests = useQuery(queries.requests(range, endpoint, token))
   if (requests.data === null) return <StatisticsOff />
@@ -28,10 +30,10 @@ export function UsageReport({ endpoint, token, title, table, below }: UsageRepor
       <div className="tabs-line">
         <RangeChoice range={range} onChange={setRange} />
       </div>
-      <div className="parts three">
+      <div className={isCustomer ? 'parts two' : 'parts three'}>
         <RequestsChart query={query} range={range} />
         <LatencyChart query={query} range={range} percentiles={['p50', 'p95', 'p99']} />
-        <HitRatioChart query={query} range={range} />
+        {!isCustomer && <HitRatioChart query={query} range={range} />}
       </div>
       <div className="parts two">
         <Part title={`${title} in the ${rangeWords(range)}`} query={query} height={120}>

@@ -1,0 +1,63 @@
+import type { ColumnsOf } from './paths.ts'
+import { possibleSources, sqlTokens } from './tokens.ts'
+
+export type ToldType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
+
+/** How far from a parameter its use is looked for. */
+const reach = 300
+
+const operator = String.raw`(?:[=<>!]{1,2}|\bBETWEEN(?: +\S+ +AND)?|\bI?LIKE)\s*`
+const cast = String.raw`::(?:Nullable\(|LowCardinality\()*(\w+)\)*`
+const value = String.raw`(@?\w+(?:\(\))?|-?\d[\d.]*|'[^']*')`
+const comparedBefore = new RegExp(`(?:${cast}|${value})\\s*${operator}$`, 'i')
+const comparedAfter = new RegExp(`^\\s*${operator}(?:[\\w.\`]+${cast}|${value})`, 'i')
+const argument = String.raw`(?:[^(),]|\([^()]*\))*,\s*$`
+
+/** What comes before a parameter of each type. */
+const uses: readonly (readonly [RegExp, ToldType])[] = [
+  [/\b(?:LIMIT|OFFSET|INTERVAL)\s+$/i, 'integer'],
+  [/\b(?:toInterval\w+|numbers|range)\(\s*$/i, 'integer'],
+  [new RegExp(String.raw`\b(?:add|subtract)\w+s\(${argument}`, 'i'), 'integer'],
+  [new RegExp(String.raw`\b(?:match|extract|extractAll|replaceRegexp\w+)\(${argument}`, 'i'), 'regex'],
+]
+
+const values: readonly (readonly [RegExp, ToldType])[] = [
+  [/^(?:U?Int\d*|-?\d+|count\(\))$/i, 'integer'],
+  [/^(?:Float\d*|Decimal\d*|-?\d*\.\d+)$/i, 'number'],
+  [/^Bool$/i, 'boolean'],
+  [/^(?:timestamp|@now|DateTime\d*)$/i, 'timestamp'],
+  [/^(?:String|project|id|event_message|'.*')$/is, 'string'],
+]
+
+/** The types of parameters, as far as their use in the SQL tells them. */
+export function toldTypes(sql: string, columnsOf: ColumnsOf = () => undefined): Map<string, ToldType> {
+  const columns = [...possibleSources(sql)].flatMap((source) => columnsOf(source) ?? [])
+  const typeOf = (text: string): ToldType | undefined => {
+    const column = columns.find(({ name }) => name === text)
+    if (column) return column.type === 'number' ? 'number' : 'string'
+    return values.find(([pattern]) => pattern.test(text))?.[1]
+  }
+  const found = new Map<string, ToldType | undefined>()
+  for (const { kind, start, end } of sqlTokens(sql)) {
+    if (kind !== 'parameter') continue
+    const [before, after] = [sql.slice(Math.max(0, start - reach), start), sql.slice(end, end + reach)]
+    const operands = [
+      ...[comparedBefore.exec(before), comparedAfter.exec(after)].flatMap((match) => match?.slice(1) ?? []),
+      new RegExp(`^${cast}`, 'i').exec(after)?.[1],
+    ]
+    const types = [
+      uses.find(([pattern]) => pattern.test(before))?.[1],
+      ...operands.map((text) => text && typeOf(text)),
+    ]
+    const name = sql.slice(start + 1, end)
+    for (const type of types)
+      if (type) found.set(name, agreed(found.has(name) ? found.get(name) : type, type))
+  }
+  return new Map([...found].flatMap(([name, type]) => (type ? [[name, type] as const] : [])))
+}
+
+/** Undefined if two uses tell different types. */
+function agreed(one: ToldType | undefined, other: ToldType): ToldType | undefined {
+  if (one === other) return one
+  return [one, other].every((type) => type === 'integer' || type === 'number') ? 'number' : undefined
+}
