@@ -26,7 +26,7 @@ import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
 import { objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings, problemsFound } from './findings.ts'
-import { fetchEndpoints, fetchSources } from './pull-files.ts'
+import { fetchEndpoints, fetchSources } from './service-state.ts'
 import { withWorkbench } from './with-workbench.ts'
 
 /** What a deployment changes on a service. */

@@ -4,21 +4,15 @@ import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
-import { type Source, sourceName } from '../../catalog/source.ts'
+import type { Source } from '../../catalog/source.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
-import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { possibleSources } from '../../sql/tokens.ts'
-import {
-  pullPlan,
-  pullSources,
-  readServerEndpoints,
-  type ServerEndpoint,
-  UnreadableEndpoint,
-} from '../../workspace/deployment-plan.ts'
+import { pullPlan, pullSources, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { readDeployedFiles } from '../../workspace/workspace.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { listOf, type ServiceClient } from '../service-client.ts'
+import type { ServiceClient } from '../service-client.ts'
+import { fetchEndpoints, fetchSources } from './service-state.ts'
 
 export interface PullOptions {
   all?: true
@@ -83,22 +77,3 @@ async function ownSources(client: ServiceClient, queries: readonly string[] | un
 }
 
 /** Names are checked because they become names of files. */
-export async function fetchSources(client: ServiceClient): Promise<Source[]> {
-  const read = listOf<Source>('name', 'aliases', 'columns')
-  return client.json('GET', '/api/sources', (json) => {
-    const sources = read(json)
-    for (const { name } of sources) {
-      if (!sourceName.safeParse(name).success) throw new Error(`${JSON.stringify(name)} is not a source name`)
-    }
-    return sources
-  })
-}
-
-export async function fetchEndpoints(client: ServiceClient): Promise<ServerEndpoint[]> {
-  const views = await client.json('GET', '/api/endpoints', listOf<EndpointView>('name', 'version'))
-  try {
-    return readServerEndpoints(views)
-  } catch (error) {
-    throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
-  }
-}

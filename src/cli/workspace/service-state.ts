@@ -1,0 +1,29 @@
+import { type Source, sourceName } from '../../catalog/source.ts'
+import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import {
+  readServerEndpoints,
+  type ServerEndpoint,
+  UnreadableEndpoint,
+} from '../../workspace/deployment-plan.ts'
+import { CommandFailure } from '../command-failure.ts'
+import { listOf, type ServiceClient } from '../service-client.ts'
+
+export async function fetchSources(client: ServiceClient): Promise<Source[]> {
+  const read = listOf<Source>('name', 'aliases', 'columns')
+  return client.json('GET', '/api/sources', (json) => {
+    const sources = read(json)
+    for (const { name } of sources) {
+      if (!sourceName.safeParse(name).success) throw new Error(`${JSON.stringify(name)} is not a source name`)
+    }
+    return sources
+  })
+}
+
+export async function fetchEndpoints(client: ServiceClient): Promise<ServerEndpoint[]> {
+  const views = await client.json('GET', '/api/endpoints', listOf<EndpointView>('name', 'version'))
+  try {
+    return readServerEndpoints(views)
+  } catch (error) {
+    throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
+  }
+}
