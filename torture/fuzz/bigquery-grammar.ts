@@ -202,7 +202,7 @@ export function bigQueryGrammar(dice: Dice): () => string {
       ', unnest(metadata) as m, m.response as response',
       ' left join w on w.x = t.id',
       ' join auth_logs as a on a.id = t.id',
-      ' join auth_logs using (id)',
+      ' join auth_logs a on a.id = t.id',
       ` left join (${query(1)}) as w on t.id = w.x`,
       ' cross join postgres_logs p',
       ' left join (auth_logs a cross join unnest(a.metadata) as am) on a.id = t.id',

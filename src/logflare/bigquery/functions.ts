@@ -86,7 +86,9 @@ function ofRule(
   const most = spec.endsWith('*') ? Number.POSITIVE_INFINITY : types.length
   if (args.length < fewest || args.length > most) {
     const wanted = fewest === most ? fewest : `${fewest} to ${Math.min(most, 100)}`
-    throw invalidQuery(`${shown(name)} needs ${wanted} arguments, not ${args.length}.`)
+    throw invalidQuery(
+      `${shown(name)} needs ${wanted} ${most === 1 ? 'argument' : 'arguments'}, not ${args.length}.`,
+    )
   }
   const typeAt = (index: number) => types[Math.min(index, types.length - 1)]?.replace(/[?*]$|=.*$/, '')
   // A unit is a word, and everything else is evaluated once, because SQL can be nested.

@@ -96,10 +96,12 @@ export class TokenReader {
     return Number(text)
   }
 
-  /** Whether a query starts here, after any number of brackets. */
+  /** Whether a query starts here, after any number of brackets that is allowed. */
   startsQuery(): boolean {
     let index = this.#index
-    while (this.#tokens[index]?.kind === 'symbol' && this.#tokens[index]?.text === '(') index++
+    const last = index + maxNesting
+    while (index < last && this.#tokens[index]?.kind === 'symbol' && this.#tokens[index]?.text === '(')
+      index++
     const token = this.#tokens[index]
     return token?.kind === 'word' && /^(?:select|with)$/i.test(token.text)
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { leakedProjects } from '../../../torture/load/tenants.ts'
 import { conditions } from '../../../torture/scenarios/conditions.ts'
+import { fuzzLogflare } from '../../../torture/scenarios/fuzz-logflare.ts'
 import { fuzzSql } from '../../../torture/scenarios/fuzz-sql.ts'
 import { results } from '../../../torture/scenarios/results.ts'
 import { unreadLogs } from '../../../torture/scenarios/unread-logs.ts'
@@ -8,7 +9,13 @@ import { testShortForms } from '../../../torture/support/short-form.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
 // What lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
-testShortForms('test/journeys/operating/torture-load.test.ts', [unreadLogs, results, conditions, fuzzSql])
+testShortForms('test/journeys/operating/torture-load.test.ts', [
+  unreadLogs,
+  results,
+  conditions,
+  fuzzSql,
+  fuzzLogflare,
+])
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {
