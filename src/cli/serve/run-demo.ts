@@ -40,6 +40,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   let filled = 0
   for (const source of demoSources) filled += await sendTo(source)
   onFilled(filled)
+  if (signal.aborted) return
   const sendNew = async () => {
     // Entries that cannot be sent are sent with the next ones.
     for (const source of demoSources) await sendTo(source).catch(() => {})

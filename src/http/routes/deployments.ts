@@ -40,7 +40,7 @@ const deployedEndpoint = z.object<FieldShapes<DeployedEndpoint>>({
   action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
   version: z.int().min(1).describe('Version after the deployment.'),
   changes: z.array(contractChange).describe('Changes that callers may notice.'),
-  columns,
+  columns: columns.describe('Columns of the result, with the types of the engine.'),
   warnings,
 })
 

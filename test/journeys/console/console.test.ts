@@ -33,7 +33,7 @@ describe('the console', () => {
     ['logs.all', 'event_message', 'No chart'],
   ])('runs %s and shows a table, a chart, JSON and a request to copy', (name, column, chart) =>
     visit(`/console/endpoints?q=${name}`, admin(), async (page) => {
-      await page.getByRole('link', { name }).click()
+      await page.getByRole('link', { name, exact: true }).click()
       await page.getByLabel('project', { exact: false }).first().fill(shop)
       if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
       if (name === 'usage.api-counts') await page.getByLabel('interval').selectOption('minutely')
