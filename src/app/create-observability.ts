@@ -1,4 +1,5 @@
 import { droppedLinesOf } from '../base/log.ts'
+import type { MetricSources } from '../observability/metrics.ts'
 import { type Observability, startObservability } from '../observability/observability.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
@@ -8,6 +9,7 @@ import type { ServiceOptions } from './service-options.ts'
 interface LaterFigures {
   intake: () => { pendingBytes: number }
   liveStreams: () => number
+  alerts: MetricSources['alerts']
 }
 
 /** Statistics, metrics, slow requests and traces. */

@@ -115,6 +115,24 @@ const definitions = {
     default: '*',
     description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
   },
+  alertHosts: {
+    schema: z
+      .string()
+      .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
+      .refine((hosts) =>
+        hosts.every((host) => /^(?:\*\.)?[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/.test(host)),
+      ),
+    expected: 'a comma-separated list of hosts such as hooks.internal, 10.0.0.5:8080 or *.example.com',
+    description:
+      'Hosts that alerts may notify although their addresses are not public. Default: public addresses only.',
+  },
+  alertKey: {
+    schema: z.string().min(32),
+    expected: 'at least 32 characters',
+    description:
+      'Key of the secrets of webhooks. Services that share a ClickHouse server need the same one. Default: created and stored in <data>/alert-key.',
+    secret: true,
+  },
   mcpWrite: {
     ...onOrOff,
     default: 'off',

@@ -6,6 +6,12 @@ export const quarantineSource = 'quarantine'
 export const otelSource = 'otel_logs'
 /** Holds requests to endpoints. Only the service writes to it. */
 export const callsSource = 'endpoint_requests'
+/** Holds changes of alerts and their deliveries. Only the service writes to it. */
+export const alertsSource = 'alert_events'
+
+export function isWrittenByService(source: string): boolean {
+  return source === callsSource || source === alertsSource
+}
 
 const text = (name: string, path = name) => ({ name, path, type: 'text' as const })
 const texts = (...columns: string[]) => columns.map((column) => text(column))
@@ -110,6 +116,14 @@ export const builtInSources: readonly NewSource[] = [
       number('status'),
       text('cache'),
       ...numbers('calls', 'total_ms', 'engine_ms', 'bytes'),
+    ],
+  },
+  {
+    name: alertsSource,
+    description: 'State changes of alerts, and deliveries of their notifications. Written by the service.',
+    columns: [
+      ...texts('alert', 'alert_id', 'kind', 'type', 'state', 'previous_state'),
+      ...numbers('value', 'status'),
     ],
   },
 ].map((source) => newSourceShape.parse(source))

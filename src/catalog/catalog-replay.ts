@@ -1,4 +1,4 @@
-export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search'
+export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert' | 'lease'
 
 /** One change in the log. */
 export interface CatalogRecord<Body = unknown> {

@@ -46,7 +46,9 @@ export const namesOf: NamesOf = (kind, body) => {
   const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
   switch (kind) {
     case 'token':
+    case 'lease':
       return []
+    case 'alert':
     case 'endpoint':
       return texts((definition as { name?: unknown } | undefined)?.name)
     case 'search':
@@ -61,7 +63,7 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
+ * Endpoints, alerts, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
  * ClickHouse server append to the same log and follow each other; the order of the rows decides conflicts.
  *
  * A row's position is the number of rows before it. The number of known rows is also the deduplication token of an insert: of

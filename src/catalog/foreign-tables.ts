@@ -37,6 +37,7 @@ const ownTables: Readonly<Record<string, Columns>> = {
   },
   _idempotency: { key: 'String', at: "DateTime64(6, 'UTC')", answer: 'String' },
   _token_uses: { id: 'String', at: "DateTime64(3, 'UTC')" },
+  _alerts: { id: 'String', sequence: 'UInt64', body: 'String' },
 }
 
 interface Expected {

@@ -3,7 +3,7 @@ import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText, writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import { createMigrationsTable, createOwnTables } from './tables.ts'
+import { createAlertsTable, createMigrationsTable, createOwnTables } from './tables.ts'
 
 interface Migration {
   id: number
@@ -19,6 +19,7 @@ const firstReleased = 7
 export const migrations: readonly Migration[] = [
   // Smaller ids belong to versions that were never released.
   { id: firstReleased, statements: createOwnTables },
+  { id: 8, statements: createAlertsTable },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))

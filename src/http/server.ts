@@ -10,6 +10,7 @@ import fastify, {
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { TokenAdmin } from '../access/token-admin.ts'
+import type { AlertAdmin } from '../alerts/alert-admin.ts'
 import type { Backups } from '../backup/backups.ts'
 import {
   engineUnavailable,
@@ -56,6 +57,7 @@ import { RequestEnds } from './request-ends.ts'
 import { logRequests, pathOf, requestIdOf } from './request-log.ts'
 import { addRequestTraces, RequestTraces } from './request-traces.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
+import { addAlertRoutes } from './routes/alerts.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
@@ -102,6 +104,7 @@ export interface ServerOptions extends StatusRoutes {
   drafts: EndpointDrafts
   search: LogSearch
   searches: SavedSearches
+  alerts: AlertAdmin
   usage: SourceUsage
   /** Undefined if requests are not recorded. */
   reports: RequestReports | undefined
@@ -255,6 +258,7 @@ function addRoutes(
   addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, options.deployments)
+  addAlertRoutes(server, options.alerts)
   addSourceRoutes(server, options.sources)
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)

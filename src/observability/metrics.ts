@@ -14,6 +14,7 @@ export interface MetricSources {
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: () => { pendingBytes: number }
   liveStreams: () => number
+  alerts: () => { states: readonly string[]; deliveries: Readonly<Record<string, number>> }
   droppedLogLines: () => number
   storage: () => Promise<StoredSource[]>
   /** Whether there is an endpoint or a source of this name. */
@@ -58,6 +59,7 @@ const misnamed = [
 /** Upper bounds in seconds, from a cache hit to the usual limit of a query. */
 const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const latenessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
 
 /** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
@@ -73,6 +75,8 @@ export class Metrics {
   readonly #refused: Counter<'code'>
   readonly #runs: Counter<'purpose'>
   readonly #engineSeconds: Counter<'purpose'>
+  readonly #evaluations: Counter<'result'>
+  readonly #lateness: Histogram
   #namesChanged = false
   #isRead = false
 
@@ -118,6 +122,13 @@ export class Metrics {
       'Time that the engine spent on endpoint queries.',
       ['purpose'],
     )
+    this.#evaluations = counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', ['result'])
+    this.#lateness = new Histogram({
+      name: 'wellhead_alert_lateness_seconds',
+      help: 'Time from when an evaluation was due until it was decided.',
+      buckets: latenessBuckets,
+      registers,
+    })
     this.#addPulled()
   }
 
@@ -162,6 +173,11 @@ export class Metrics {
   ran(purpose: string, ms: number): void {
     this.#runs.inc({ purpose })
     this.#engineSeconds.inc({ purpose }, ms / 1000)
+  }
+
+  evaluated(result: 'ok' | 'failed', lateMs: number): void {
+    this.#evaluations.inc({ result })
+    this.#lateness.observe(lateMs / 1000)
   }
 
   /** Takes a code of the error catalog. */
@@ -251,6 +267,19 @@ export class Metrics {
     })
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
+    new Gauge<'state'>({
+      name: 'wellhead_alerts',
+      help: 'Alerts that this service evaluates.',
+      labelNames: ['state'],
+      registers,
+      collect() {
+        for (const state of ['ok', 'pending', 'firing', 'failing']) this.set({ state }, 0)
+        for (const state of sources.alerts().states) this.inc({ state })
+      },
+    })
+    counter('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', ['result'], () =>
+      Object.entries(sources.alerts().deliveries).map(([result, number]) => [{ result }, number]),
+    )
     count(
       'wellhead_log_lines_dropped_total',
       'Log lines dropped because nothing read the output.',

@@ -2,15 +2,16 @@ import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/package-file.ts'
 import type { Tracing } from '../base/tracing.ts'
+import { callsSource } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { CallStatistics } from './call-statistics.ts'
-import { type CallStoreOptions, storeCalls } from './call-store.ts'
+import { type EntryStoreOptions, storeEntries } from './entry-store.ts'
 import { type MetricSources, Metrics, RequestCounts } from './metrics.ts'
 import { SlowCalls } from './slow-calls.ts'
 import { sourceStorage } from './source-storage.ts'
 import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
 
-interface ObservabilityOptions extends CallStoreOptions {
+interface ObservabilityOptions extends EntryStoreOptions {
   /** Whether requests to endpoints are recorded. */
   recording: boolean
   sources: Sources
@@ -32,7 +33,7 @@ export async function startObservability(options: ObservabilityOptions) {
   const requests = new RequestCounts()
   const statistics = recording
     ? new CallStatistics({
-        store: storeCalls(options),
+        store: storeEntries(callsSource, options),
         time,
         monotonicMs: () => performance.now(),
         maxRecords: maxUnreadRecords,

@@ -47,6 +47,10 @@ export class QueryQueue {
     this.#options = options
   }
 
+  get maxRunning(): number {
+    return this.#options.maxRunning
+  }
+
   get running(): number {
     return this.#running
   }
