@@ -47,7 +47,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     alerts: () => alerts.figures(),
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
-  const http = createHttp(options, storage, parts, alerts.admin, observability, {
+  const http = createHttp(options, storage, parts, alerts, observability, {
     adminToken: adminToken.token,
     phase: () => phase,
   })

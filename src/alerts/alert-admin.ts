@@ -3,6 +3,7 @@ import type { Timers } from '../base/clock.ts'
 import { invalidBody, invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins } from '../catalog/catalog.ts'
+import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { type AlertFields, alertShape, resultKey, ruleOf, type StoredAlert, targetKey } from './alert.ts'
 import { type CheckOptions, checkRule, checkTargets } from './alert-check.ts'
@@ -28,6 +29,10 @@ interface AlertAdminOptions extends CheckOptions {
 }
 
 export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
+
+export interface FindEndpoint {
+  find(reference: string): Endpoint | undefined
+}
 
 export interface ChangeTerms {
   by: string
@@ -115,12 +120,13 @@ export class AlertAdmin {
   async prepare(
     fields: Record<string, unknown>,
     current: SavedAlert | undefined,
-    endpoints: Pick<Endpoints, 'find'> = this.#options.endpoints,
+    /** Set for a deployment, which may change the endpoint, too. */
+    deployed?: FindEndpoint,
   ) {
     const sent = readShape(alertShape, fields)
     // An alert can be muted or disabled even if its endpoint is gone.
-    const isSameQuery = current !== undefined && queryOf(sent) === queryOf(fieldsOf(current))
-    const endpoint = isSameQuery ? undefined : endpoints.find(sent.endpoint)
+    const isSameQuery = !deployed && current !== undefined && queryOf(sent) === queryOf(fieldsOf(current))
+    const endpoint = isSameQuery ? undefined : (deployed ?? this.#options.endpoints).find(sent.endpoint)
     if (!isSameQuery) {
       if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${sent.endpoint}".`)
       checkRule(sent, endpoint)

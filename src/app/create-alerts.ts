@@ -1,4 +1,5 @@
 import { AlertAdmin } from '../alerts/alert-admin.ts'
+import { AlertDeployments } from '../alerts/alert-deployments.ts'
 import { AlertEvents } from '../alerts/alert-events.ts'
 import { AlertLease } from '../alerts/alert-lease.ts'
 import { AlertResults } from '../alerts/alert-results.ts'
@@ -13,6 +14,8 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
+
+export type AlertParts = ReturnType<typeof createAlerts>
 
 /** Alerts on endpoints, their evaluation and their notifications. */
 export function createAlerts(
@@ -58,19 +61,21 @@ export function createAlerts(
     log,
     onEvaluated: (result, lateMs) => metrics.evaluated(result, lateMs),
   })
+  const admin = new AlertAdmin({
+    catalog,
+    alerts,
+    endpoints,
+    results,
+    evaluator,
+    deliveries,
+    events,
+    secrets,
+    time,
+    ...post,
+  })
   return {
-    admin: new AlertAdmin({
-      catalog,
-      alerts,
-      endpoints,
-      results,
-      evaluator,
-      deliveries,
-      events,
-      secrets,
-      time,
-      ...post,
-    }),
+    admin,
+    deployments: new AlertDeployments(alerts, admin),
     figures: () => ({ states: evaluator.known().map(({ state }) => state), deliveries: deliveries.counts }),
     start: () => evaluator.start(),
     stop: async () => {

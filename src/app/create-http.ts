@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
 import { FailedAttempts } from '../access/failed-attempts.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
-import type { AlertAdmin } from '../alerts/alert-admin.ts'
 import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
@@ -17,6 +16,7 @@ import { LogSearch } from '../sources/log-search.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceAdmin } from '../sources/source-admin.ts'
 import { SourceUsage } from '../sources/source-usage.ts'
+import type { AlertParts } from './create-alerts.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -32,7 +32,7 @@ export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
   { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
-  alerts: AlertAdmin,
+  alerts: Pick<AlertParts, 'admin' | 'deployments'>,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -79,7 +79,15 @@ export function createHttp(
     streams,
     queries: { endpoints, calls, results },
     endpoints: admin,
-    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, warningsOf, clock }),
+    deployments: new Deployments({
+      engine,
+      catalog,
+      endpoints,
+      sources: readable,
+      warningsOf,
+      clock,
+      alerts: alerts.deployments,
+    }),
     replays: new Replays({
       engine,
       runner,
@@ -98,7 +106,7 @@ export function createHttp(
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
     searches: new SavedSearches(catalog, sources),
-    alerts,
+    alerts: alerts.admin,
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
     console: readConsoleFiles(packageFile('dist/console')),

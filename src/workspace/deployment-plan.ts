@@ -1,4 +1,5 @@
 import { createTwoFilesPatch } from 'diff'
+import type { AlertFields } from '../alerts/alert.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -8,6 +9,7 @@ import {
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
+import { formatAlert, type WorkspaceAlert } from './alert-file.ts'
 import { warningOf } from './check-workspace.ts'
 import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
@@ -81,11 +83,55 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
   const before = current ? formatDefinition(current.definition) : ''
   const after = formatDefinition(definition)
   if (before === after) return ''
-  const from = current
-    ? `service/${current.definition.name} (version ${current.version})`
-    : 'not on the service'
-  const patch = createTwoFilesPatch(from, file, before, after, '', '', { context: 3 })
+  return patchOf(file, after, current && { name: current.definition.name, version: current.version, before })
+}
+
+function patchOf(
+  file: string,
+  after: string,
+  current: { name: string; version: number; before: string } | undefined,
+): string {
+  const from = current ? `service/${current.name} (version ${current.version})` : 'not on the service'
+  const patch = createTwoFilesPatch(from, file, current?.before ?? '', after, '', '', { context: 3 })
   return patch.replace(/^=====.*\n/gm, '')
+}
+
+export interface ServerAlert {
+  fields: AlertFields
+  version: number
+}
+
+/** An alert file, compared with the alert of the service that has the same name. */
+export interface ComparedAlert extends WorkspaceAlert {
+  /** 0 if the service has no such alert. */
+  serverVersion: number
+  /** Empty if both are equal. */
+  diff: string
+}
+
+export function compareAlerts(
+  alerts: readonly WorkspaceAlert[],
+  server: readonly ServerAlert[],
+): ComparedAlert[] {
+  return alerts.map((alert) => {
+    const { name } = alert.fields
+    const current = server.find(({ fields }) => fields.name === name)
+    const after = formatAlert(alert.fields)
+    const before = current && formatAlert(current.fields)
+    const diff =
+      before === after
+        ? ''
+        : patchOf(alert.file, after, current && { name, version: current.version, before: before ?? '' })
+    return { ...alert, serverVersion: current?.version ?? 0, diff }
+  })
+}
+
+/** Alerts of a deployment: each file replaces the version that it was compared with. */
+export function deployedAlerts(alerts: readonly ComparedAlert[]) {
+  return alerts.map(({ fields: { muted_until: _, ...fields }, serverVersion: expected_version }) => ({
+    ...fields,
+    expected_version,
+  }))
 }
 
 /** The body of a deployment: each file replaces the version that it was compared with. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AlertFields } from '../alerts/alert.ts'
 import type { ServiceOptions } from '../app/service-options.ts'
 import { type Service, startService } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
@@ -94,6 +95,16 @@ export class Workbench {
     const content = { endpoints: [definition], dry_run: true }
     const { error, body } = await this.#post('/api/deployments', content)
     return error ? { error } : { warnings: body.endpoints[0].warnings }
+  }
+
+  /** The error that saving the alert would return. Targets are not resolved, since that takes a network. */
+  checkAlert(fields: AlertFields, endpoint: EndpointDefinition | undefined): Promise<BenchError | undefined> {
+    const content = {
+      endpoints: endpoint ? [endpoint] : [],
+      alerts: [{ ...fields, notify: [] }],
+      dry_run: true,
+    }
+    return this.#errorOf('/api/deployments', content)
   }
 
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */

@@ -6,16 +6,18 @@ import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { fieldPosition, readDefinition } from '../endpoints/definition/definition-file.ts'
+import { readAlertFile, type WorkspaceAlert } from './alert-file.ts'
 import { withId } from './authoring/missing-id.ts'
 import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
 
-/** A directory of endpoint files with their sources, fixtures and tests. */
+/** A directory of endpoint files with their sources, alerts, fixtures and tests. */
 export interface Workspace {
   directory: string
   endpoints: WorkspaceEndpoint[]
   sources: WorkspaceSource[]
+  alerts: WorkspaceAlert[]
   fixtures: ReadonlyMap<string, readonly FixtureFile[]>
   tests: TestFile[]
   /** Unreadable files; all others are loaded anyway. */
@@ -48,7 +50,8 @@ export function readWorkspace(directory: string): Workspace {
   const endpoints = readEndpoints(files)
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
-  return { directory, endpoints, sources, fixtures, tests, problems: sortProblems(files.problems) }
+  const alerts = readAlerts(files)
+  return { directory, endpoints, sources, alerts, fixtures, tests, problems: sortProblems(files.problems) }
 }
 
 function openFiles(directory: string): WorkspaceFiles {
@@ -181,6 +184,16 @@ function readSources(files: WorkspaceFiles): WorkspaceSource[] {
     const reading = readYamlFile(file, isBlank ? '{}' : content, shape, 'description: Orders of the shop.')
     return 'problems' in reading ? reading : { file, source: { ...reading.value, name } }
   })
+}
+
+function readAlerts(files: WorkspaceFiles): WorkspaceAlert[] {
+  return files.readAll('alerts', /\.ya?ml$/, readAlertFile)
+}
+
+/** Reads the alerts of a directory that may not be a workspace yet. */
+export function readAlertFiles(directory: string): Pick<Workspace, 'alerts' | 'problems'> {
+  const files = new WorkspaceFiles(directory)
+  return { alerts: readAlerts(files), problems: files.problems }
 }
 
 /** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */

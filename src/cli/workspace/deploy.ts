@@ -1,4 +1,5 @@
 import { isReserved } from '../../endpoints/definition/definition.ts'
+import type { DeployedAlert, DeploymentView } from '../../endpoints/manage/deployments.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
@@ -10,7 +11,16 @@ import { visible } from '../output/visible.ts'
 import { objectWith } from '../response-reader.ts'
 import { endpointPath, type ServiceClient, ServiceFailure, sourcePath } from '../service-client.ts'
 import { printFindings } from './findings.ts'
-import { missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
+import {
+  alertAction,
+  alertsOf,
+  missingSources,
+  openChecked,
+  type Plan,
+  planFor,
+  planText,
+  sourcesOf,
+} from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
 
 export interface DeployOptions {
@@ -87,6 +97,9 @@ async function deployPlan(
     made_sources: [] as string[],
     sources: changed,
     endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
+    ...(plan.alerts.length > 0 && {
+      alerts: plan.alerts.map((alert) => ({ name: alert.fields.name, action: alertAction(alert) })),
+    }),
     ...(options.replay && { replays }),
     ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
   }
@@ -104,20 +117,24 @@ async function deployPlan(
     const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
     await confirm(io, loss, options.yes)
   }
-  if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
+  const isChanged = [...plan.endpoints.map(({ action }) => action), ...plan.alerts.map(alertAction)]
+  if (isChanged.some((action) => action !== 'unchanged')) {
     const { note, breaking = false } = options
     const json = {
       endpoints: deploymentOf(comparison),
+      ...alertsOf(plan.alerts),
       allow_breaking: breaking,
       ...(note !== undefined && { note }),
     }
-    await client.request('POST', '/api/deployments', { json })
+    const reader = objectWith<DeploymentView>('endpoints')
+    const deployed = await client.json('POST', '/api/deployments', reader, { json })
+    await printSecrets(deployed.alerts ?? [], io)
   }
   report.deployed = true
   // From here on, deployed endpoints may read the new sources.
   report.made_sources = created.splice(0)
   try {
-    for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
+    if (!options.json) await printChanges(plan, io)
     for (const { name, fields, message } of changed) {
       await client.request('PATCH', sourcePath(name), { json: fields })
       if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
@@ -184,8 +201,23 @@ function refusalsOf({ endpoints, changed }: Plan, replays: readonly Replay[], op
   return refusals
 }
 
-async function printPlan({ endpoints, changed }: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
+async function printChanges({ endpoints, alerts }: Plan, io: CommandIo): Promise<void> {
   for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
+  for (const alert of alerts) await io.stdout.write(`${alertAction(alert)} alert ${alert.fields.name}\n`)
+}
+
+/** To the standard error, so that a report does not contain them. */
+async function printSecrets(alerts: readonly DeployedAlert[], io: CommandIo): Promise<void> {
+  for (const { name, notify } of alerts) {
+    for (const { url, secret } of notify) {
+      if (secret !== undefined) await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
+    }
+  }
+}
+
+async function printPlan(plan: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
+  const { changed } = plan
+  await printChanges(plan, io)
   for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
   for (const endpoint of pruned) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
 }

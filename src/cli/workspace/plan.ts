@@ -1,8 +1,11 @@
 import type { NewSource } from '../../catalog/source.ts'
-import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
+import type { DeployedAlert, DeploymentView } from '../../endpoints/manage/deployments.ts'
 import {
+  type ComparedAlert,
   type Comparison,
+  compareAlerts,
   compareWithServer,
+  deployedAlerts,
   deploymentOf,
   nameConflicts,
   type PlannedEndpoint,
@@ -18,7 +21,7 @@ import { visible } from '../output/visible.ts'
 import { objectWith } from '../response-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { openWorkspace, printFindings } from './findings.ts'
-import { fetchEndpoints, fetchSources } from './pull-files.ts'
+import { fetchAlerts, fetchEndpoints, fetchSources } from './pull-files.ts'
 
 /** What a deployment would change on a service. */
 export interface Plan {
@@ -26,6 +29,7 @@ export interface Plan {
   endpoints: PlannedEndpoint[]
   missing: NewSource[]
   changed: ChangedSource[]
+  alerts: ComparedAlert[]
 }
 
 /** Reads a workspace whose endpoints and sources have no problems. */
@@ -35,7 +39,7 @@ export async function openChecked(
   io: CommandIo,
 ): Promise<Workspace> {
   const workspace = openWorkspace(directory, io)
-  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
+  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources|alerts)\//.test(file))
   if (problems.length === 0) return workspace
   await (json ? printJson(io, { problems }) : printFindings(problems, io))
   throw new CommandFailure(
@@ -54,7 +58,11 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
   const current = await sourcesOf(workspace, client)
   const missing = missingSources(workspace, current)
   const files = workspace.sources.map(({ source }) => source)
-  const json = { endpoints: deploymentOf(comparison), dry_run: true }
+  const alerts = compareAlerts(
+    workspace.alerts,
+    workspace.alerts.length === 0 ? [] : await fetchAlerts(client),
+  )
+  const json = { endpoints: deploymentOf(comparison), ...alertsOf(alerts), dry_run: true }
   const deployment = await client
     .json('POST', '/api/deployments', objectWith<DeploymentView>('endpoints'), { json })
     .catch((error: unknown) => {
@@ -67,7 +75,16 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
       )
     })
   const endpoints = planOf(comparison, deployment.endpoints)
-  return { comparison, endpoints, missing, changed: sourceChanges(files, current) }
+  return { comparison, endpoints, missing, changed: sourceChanges(files, current), alerts }
+}
+
+/** A service of an earlier version does not know alerts, so they are sent only if there are any. */
+export function alertsOf(alerts: readonly ComparedAlert[]) {
+  return alerts.length > 0 ? { alerts: deployedAlerts(alerts) } : {}
+}
+
+export function alertAction({ diff, serverVersion }: ComparedAlert): DeployedAlert['action'] {
+  return diff === '' ? 'unchanged' : serverVersion === 0 ? 'created' : 'updated'
 }
 
 export async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {

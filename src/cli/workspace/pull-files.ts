@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import type { AlertView } from '../../alerts/alert-admin.ts'
 import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
@@ -8,13 +9,15 @@ import { type Source, sourceName } from '../../catalog/source.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { possibleSources } from '../../sql/tokens.ts'
+import { fieldsOfView, formatAlert } from '../../workspace/alert-file.ts'
 import {
   pullPlan,
   readServerEndpoints,
+  type ServerAlert,
   type ServerEndpoint,
   UnreadableEndpoint,
 } from '../../workspace/deployment-plan.ts'
-import { readEndpointFiles } from '../../workspace/workspace.ts'
+import { readAlertFiles, readEndpointFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -56,7 +59,8 @@ export async function pullFiles(
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
   const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
   const sources = await pullSources(directory, client, queries)
-  return [...plan.map(({ file, action }) => ({ file, action })), ...sources]
+  const alerts = name === undefined ? await pullAlerts(directory, client, options) : []
+  return [...plan.map(({ file, action }) => ({ file, action })), ...sources, ...alerts]
 }
 
 function findByName(name: string, endpoints: readonly ServerEndpoint[], io: CommandIo): ServerEndpoint {
@@ -91,6 +95,40 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
   if (files.length > 0) makeDirectory(join(directory, 'sources'))
   for (const { file, content } of files) writeFileAtomic.sync(join(directory, file), content)
   return files.map(({ file }) => ({ file, action: 'written' }))
+}
+
+/** Writes the alerts of the service. A file that differs is replaced only with --force. */
+async function pullAlerts(directory: string, client: ServiceClient, { force }: PullOptions) {
+  const { alerts, problems } = readAlertFiles(directory)
+  const existing = new Set([...alerts, ...problems].map(({ file }) => file))
+  const plan = (await fetchAlerts(client)).map(({ fields }) => {
+    const file = `alerts/${fields.name}.yaml`
+    const content = formatAlert(fields)
+    const local = alerts.find((alert) => alert.file === file)
+    const isSame = local !== undefined && formatAlert(local.fields) === content
+    return { file, content, action: isSame ? 'unchanged' : existing.has(file) ? 'replaced' : 'written' }
+  })
+  const lost = plan.filter(({ action }) => action === 'replaced').map(({ file }) => file)
+  if (lost.length > 0 && !force) {
+    throw new CommandFailure(
+      `${lost.join(', ')} would be replaced. Compare with "wellhead diff", or use --force to replace.`,
+    )
+  }
+  if (plan.length > 0) makeDirectory(join(directory, 'alerts'))
+  for (const { file, action, content } of plan) {
+    if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
+  }
+  return plan.map(({ file, action }) => ({ file, action }))
+}
+
+/** The names become names of files, so the shape checks them. */
+export async function fetchAlerts(client: ServiceClient): Promise<ServerAlert[]> {
+  const views = await client.json(
+    'GET',
+    '/api/alerts',
+    listOf<AlertView>('name', 'when', 'notify', 'version'),
+  )
+  return views.map((view) => ({ fields: fieldsOfView(view), version: view.version }))
 }
 
 /** Names are checked because they become names of files. */

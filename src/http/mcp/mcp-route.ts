@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
+import type { AlertAdmin } from '../../alerts/alert-admin.ts'
 import { forbidden, invalidBody, invalidQuery, rateLimited, type WellheadError } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
+import { listAlerts } from '../../mcp/alert-tool.ts'
 import { logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
@@ -26,6 +28,7 @@ interface McpRoutes {
   sources: SourceAdmin
   search: LogSearch
   endpoints: EndpointAdmin
+  alerts: AlertAdmin
   drafts: EndpointDrafts
   /** Whether admins have tools that save endpoints. */
   mcpWrite: boolean
@@ -92,6 +95,7 @@ function builtInTools({
   search,
   drafts,
   endpoints: admin,
+  alerts,
   queries,
   mcpWrite,
 }: McpRoutes): BuiltInTools {
@@ -102,6 +106,7 @@ function builtInTools({
   const ofBackend = byName(ofAll)
   const ofAdmin = byName([
     ...ofAll,
+    listAlerts(alerts),
     ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
   ])
   return (caller) => {

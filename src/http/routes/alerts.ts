@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type AlertFields, alertShape, alertStates } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { changedBy, expectedVersion, goneSignal, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
@@ -21,7 +22,7 @@ const texts = {
   muted_until: 'Until then no notifications are sent. Null: not muted.',
 }
 
-const target = z.object({
+export const target = z.object({
   type: z.enum(['webhook', 'slack']).describe('Form of the notification.'),
   url: z.string().describe('Address that receives a POST request.'),
   secret: z.string().exactOptional().describe('Signs notifications. Only in the response that created it.'),
@@ -55,6 +56,15 @@ const alert = describeFields(
 )
 
 const newAlert = describeFields(alertShape, texts)
+export const deploymentAlert = describeFields(
+  z.strictObject({
+    ...alertShape.shape,
+    expected_version: expectedVersionShape
+      .optional()
+      .describe('The version that this replaces. 0: the alert must not exist yet.'),
+  }),
+  texts,
+)
 /** Omitted fields stay as they are, so none has a default. */
 const alertChange = describeFields(
   z.strictObject(
@@ -108,7 +118,7 @@ const event = z.looseObject({
   message: z.string().describe('What happened, for people.'),
 })
 
-nameComponents('input', { NewAlert: newAlert, AlertChange: alertChange })
+nameComponents('input', { NewAlert: newAlert, AlertChange: alertChange, DeploymentAlert: deploymentAlert })
 nameComponents('output', { Alert: alert, AlertTest: test, AlertPreview: preview, AlertEvent: event })
 
 const params = z.object({
