@@ -16,6 +16,8 @@ const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
 const Playground = lazily(() => import('./playground/playground-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
+const Alerts = lazily(() => import('./alerts/alerts-page.tsx'))
+const AlertPage = lazily(() => import('./alerts/alert-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
@@ -23,6 +25,7 @@ const SendPage = lazily(() => import('./customer/send-page.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
+  ['/console/alerts', Alerts],
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
@@ -99,6 +102,9 @@ function Pages({ who }: { who: Whoami }) {
               </Route>,
               <Route key="source" path="/console/sources/:name">
                 {({ name }) => <SourcePage key={name} name={name} />}
+              </Route>,
+              <Route key="alert" path="/console/alerts/:name">
+                {({ name }) => <AlertPage key={name} name={decodeURIComponent(name)} />}
               </Route>,
               <Route key="token" path="/console/tokens/:id">
                 {({ id }) => <TokenPage key={id} id={decodeURIComponent(id)} />}

@@ -2,6 +2,8 @@ import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tan
 import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
+  Alert,
+  AlertEvent,
   Cache,
   Endpoint,
   EndpointCacheState,
@@ -92,6 +94,13 @@ export const queries = {
         return api<ValueCount[]>(`/api/sources/${at(source)}/values`, { body: { path, from }, signal })
       },
       staleTime: 300_000,
+    }),
+  alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
+  alert: (name: string) =>
+    read<Alert>(['alerts', name], `/api/alerts/${at(name)}`, { refetchInterval: 5_000 }),
+  alertEvents: (name: string) =>
+    read<AlertEvent[]>(['alerts', name, 'events'], `/api/alerts/${at(name)}/events`, {
+      refetchInterval: 5_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
+import { AlertOnThis } from '../alerts/alert-on-this.tsx'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
@@ -210,7 +211,12 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 <NoValue names={missing} />
               ) : undefined
             }
-            actions={ran !== asked && <RowsFromBefore />}
+            actions={
+              <>
+                {ran !== asked && <RowsFromBefore />}
+                {saved && !isDraft && <AlertOnThis endpoint={saved} chart={draft.chart} values={values} />}
+              </>
+            }
           />
         </>
       )}

@@ -1,8 +1,12 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import { runCommand } from '../../support/command.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
 const time = manualTime(manualClock(Date.now()))
@@ -377,6 +381,52 @@ describe('saving', () => {
     )
     expect(stored.body.toString()).not.toContain(notify[0].secret.slice(6, 30))
   })
+})
+
+test('alerts are files of a workspace, and commands show and mute them', async () => {
+  const files = scratchDirectory()
+  const write = (path: string, content: string) => {
+    mkdirSync(dirname(join(files.path, path)), { recursive: true })
+    writeFileSync(join(files.path, path), content)
+  }
+  const run = (...args: string[]) =>
+    runCommand(args, {
+      cwd: files.path,
+      environment: { WELLHEAD_URL: service.url, WELLHEAD_TOKEN: service.adminToken.token },
+    })
+  write('endpoints/filed.sql', '/*\nid: 8d8f7a53-6a5c-4a2f-9d5e-1c2f3a4b5c6d\n*/\nSELECT 1 AS n\n')
+  const alert = `endpoint: filed\nevery_seconds: 3600\nnotify:\n  - type: webhook\n    url: ${receiver.url}/filed\nwhen: any(n) > 1\n`
+  write('alerts/filed.yaml', alert.replace('any(n)', 'any(m)'))
+  const { code, stdout } = await run('check')
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringContaining('alerts/filed.yaml:6:1: filed has no column "m".'),
+  ])
+  write('alerts/filed.yaml', alert)
+  expect((await run('check')).code).toBe(0)
+  expect((await run('diff')).stdout).toContain('created alert filed\n')
+  const deployed = await run('deploy')
+  expect(deployed).toMatchObject({ code: 0, stdout: expect.stringContaining('created alert filed') })
+  expect(deployed.stderr).toMatch(/^secret of filed for http:\S+\/filed: whsec_/)
+  expect((await run('alert', 'mute', 'filed', '--for', '2h')).stdout).toMatch(/^filed is muted until 20/)
+  write('alerts/filed.yaml', alert.replace('> 1', '>= 1'))
+  expect((await run('diff')).stdout).toMatch(
+    /updated alert filed[\s\S]*-when: any\(n\) > 1\n\+when: any\(n\) >= 1/,
+  )
+  expect((await run('deploy')).stdout).toContain('updated alert filed\n')
+  expect(await show('filed')).toMatchObject({
+    version: 3,
+    muted_until: expect.any(String),
+    when: 'any(n) >= 1',
+  })
+  expect((await run('alert', 'list')).stdout).toMatch(/filed +(ok|firing) /)
+  expect((await run('alert', 'test', 'filed')).stdout).toBe('firing, value 1\n')
+  expect((await run('alert', 'show', 'filed')).stdout).toMatch(/when +any\(n\) >= 1\n/)
+  rmSync(join(files.path, 'alerts/filed.yaml'))
+  expect((await run('pull')).stdout).toContain('written alerts/filed.yaml\n')
+  expect(readFileSync(join(files.path, 'alerts/filed.yaml'), 'utf8')).toContain('when: any(n) >= 1\n')
+  expect((await run('diff', '--exit-code')).code).toBe(0)
+  files.remove()
 })
 
 test('a tenant sees nothing of alerts', async () => {

@@ -1,0 +1,229 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { ApiError, api } from '../api/api.ts'
+import { invalidate, queries } from '../api/queries.ts'
+import type { Alert, AlertEvent, AlertTest } from '../api/shapes.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { ago, seconds } from '../ui/format.ts'
+import { showInstant, useZone } from '../ui/instants.ts'
+import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Empty, Failure, Loaded } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { isMuted, StateBadge } from './alert-badges.tsx'
+import { AlertForm } from './alert-form.tsx'
+import { AlertSecrets, secretsOf } from './alert-secrets.tsx'
+
+const hourMs = 3_600_000
+
+/** One alert: its state, what can be done with it, and what happened. */
+export default function AlertPage({ name }: { name: string }) {
+  const query = useQuery(queries.alert(name))
+  const { data, error } = query
+  if (data === undefined && error instanceof ApiError && error.status === 404) {
+    return (
+      <MissingPage name={name} title="No such alert">
+        It does not exist, or it was deleted. <Link href="/console/alerts">All alerts</Link>
+      </MissingPage>
+    )
+  }
+  return (
+    <Loaded query={query} what="the alert" height={480}>
+      {(alert) => (
+        <div className="page">
+          <PageHead
+            title={alert.name}
+            badge={<StateBadge alert={alert} />}
+            actions={<AlertActions alert={alert} />}
+          >
+            {alert.description && <p>{alert.description}</p>}
+          </PageHead>
+          <AlertFacts alert={alert} />
+          <AlertEvents name={alert.name} />
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function AlertFacts({ alert }: { alert: Alert }) {
+  const { endpoint, parameters, when, value, since, evaluated_at, error, muted_until } = alert
+  const zone = useZone()
+  const values = Object.entries(parameters).map(([key, text]) => `${key}=${text}`)
+  const facts: [string, string][] = [
+    ['Condition', when],
+    ['Value', value === null ? 'none' : String(value)],
+    ['State since', showInstant(Date.parse(since), zone, 'seconds')],
+    ['Evaluated', `${ago(evaluated_at)}, every ${seconds(alert.every_seconds)}`],
+    ['Holds for', seconds(alert.for_seconds)],
+    ['Repeats', alert.repeat_seconds === null ? 'never' : `after ${seconds(alert.repeat_seconds)}`],
+    ...(isMuted(alert)
+      ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as [string, string]]
+      : []),
+    ...alert.notify.map(({ type, url, switched_off_at }): [string, string] => [
+      type === 'slack' ? 'Slack' : 'Webhook',
+      `${url}${switched_off_at === undefined ? '' : ' (switched off: it responded 410)'}`,
+    ]),
+  ]
+  return (
+    <>
+      {error !== null && <Failure error={new Error(error)} />}
+      <p>
+        <Link href={`/console/endpoints/${encodeURIComponent(endpoint)}`}>{endpoint}</Link>{' '}
+        <span className="mono">{values.join(' ')}</span>
+      </p>
+      <dl className="alert-facts">
+        {facts.map(([title, text]) => (
+          <div key={`${title} ${text}`}>
+            <dt>{title}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+function AlertActions({ alert }: { alert: Alert }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const [saved, setSaved] = useState<Alert>()
+  const [, navigate] = useLocation()
+  const path = `/api/alerts/${alert.id}`
+  const close = () => setOpen(undefined)
+  const change = useMutation({
+    mutationFn: (body: Partial<Alert>) => api(path, { method: 'PATCH', body }),
+    onSuccess: () => invalidate('alerts'),
+  })
+  const remove = useMutation({
+    mutationFn: () => api(path, { method: 'DELETE' }),
+    onSuccess: () => {
+      navigate('/console/alerts')
+      invalidate('alerts')
+    },
+  })
+  const test = useMutation({
+    mutationFn: (notify: boolean) => api<AlertTest>(`${path}/test?notify=${notify}`, { method: 'POST' }),
+    onSuccess: () => invalidate('alerts'),
+  })
+  const mute = isMuted(alert) ? null : new Date(Date.now() + hourMs).toISOString()
+  const failure = change.error ?? test.error
+  return (
+    <>
+      <button type="button" className="button" onClick={() => change.mutate({ muted_until: mute })}>
+        {mute === null ? 'Unmute' : 'Mute for an hour'}
+      </button>
+      <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate(false)}>
+        Test now
+      </button>
+      {alert.notify.length > 0 && (
+        <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate(true)}>
+          Send a test
+        </button>
+      )}
+      <button type="button" className="button" onClick={() => change.mutate({ enabled: !alert.enabled })}>
+        {alert.enabled ? 'Disable' : 'Enable'}
+      </button>
+      <button type="button" className="button" onClick={() => setOpen('edit')}>
+        Edit
+      </button>
+      <button type="button" className="button danger" onClick={() => setOpen('delete')}>
+        Delete
+      </button>
+      <p className="cost" role="status">
+        {test.data && tested(test.data)}
+      </p>
+      {failure && <Failure error={failure} />}
+      {open === 'edit' && (
+        <AlertForm
+          alert={alert}
+          onClose={close}
+          onSaved={(next) => {
+            close()
+            if (next.name !== alert.name) navigate(`/console/alerts/${encodeURIComponent(next.name)}`)
+            if (secretsOf(next).length > 0) setSaved(next)
+          }}
+        />
+      )}
+      {open === 'delete' && (
+        <Confirm title={`Delete ${alert.name}?`} action="Delete alert" mutation={remove} onClose={close}>
+          <p>If it fires, it is resolved. Its past stays in the source alert_events.</p>
+        </Confirm>
+      )}
+      {saved && <AlertSecrets saved={saved} onClose={() => setSaved(undefined)} />}
+    </>
+  )
+}
+
+function tested({ state, value, deliveries = [] }: AlertTest): string {
+  const sent = deliveries.map(({ type, status, error }) => `${type}: ${status ?? error}`)
+  return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
+}
+
+function AlertEvents({ name }: { name: string }) {
+  const query = useQuery(queries.alertEvents(name))
+  return (
+    <Loaded query={query} what="what happened" height={240}>
+      {(events) => (
+        <>
+          <h2>Timeline</h2>
+          <Timeline events={events.filter(({ kind }) => kind === 'state')} />
+          <h2>Deliveries</h2>
+          <DeliveryTable events={events.filter(({ kind }) => kind === 'delivery')} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+const shown = (value: unknown): string =>
+  value === null || value === undefined || value === '' ? '–' : String(value)
+
+function Timeline({ events }: { events: readonly AlertEvent[] }) {
+  const zone = useZone()
+  if (events.length === 0) return <Empty title="No changes yet">The state has been ok so far.</Empty>
+  return (
+    <Table columns={[['Time'], ['State'], ['Before', 'optional'], ['Value', 'right']]}>
+      {events.map((event) => (
+        <tr key={`${event.at} ${event.message}`}>
+          <td>{showInstant(Date.parse(event.at), zone, 'seconds')}</td>
+          <td>
+            {shown(event.state)}
+            {event.error !== undefined && <div className="under">{shown(event.error)}</div>}
+          </td>
+          <td className="optional">{shown(event.previous_state)}</td>
+          <td className="right">{shown(event.value)}</td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function DeliveryTable({ events }: { events: readonly AlertEvent[] }) {
+  const zone = useZone()
+  if (events.length === 0) return <Empty title="No deliveries yet">Nothing was sent so far.</Empty>
+  return (
+    <Table
+      columns={[
+        ['Time'],
+        ['Notification'],
+        ['Receiver', 'optional'],
+        ['Attempt', 'optional right'],
+        ['Response', 'right'],
+      ]}
+    >
+      {events.map((event) => (
+        <tr key={`${event.at} ${event.message} ${shown(event.attempt)}`}>
+          <td>{showInstant(Date.parse(event.at), zone, 'seconds')}</td>
+          <td>{shown(event.type)}</td>
+          <td className="optional">
+            {shown(event.target)} {shown(event.host)}
+          </td>
+          <td className="optional right">{shown(event.attempt)}</td>
+          <td className="right" title={shown(event.response)}>
+            {shown(event.status ?? event.error)}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
