@@ -31,7 +31,15 @@ export async function run({ engineNode, patience, choose }) {
     if (!response.ok) throw new Error(text)
     return text
   }
-  const call = (n) => ask('GET', `/api/endpoints/query/${endpoint.name}?project=p${n % 1000}`)
+  /** Whether the request was served; others were refused, since too many waited. */
+  const call = async (n) => {
+    const headers = { 'X-API-KEY': service.adminToken.token }
+    const response = await fetch(`${service.url}/api/endpoints/query/${endpoint.name}?project=p${n % 1000}`, {
+      headers,
+    })
+    await response.text()
+    return response.ok
+  }
   try {
     await fill(service.engine)
     await ask('POST', '/api/endpoints', endpoint)
@@ -61,7 +69,12 @@ export async function run({ engineNode, patience, choose }) {
         comparison({
           name: 'requests, 99th percentile',
           unit: 'ms',
-          sides: { 'beside alerts': [quantile(beside, 0.99)], alone: [quantile(alone, 0.99)] },
+          sides: { 'beside alerts': [quantile(beside.times, 0.99)], alone: [quantile(alone.times, 0.99)] },
+          more: {
+            'requests a second': Math.round(rate),
+            'refused beside alerts': beside.refused,
+            'refused alone': alone.refused,
+          },
         }),
         observation('lateness of evaluations', {
           evaluations: evaluated,
@@ -100,29 +113,29 @@ async function capacity(call) {
   let done = 0
   const client = async (first) => {
     for (let n = first; performance.now() < until; n += 8) {
-      await call(n)
-      done++
+      if (await call(n)) done++
     }
   }
   await Promise.all(Array.from({ length: 8 }, (_, first) => client(first)))
   return done / 10
 }
 
-/** Starts requests at a rate, whether earlier ones have ended or not, and returns how long each took. */
+/** Starts requests at a rate, whether earlier ones have ended or not, and returns how long those took that were served. */
 async function callersAt(rate, seconds, call) {
   const times = []
+  let refused = 0
   const running = new Set()
   const began = performance.now()
   for (let n = 0; n < rate * seconds; n++) {
     const due = began + (n * 1000) / rate
     const pause = due - performance.now()
     if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
-    const request = call(n).then(() => times.push(performance.now() - due))
+    const request = call(n).then((served) => (served ? times.push(performance.now() - due) : refused++))
     running.add(request)
     request.finally(() => running.delete(request))
   }
   await Promise.all(running)
-  return times
+  return { times, refused }
 }
 
 async function settled(ask, alerts) {

@@ -33,7 +33,6 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     expect(await secrets.locator('.secret').textContent()).toMatch(/^whsec_/)
     await secrets.getByRole('button', { name: 'Done' }).click()
     await receiver.until('/busy', 1)
-    await page.reload()
     await page.getByRole('link', { name: /^Alerts ?1$/ }).waitFor()
     await page.getByRole('cell', { name: 'firing' }).waitFor()
     await page.getByRole('link', { name: 'busy' }).click()
