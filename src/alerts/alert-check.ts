@@ -3,8 +3,8 @@ import { parameterNames } from '../endpoints/call/prepared-call.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import { type AlertFields, type Target, type TargetFields, targetKey } from './alert.ts'
 import { type Condition, isNumberType, parseCondition } from './condition.ts'
-import type { WebhookSecrets } from './secrets.ts'
-import { type Lookup, RefusedTarget, readTargetUrl, resolveTarget } from './target-address.ts'
+import type { WebhookSecrets } from './delivery/secrets.ts'
+import { type Lookup, RefusedTarget, readTargetUrl, resolveTarget } from './delivery/target-address.ts'
 
 export interface CheckOptions {
   secrets: WebhookSecrets

@@ -16,9 +16,9 @@ import {
   toldAs,
 } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
-import type { Deliveries } from './deliveries.ts'
+import type { Deliveries } from './delivery/deliveries.ts'
+import { notificationsFor, shownRows } from './delivery/notification.ts'
 import { EngineShare } from './engine-share.ts'
-import { notificationsFor, shownRows } from './notification.ts'
 import type { SavedAlert, SavedAlerts } from './saved-alerts.ts'
 
 interface EvaluatorOptions {

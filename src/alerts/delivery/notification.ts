@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Target } from './alert.ts'
-import { targetKey } from './alert.ts'
-import type { AlertState, Notification, NotificationType } from './alert-state.ts'
-import { type Row, tellingRows } from './condition.ts'
-import type { SavedAlert } from './saved-alerts.ts'
+import type { Target } from '../alert.ts'
+import { targetKey } from '../alert.ts'
+import type { AlertState, Notification, NotificationType } from '../alert-state.ts'
+import { type Row, tellingRows } from '../condition.ts'
+import type { SavedAlert } from '../saved-alerts.ts'
 
 const maxRows = 10
 

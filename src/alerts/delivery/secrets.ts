@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../base/files/write-whole.ts'
-import { onFirstUse } from '../base/on-first-use.ts'
-import type { Target } from './alert.ts'
+import { writeWhole } from '../../base/files/write-whole.ts'
+import { onFirstUse } from '../../base/on-first-use.ts'
+import type { Target } from '../alert.ts'
 
 type StoredSecret = NonNullable<Target['secret']>
 

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks'
-import type { Timers } from '../base/clock.ts'
-import { type Target, targetKey } from './alert.ts'
-import type { AlertEvents } from './alert-events.ts'
-import type { AlertState, Notification } from './alert-state.ts'
+import type { Timers } from '../../base/clock.ts'
+import { type Target, targetKey } from '../alert.ts'
+import type { AlertEvents } from '../alert-events.ts'
+import type { AlertState, Notification } from '../alert-state.ts'
 import { type PostOptions, postJson } from './post-json.ts'
 import type { WebhookSecrets } from './secrets.ts'
 
