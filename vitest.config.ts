@@ -52,7 +52,7 @@ const journeys = { name: 'journeys', include: ['test/**/*.test.ts'], isolate: lo
  */
 function workers(): number {
   const cores = availableParallelism()
-  const wanted = process.env.WELLHEAD_ENGINE_NODE ? cores + 1 : 2 * cores + 1
+  const wanted = process.env.WELLHEAD_ENGINE_NODE ? cores + 1 : 2 * cores
   return Math.max(1, Math.min(wanted, Math.floor(totalmem() / 2 ** 30)))
 }
 

@@ -7,8 +7,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallEntries } from '../dist/observability/call-lines.js'
-import { partsRead, planOf, statementsOf } from './databases/query-sides.mjs'
+import { CallEntries } from '../build/observability/call-lines.js'
+import { partsRead, planOf, sizeOf, statementsOf } from './databases/query-sides.mjs'
 import { openClient } from './support/http-client.mjs'
 import { command, partsOf, readRows } from './support/measured-tables.mjs'
 import { comparison, observation } from './support/result.mjs'
@@ -85,8 +85,9 @@ export async function run({ engineNode, patience, choose }) {
         },
         {
           id: 'reads',
-          title: 'Parts that the shipped endpoints read',
-          compares: 'From the plan of each statement that a request sends to the engine.',
+          title: 'Statements of the shipped endpoints, and the parts that they read',
+          compares:
+            'SELECTs inside each other and characters of the statement that a request sends, and its plan.',
           first: 'endpoint',
           rows: await readsOf(service, client),
         },
@@ -196,7 +197,8 @@ async function readsOf(service, client) {
         headers: { 'Cache-Control': 'no-cache' },
       }),
     )
-    rows.push(observation(name, partsRead(await planOf(service.engine, statement, 60_000))))
+    const plan = await planOf(service.engine, statement, 60_000)
+    rows.push(observation(name, { ...sizeOf(statement.sql), ...partsRead(plan) }))
   }
   return rows
 }

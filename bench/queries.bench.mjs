@@ -75,8 +75,7 @@ export async function run({ engineNode, patience, emulated, choose }) {
       const load = { engine: service.engine, ...stores, seed, rows, steadyRows, nowMs }
       for (const call of casesFor(await loadLogs(load))) {
         console.error(`${call.endpoint} ${call.name} (${call.tenant})`)
-        const { times, plan } = await measureCall(bench, call)
-        results.push({ rows, call, times, plan })
+        results.push({ rows, call, ...(await measureCall(bench, call)) })
       }
     }
     const tables = queryTables(results, { smaller, steadyRows, emulated, postgres: bin !== undefined })

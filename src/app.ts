@@ -19,7 +19,6 @@ export interface Service {
   adminToken: AdminToken
   /** Undefined if requests are not recorded. */
   statistics: CallStatistics | undefined
-  /** Base URL of the address that it listens on. */
   url: string
   /** Accepts no further requests, finishes the running ones, and closes the engine. */
   stop(): Promise<void>
@@ -31,7 +30,6 @@ const finishWithinMs = 30_000
 /** Connections that may wait to be accepted, for many clients that connect at once. */
 const backlog = 4096
 
-/** Creates all parts and passes each what it needs. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings } = options
   prepareDataDirectory(settings.dataDir)

@@ -50,15 +50,7 @@ const io: CommandIo = {
   pid: process.pid,
   isAlive,
   node: process.execPath,
-  machine: {
-    nodeVersion: process.version,
-    platform: process.platform,
-    arch: process.arch,
-    glibcVersion: () => {
-      const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
-      return header?.glibcVersionRuntime
-    },
-  },
+  nodeVersion: process.version,
 }
 
 for (const stream of [process.stdout, process.stderr] as WithHandle[]) {

@@ -1,15 +1,24 @@
-import { loadScenarios } from './load-scenarios.ts'
 import { backup } from './scenarios/backup.ts'
+import { clients } from './scenarios/clients.ts'
 import { clock } from './scenarios/clock.ts'
+import { conditions } from './scenarios/conditions.ts'
 import { descriptors } from './scenarios/descriptors.ts'
 import { diskFull } from './scenarios/disk-full.ts'
 import { fsync } from './scenarios/fsync.ts'
 import { functions } from './scenarios/functions.ts'
+import { fuzzHttp } from './scenarios/fuzz-http.ts'
+import { fuzzSql } from './scenarios/fuzz-sql.ts'
 import { kill } from './scenarios/kill.ts'
 import { memory } from './scenarios/memory.ts'
+import { overload } from './scenarios/overload.ts'
 import { powerCut } from './scenarios/power-cut.ts'
 import { readOnly } from './scenarios/read-only.ts'
 import { refusedWrites } from './scenarios/refused-writes.ts'
+import { results } from './scenarios/results.ts'
+import { soak } from './scenarios/soak.ts'
+import { stall } from './scenarios/stall.ts'
+import { tenants } from './scenarios/tenants.ts'
+import { unreadLogs } from './scenarios/unread-logs.ts'
 import type { Scenario } from './support/scenario.ts'
 
 /** `npm run torture` runs them in this order. */
@@ -25,5 +34,15 @@ export const scenarios: readonly Scenario[] = [
   clock,
   backup,
   functions,
-  ...loadScenarios,
+  tenants,
+  soak,
+  overload,
+  stall,
+  unreadLogs,
+  results,
+  conditions,
+  clients,
+  fuzzSql,
+  // Deletes endpoints and sources.
+  fuzzHttp,
 ]

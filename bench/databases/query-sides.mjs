@@ -1,3 +1,5 @@
+import { scopesOf } from '../../build/sql/scopes.js'
+import { codeTokens } from '../../build/sql/tokens.js'
 import { alternate, timesOf } from '../support/rounds.mjs'
 import { duckdbQuery, duckdbRows } from './duckdb-layout.mjs'
 import { postgresQuery, postgresRows } from './postgres-layout.mjs'
@@ -17,13 +19,20 @@ export async function measureCall(bench, call) {
     },
     rounds,
   )
-  return { times, plan: await planOf(service.engine, statement, deadlineMs) }
+  return { times, size: sizeOf(statement.sql), plan: await planOf(service.engine, statement, deadlineMs) }
 }
 
 /** The engine's plan of a statement, with the parts and granules that each index leaves. */
 export async function planOf(engine, statement, deadlineMs) {
   const explained = { ...statement, sql: `EXPLAIN indexes = 1 ${statement.sql}`, format: 'TabSeparatedRaw' }
   return (await engine.query(explained, { deadlineMs })).body.toString()
+}
+
+/** How many SELECTs of a statement are inside each other, and its length. */
+export function sizeOf(sql) {
+  const { of } = scopesOf(codeTokens(sql))
+  const levelsOf = (scope) => (scope ? 1 + levelsOf(scope.parent) : 0)
+  return { levels: Math.max(...of.map(levelsOf)), characters: sql.length }
 }
 
 /** Parts that a plan reads, of the active parts of its tables. */

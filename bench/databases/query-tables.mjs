@@ -66,6 +66,7 @@ function overEngine(result) {
     sides: { wellhead: http.map(median), 'raw engine': engine.map(median) },
     aim: { atMost: 1.15 },
     more: {
+      ...result.size,
       ...partsRead(result.plan),
       'planned, ms': plannedMs,
       'planned × raw': plannedMs / median(engine.map(median)),

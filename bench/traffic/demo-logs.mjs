@@ -8,7 +8,7 @@ const sixHoursMs = 6 * 3_600_000
 /** Sends the demo's traffic of a range, by default of the last hours. */
 export async function sendDemoLogs(url, token, { nowMs = Date.now(), forMs = sixHoursMs } = {}) {
   for (const source of demoSources) {
-    const traffic = demoTraffic(source, { afterMs: nowMs - forMs, untilMs: nowMs, nowMs })
+    const traffic = demoTraffic(source, { afterMs: nowMs - forMs, untilMs: nowMs })
     const { ok, status } = await fetch(`${url}/api/logs?source=${source}`, {
       method: 'POST',
       headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },

@@ -2,8 +2,7 @@
  * Entries of the demo, for 2,000 projects whose sizes follow Zipf's law. The same seed gives the same entries. Values that
  * are unique in life (ids, rays, keys) are random here as well, since they decide how well the rest compresses.
  */
-import { edgeEntry } from '../../build/demo/edge-entry.js'
-import { invocationEntry } from '../../build/demo/function-entries.js'
+import { edgeEntry, invocationEntry } from '../../build/demo/entries.js'
 import { randomOf, uuidOf } from '../../build/demo/random.js'
 import { projects as demoProjects } from '../../build/demo/world.js'
 
@@ -36,7 +35,8 @@ export function createLogs(seed) {
   const rank = zipf(random, projectCount)
   const make = (maker, micros, owner, ref) => {
     const project = { ...demoProjects[owner % demoProjects.length], ref }
-    return { id: uuidOf(random), ...maker({ project, random, trouble: false }), timestamp: isoOf(micros) }
+    const [event_message, metadata] = maker({ project, random, trouble: false })
+    return { id: uuidOf(random), timestamp: isoOf(micros), project: ref, event_message, metadata }
   }
 
   /** A request at the edge; `lean` is about 400 bytes of JSON, `full` about 1,300. */
@@ -49,9 +49,10 @@ export function createLogs(seed) {
     return { ...entry, event_message: `${method} | ${status_code} | ${path}`, metadata }
   }
 
-  /** An invocation of a function. Its project is in the metadata. */
+  /** An invocation of a function. Its project is in the metadata as well. */
   function invocation(micros, owner = rank(), project = projects[owner]) {
-    return make(invocationEntry, micros, owner, project)
+    const { metadata, ...entry } = make(invocationEntry, micros, owner, project)
+    return { ...entry, metadata: { project_ref: project, ...metadata } }
   }
 
   return { projects, edge, invocation }
@@ -67,7 +68,7 @@ export const engineColumns = ['project', 'id', 'timestamp', 'event_message', 'me
 /** An entry as a line for the engine, without the service's checks. */
 export function engineLine({ id, timestamp, project, event_message, metadata }) {
   const row = {
-    project: project ?? metadata.project_ref,
+    project,
     id,
     timestamp: `${timestamp.slice(0, 10)} ${timestamp.slice(11, 26)}`,
     event_message,

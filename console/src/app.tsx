@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
-import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
 import { useToken } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
-import { homeOf, Shell } from './shell.tsx'
+import { homeOf, PublicPage, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
 import { lazily, loadAhead } from './ui/lazily.ts'
+import { MissingPage } from './ui/page-head.tsx'
 import { Boundary, Failure, Waiting } from './ui/states.tsx'
 
 const Overview = lazily(() => import('./overview/overview.tsx'))
@@ -22,6 +23,7 @@ const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
+const ApiPage = lazily(() => import('./reference/api-page.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
@@ -30,10 +32,22 @@ const forAdmins = [
   ['/console/tokens', Tokens],
 ] as const
 
+/** Pages that another token may have. */
+const isForOthers =
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|sources|tokens|usage)(?:\/|$)/
+
 export function App() {
   const token = useToken()
   if (token === '') return null
-  return token === null ? <SignIn /> : <SignedIn />
+  if (token !== null) return <SignedIn />
+  if (location.pathname !== '/docs') return <SignIn />
+  return (
+    <PublicPage>
+      <Suspense fallback={<Waiting what="the page" height={320} />}>
+        <ApiPage />
+      </Suspense>
+    </PublicPage>
+  )
 }
 
 function SignedIn() {
@@ -67,6 +81,9 @@ function Pages({ who }: { who: Whoami }) {
       <Boundary key={location}>
         <Suspense fallback={<Waiting what="the page" height={320} />}>
           <Switch>
+            <Route path="/docs">
+              <ApiPage />
+            </Route>
             <Route path="/console/endpoints">
               <EndpointList who={who} />
             </Route>
@@ -111,7 +128,13 @@ function Pages({ who }: { who: Whoami }) {
               </Route>,
             ]}
             <Route>
-              <Redirect to={homeOf(who)} replace />
+              {isForOthers.test(location) ? (
+                <Redirect to={homeOf(who)} replace />
+              ) : (
+                <MissingPage name="Page not found" title="There is no such page">
+                  {location} does not exist. <Link href={homeOf(who)}>Go to the first page</Link>
+                </MissingPage>
+              )}
             </Route>
           </Switch>
         </Suspense>

@@ -1,9 +1,13 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { FiringBadge } from './alerts/alert-badges.tsx'
 import { useConnection } from './api/connection.ts'
 import { session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
+import { Palette } from './help/palette.tsx'
+import { ShortcutList } from './help/shortcut-list.tsx'
+import { commandKey, useShortcuts } from './help/use-shortcuts.ts'
+import { ZoneChoice } from './ui/choices.tsx'
 import { Icon, Mark } from './ui/icon.tsx'
 import { setTheme, useTheme } from './ui/theme.ts'
 
@@ -27,6 +31,24 @@ function pagesOf({ admin, query, ingest, logs }: Whoami) {
   ]
 }
 
+/** Around a page that needs no token. */
+export function PublicPage({ children }: { children: ReactNode }) {
+  return (
+    <div className="public-page">
+      <header>
+        <a className="brand" href="/docs">
+          <Mark />
+          Wellhead
+        </a>
+        <a className="button" href="/">
+          Sign in
+        </a>
+      </header>
+      <main>{children}</main>
+    </div>
+  )
+}
+
 /** Where a token begins. */
 export const homeOf = (who: Whoami): string => pagesOf(who)[0]?.path ?? '/console/endpoints'
 
@@ -38,6 +60,11 @@ const banners = {
 export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   const [location] = useLocation()
   const connection = useConnection()
+  const [dialog, setDialog] = useState<'palette' | 'help'>()
+  const onPalette = useCallback(() => setDialog('palette'), [])
+  const onHelp = useCallback(() => setDialog('help'), [])
+  const close = () => setDialog(undefined)
+  useShortcuts({ onPalette, onHelp })
   const isCurrent = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
   return (
     <>
@@ -50,6 +77,11 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
             <Mark />
             Wellhead
           </Link>
+          <button type="button" className="find" onClick={onPalette}>
+            <Icon name="search" />
+            Go to
+            <kbd>{commandKey} K</kbd>
+          </button>
           <nav className="nav" aria-label="Pages">
             {pagesOf(who).map(({ path, name, icon }) => (
               <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
@@ -61,7 +93,21 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           </nav>
           <div className="side-foot">
             <SignedInAs who={who} />
+            <ZoneChoice />
             <div className="side-tools">
+              <Link className="button plain" href="/docs">
+                <Icon name="book" />
+                API docs
+              </Link>
+              <button
+                type="button"
+                className="button plain icon"
+                aria-label="Keyboard shortcuts"
+                title="Keyboard shortcuts (?)"
+                onClick={onHelp}
+              >
+                <Icon name="help" />
+              </button>
               <ThemeSwitch />
               <button type="button" className="button plain" onClick={() => session.close()}>
                 <Icon name="leave" />
@@ -79,6 +125,8 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           {children}
         </main>
       </div>
+      {dialog === 'palette' && <Palette who={who} pages={pagesOf(who)} onHelp={onHelp} onClose={close} />}
+      {dialog === 'help' && <ShortcutList onClose={close} />}
     </>
   )
 }

@@ -28,30 +28,24 @@ WITH
         @interval = 'minutely', @now - INTERVAL 60 MINUTE,
         @interval = 'hourly', @now - INTERVAL 1 HOUR,
         @now - INTERVAL 7 DAY
-    ) AS window_start,
-
-    requests AS (
-        SELECT
-            multiIf(
-                @interval = 'minutely', toStartOfMinute(timestamp),
-                @interval = 'hourly', toStartOfHour(timestamp),
-                toStartOfDay(timestamp)
-            ) AS bucket,
-            request_path
-        FROM edge_logs
-        WHERE
-            timestamp >= window_start
-            -- Nothing around the column, so that an n-gram index on it can pass over what cannot match.
-            AND match(request_url, @project)
-    )
+    ) AS window_start
 
 SELECT
-    bucket AS timestamp,
+    -- The name of the source tells its timestamp from that of the bucket.
+    multiIf(
+        @interval = 'minutely', toStartOfMinute(edge_logs.timestamp),
+        @interval = 'hourly', toStartOfHour(edge_logs.timestamp),
+        toStartOfDay(edge_logs.timestamp)
+    ) AS timestamp,
     -- A path that has several of these counts in each of them.
     countIf(match(request_path, '/rest')) AS total_rest_requests,
     countIf(match(request_path, '/storage')) AS total_storage_requests,
     countIf(match(request_path, '/auth')) AS total_auth_requests,
     countIf(match(request_path, '/realtime')) AS total_realtime_requests
-FROM requests
-GROUP BY bucket
+FROM edge_logs
+WHERE
+    edge_logs.timestamp >= window_start
+    -- Nothing around the column, so that an n-gram index on it can pass over what cannot match.
+    AND match(request_url, @project)
+GROUP BY timestamp
 ORDER BY timestamp

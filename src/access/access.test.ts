@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../base/clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import { Access, type NewSession } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
 import { type Caller, callerWith, scopePattern, withFixedParameters } from './caller.ts'
-import { RequestQuota } from './request-quota.ts'
 import type { SessionFields, StoredToken } from './token.ts'
 
 const hashOf = (secret: string) => hashToken(secret).toString('hex')
@@ -264,19 +263,5 @@ describe('a caller', () => {
     for (const scope of ['', 'Admin', 'admin:x', 'query:', 'query: x', 'read', 'query:a\n', 'ingest:a:b']) {
       expect(scopePattern.test(scope), scope).toBe(false)
     }
-  })
-})
-
-describe('the request quota', () => {
-  test('covers a minute from the first request, and a clock that is set back locks no one out', () => {
-    const quota = new RequestQuota()
-    const take = (id: string, perMinute: number, nowMs: number) => quota.take([{ id, perMinute }], nowMs)
-    expect(take('a', 2, 0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false })
-    expect(take('a', 2, 59_001)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false })
-    expect(take('a', 2, 59_999)).toMatchObject({ exceeded: true, remaining: 0, resetSeconds: 1 })
-    expect(take('b', 2, 59_999)?.exceeded).toBe(false)
-    expect(take('a', 2, 60_000)?.exceeded).toBe(false)
-    expect(take('a', 1, 60_000)).toMatchObject({ exceeded: true, remaining: 0 })
-    expect(take('a', 1, 10)?.exceeded).toBe(false)
   })
 })

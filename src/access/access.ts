@@ -4,13 +4,18 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
 import { type Caller, callerWith, type Rights } from './caller.ts'
-import type { FailedAttempts } from './failed-attempts.ts'
-import { type Quota, type RequestLimit, RequestQuota } from './request-quota.ts'
-import { commonRights, narrowedRights } from './session-rights.ts'
-import { maxSessionLength, sessionKey, signSession, splitSession, verifySession } from './session-token.ts'
+import { networkOf, type Quota, type RequestLimit, RequestQuota } from './request-quota.ts'
+import {
+  commonRights,
+  maxSessionLength,
+  narrowedRights,
+  sessionKey,
+  signSession,
+  splitSession,
+  verifySession,
+} from './session-token.ts'
 import { maxSessionMinutes, type SessionFields, type StoredToken } from './token.ts'
 
-/** A valid token. */
 interface RecognizedToken {
   readonly caller: Caller
   readonly limits: readonly RequestLimit[]
@@ -28,7 +33,6 @@ interface Key extends RecognizedToken {
   readonly parent?: Key
 }
 
-/** A new session. Nothing else knows its token. */
 export interface NewSession extends Rights {
   token: string
   token_id: string
@@ -36,6 +40,8 @@ export interface NewSession extends Rights {
 }
 
 const maxRecent = 1000
+const maxLimited = 50_000
+const maxFailingAddresses = 10_000
 
 const maxSessionMs = maxSessionMinutes * 60_000
 
@@ -48,20 +54,20 @@ export class Access {
   readonly #adminToken: string
   readonly #keys = new Map<string, Key>()
   readonly #keysOf = new Map<string, string[]>()
-  readonly #quota = new RequestQuota()
+  readonly #quota = new RequestQuota(maxLimited)
+  readonly #failed = new RequestQuota(maxFailingAddresses)
+  readonly #failuresPerMinute: number
   readonly #lastUse = new Map<string, number>()
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
   readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
   readonly #onChange: (() => void)[] = []
-  /** Undefined if failed attempts are not limited. */
-  readonly #failed: FailedAttempts | undefined
   /** Compared with if no key matches, so that the time is the same. */
   readonly #nobody: Key
   #changes = 0
 
-  constructor(adminToken: string, clock: Clock, failed?: FailedAttempts) {
+  constructor(adminToken: string, clock: Clock, failuresPerMinute = Infinity) {
     this.#clock = clock
-    this.#failed = failed
+    this.#failuresPerMinute = failuresPerMinute
     this.#adminToken = adminToken
     const rights = { scopes: ['admin'], project: null, parameters: {} }
     const caller = callerWith({ id: 'admin', ...rights })
@@ -76,9 +82,11 @@ export class Access {
     const key = this.#find(token, nowMs)
     if (!key) {
       // A request without a token is not an attempt to guess one.
-      const waitSeconds = token === undefined ? undefined : this.#failed?.take(address, nowMs)
-      if (waitSeconds === undefined) throw unauthorized(token !== undefined && isMistyped(token))
-      throw rateLimited(failedTooOften, waitSeconds)
+      if (token === undefined) throw unauthorized(false)
+      const limit = { id: networkOf(address), perMinute: this.#failuresPerMinute }
+      const failures = this.#failed.take([limit], nowMs)
+      if (failures?.exceeded) throw rateLimited(failedTooOften, failures.resetSeconds)
+      throw unauthorized(isMistyped(token))
     }
     return { caller: key.caller, quota: this.count(key) }
   }
@@ -94,7 +102,6 @@ export class Access {
     return key
   }
 
-  /** Counts a request. Undefined for a token without a limit. */
   count({ limits }: RecognizedToken): Quota | undefined {
     return this.#quota.take(limits, this.#clock.now())
   }
@@ -108,15 +115,11 @@ export class Access {
     return () => this.#keys.get(name) === stored && isValid(key, this.#clock.now())
   }
 
-  /** Called when a token's permissions change or the token is revoked. */
   onChange(listener: () => void): void {
     this.#onChange.push(listener)
   }
 
-  /**
-   * Signs a session of a token. With a secret of the token, the session ends when that secret does: someone with an old one
-   * must not get more time than its overlap.
-   */
+  /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
   createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
     const nowMs = this.#clock.now()
     const name = secret === undefined ? this.#keysOf.get(id)?.[0] : hashToken(secret).toString('latin1')
@@ -130,15 +133,7 @@ export class Access {
       throw invalidParameter('requests_per_minute', message)
     }
     const expiresMs = Math.min(nowMs + fields.minutes * 60_000, key.validUntilMs)
-    const { scopes, project, parameters } = rights
-    const session = {
-      id: randomUUID(),
-      expiresMs,
-      scopes: [...scopes],
-      project,
-      parameters,
-      requestsPerMinute,
-    }
+    const session = { id: randomUUID(), expiresMs, ...rights, scopes: [...rights.scopes], requestsPerMinute }
     const token = signSession(id, session, sessionKey(this.#adminToken, key.hash))
     if (token.length > maxSessionLength) {
       const message =
@@ -183,7 +178,6 @@ export class Access {
     return undefined
   }
 
-  /** Adds a token, or replaces its permissions. */
   put(id: string, token: StoredToken): void {
     this.#removeKeys(id)
     const { scopes, project, parameters, requests_per_minute: perMinute, previous } = token
@@ -191,15 +185,8 @@ export class Access {
     const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
     const limits = perMinute === null ? [] : [{ id, perMinute }]
     const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
-    const key = {
-      hash: Buffer.from(token.hash, 'hex'),
-      caller,
-      rights,
-      limits,
-      validFromMs: -Infinity,
-      validUntilMs,
-    }
-    this.#add(key)
+    const key = { caller, rights, limits, validFromMs: -Infinity, validUntilMs }
+    this.#add({ ...key, hash: Buffer.from(token.hash, 'hex') })
     if (previous) {
       const until = Math.min(validUntilMs, Date.parse(previous.valid_until))
       this.#add({ ...key, hash: Buffer.from(previous.hash, 'hex'), validUntilMs: until })

@@ -44,7 +44,6 @@ export interface AdminToken {
   keep(): void
 }
 
-/** The configured token, the saved one, or a new one. */
 export function loadAdminToken(dataDir: string, configured: string | undefined): AdminToken {
   if (configured !== undefined) return { token: configured, made: false, keep: () => {} }
   const path = join(dataDir, 'admin-token')

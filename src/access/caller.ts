@@ -1,6 +1,5 @@
 import { forbidden } from '../base/errors.ts'
 
-/** Who sends a request, and what they are allowed to do. */
 export interface Caller {
   /** Id of the token; a session has that of its token. */
   readonly id: string
@@ -10,7 +9,6 @@ export interface Caller {
   readonly isAdmin: boolean
   /** The only project whose entries the caller reads and sends; undefined for all projects. */
   readonly project: string | undefined
-  /** Fixed parameter values. */
   readonly parameters: Readonly<Record<string, string>>
   /** Whether the caller has this scope for any endpoint or source. */
   mayAny(scope: 'query' | 'ingest'): boolean
@@ -31,13 +29,7 @@ export interface Rights {
   parameters: Readonly<Record<string, string>>
 }
 
-interface Identity {
-  id: string
-  tag?: string
-  isSession?: boolean
-}
-
-export function callerWith(identity: Identity & Rights): Caller {
+export function callerWith(identity: Rights & { id: string; tag?: string; isSession?: boolean }): Caller {
   const { id, tag = id, isSession = false, scopes, project, parameters } = identity
   const granted = new Set(scopes)
   const isAdmin = granted.has('admin')

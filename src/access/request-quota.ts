@@ -1,13 +1,15 @@
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+
 export interface Quota {
   limit: number
-  /** Requests left in this minute. */
   remaining: number
   resetSeconds: number
   exceeded: boolean
 }
 
 export interface RequestLimit {
-  /** Who is limited: a token or a session. */
+  /** Who is limited: a token, a session or a client address. */
   id: string
   perMinute: number
 }
@@ -19,10 +21,14 @@ interface Window {
 
 const windowMs = 60_000
 
-/** Counts requests per token. Each minute begins with the token's first request. */
+/** Counts requests. Each minute begins with the first request of who is limited. */
 export class RequestQuota {
-  /** Oldest first. */
-  readonly #windows = new Map<string, Window>()
+  readonly #windows: LRUCache<string, Window>
+
+  /** Beyond the maximum, the least recent window is forgotten. */
+  constructor(maxWindows: number) {
+    this.#windows = new LRUCache({ max: maxWindows })
+  }
 
   /** Counts a request, unless it exceeds a limit. Returns the limit with the fewest requests left. */
   take(limits: readonly RequestLimit[], nowMs: number): Quota | undefined {
@@ -44,20 +50,28 @@ export class RequestQuota {
 
   #window(id: string, nowMs: number): Window {
     const known = this.#windows.get(id)
-    if (known && isOpen(known, nowMs)) return known
-    this.#windows.delete(id)
-    // Sessions come and go, so their windows must not stay.
-    for (const [other, window] of this.#windows) {
-      if (isOpen(window, nowMs)) break
-      this.#windows.delete(other)
-    }
+    // A clock that is set back must not lock anyone out.
+    if (known && nowMs >= known.startedAt && nowMs < known.startedAt + windowMs) return known
     const window = { startedAt: nowMs, count: 0 }
     this.#windows.set(id, window)
     return window
   }
 }
 
-/** A clock that is set back must not lock anyone out. */
-function isOpen({ startedAt }: Window, nowMs: number): boolean {
-  return nowMs >= startedAt && nowMs < startedAt + windowMs
+/** An IPv6 client usually has all addresses of a /64 network. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [plain = ''] = address.split('%')
+  const mapped = /^::ffff:(\d[\d.]+)$/i.exec(plain)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = plain.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  // `::` stands for zeros, which may be among the first four groups.
+  const behind = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - behind.length)
+  const all = [...groups, ...Array<string>(zeros).fill('0'), ...behind]
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Rights } from './caller.ts'
-import { commonRights, narrowedRights } from './session-rights.ts'
+import { commonRights, narrowedRights } from './session-token.ts'
 
 const rights = (scopes: string[], project: string | null = null, parameters = {}): Rights => ({
   scopes,

@@ -1,5 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
+import { invalidParameter } from '../base/errors.ts'
+import type { Rights } from './caller.ts'
+import type { SessionFields } from './token.ts'
 
 /** A short-lived token. It is not stored: it says itself what it allows, signed with a key that its parent determines. */
 const sessionPrefix = 'whs_'
@@ -19,14 +22,7 @@ const shape = z.strictObject({
 
 export type Session = z.output<typeof shape>
 
-interface SessionParts {
-  /** Id of the token that the session belongs to. */
-  parent: string
-  /** What is signed. */
-  signed: string
-  content: string
-  signature: string
-}
+type SessionParts = NonNullable<ReturnType<typeof splitSession>>
 
 export function signSession(parent: string, session: Session, key: Buffer): string {
   const signed = `${sessionPrefix}${parent}.${Buffer.from(JSON.stringify(session)).toString('base64url')}`
@@ -34,11 +30,12 @@ export function signSession(parent: string, session: Session, key: Buffer): stri
 }
 
 /** Undefined if the text cannot be a session. Nothing in it is to be trusted before `verifySession`. */
-export function splitSession(token: string): SessionParts | undefined {
+export function splitSession(token: string) {
   if (token.length > maxSessionLength) return undefined
   const match = /^(whs_([0-9a-z-]{1,36})\.([\w-]+))\.([\w-]{43})$/.exec(token)
   if (match === null) return undefined
   const [, signed, parent, content, signature] = match as unknown as [string, string, string, string, string]
+  // The parent is the id of the token that the session belongs to.
   return { parent, signed, content, signature }
 }
 
@@ -52,14 +49,59 @@ export function verifySession(
   return shape.parse(JSON.parse(Buffer.from(content, 'base64url').toString()))
 }
 
-/**
- * The key of a token's sessions. It changes with the secret of the token. The secret of the service keeps those who only read
- * the stored hashes, in a backup for example, from signing sessions.
- */
+/** Changes with the token's secret; the secret of the service keeps readers of the stored hashes from signing sessions. */
 export function sessionKey(serviceSecret: string, tokenHash: Buffer): Buffer {
   return createHmac('sha256', serviceSecret).update('wellhead session\n').update(tokenHash).digest()
 }
 
 function signatureOf(signed: string, key: Buffer): string {
   return createHmac('sha256', key).update(signed).digest('base64url')
+}
+
+/** The rights of a new session: those of its token, or narrower ones. Throws if they would be wider. */
+export function narrowedRights(token: Rights, requested: SessionFields): Rights {
+  const { scopes = token.scopes, project, parameters = {} } = requested
+  const wider = scopes.find((scope) => !token.scopes.some((granted) => covers(granted, scope)))
+  if (wider !== undefined) {
+    throw invalidParameter('scopes', `The token does not have the scope ${wider}; a session cannot have it.`)
+  }
+  if (token.project !== null && (project ?? token.project) !== token.project) {
+    const message = `The token is limited to project ${token.project}; omit project or use this one.`
+    throw invalidParameter('project', message)
+  }
+  for (const [name, value] of Object.entries(parameters)) {
+    if (Object.hasOwn(token.parameters, name) && token.parameters[name] !== value) {
+      const message = `The token is limited to ${name} ${token.parameters[name]}; omit ${name}.`
+      throw invalidParameter(`parameters.${name}`, message)
+    }
+  }
+  const rights = {
+    scopes: [...new Set(scopes)],
+    project: project ?? token.project,
+    parameters: { ...token.parameters, ...parameters },
+  }
+  if (scopes.includes('admin') && (rights.project !== null || Object.keys(rights.parameters).length > 0)) {
+    const message = 'A session with the scope admin cannot be limited. Name other scopes, such as query.'
+    throw invalidParameter('scopes', message)
+  }
+  return rights
+}
+
+/** What a session and its token both allow now. Undefined if they have nothing in common anymore. */
+export function commonRights(token: Rights, session: Rights): Rights | undefined {
+  const scopes = session.scopes.flatMap((scope) =>
+    token.scopes.some((granted) => covers(granted, scope))
+      ? scope
+      : token.scopes.filter((granted) => covers(scope, granted)),
+  )
+  const parameters = { ...token.parameters, ...session.parameters }
+  const differs =
+    (token.project !== null && session.project !== null && token.project !== session.project) ||
+    Object.entries(token.parameters).some(([name, value]) => parameters[name] !== value)
+  if (scopes.length === 0 || differs) return undefined
+  return { scopes: [...new Set(scopes)], project: token.project ?? session.project, parameters }
+}
+
+function covers(granted: string, scope: string): boolean {
+  return granted === 'admin' || granted === scope || scope.startsWith(`${granted}:`)
 }

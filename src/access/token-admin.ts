@@ -22,7 +22,6 @@ import {
 
 export type TokenView = ReturnType<TokenAdmin['get']>
 
-/** With the secret, which only this response contains. */
 type NewToken = TokenView & { token: string }
 
 interface TokenAdminOptions {
@@ -36,7 +35,6 @@ interface TokenAdminOptions {
 const limits = { deadlineMs: 10_000 }
 const writeUsesEveryMs = 30_000
 
-/** Creates, changes, rotates and revokes access tokens. */
 export class TokenAdmin {
   readonly #options: TokenAdminOptions
   readonly #stored = new Map<string, { token: StoredToken; record: CatalogRecord }>()
@@ -74,7 +72,8 @@ export class TokenAdmin {
   }
 
   list(): TokenView[] {
-    return [...this.#stored.keys()].map((id) => this.get(id)).sort(byCreation)
+    const views = [...this.#stored.keys()].map((id) => this.get(id))
+    return views.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
   }
 
   get(given: string) {
@@ -100,13 +99,14 @@ export class TokenAdmin {
 
   async create(given: unknown, by: string): Promise<NewToken> {
     const fields = readShape(tokenShape, given)
-    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= this.#options.clock.now()) {
+    const now = this.#options.clock.now()
+    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= now) {
       throw invalidParameter('expires_at', 'expires_at must be later than now.')
     }
     const secret = createToken()
     const id = randomUUID()
-    const made = { hash: hashOf(secret), created_at: this.#now(), created_by: by, previous: null }
-    await this.#write(id, 1, by, { ...fields, ...made })
+    const created = { created_at: new Date(now).toISOString(), created_by: by, previous: null }
+    await this.#write(id, 1, by, { ...fields, ...created, hash: hashOf(secret) })
     return { ...this.get(id), token: secret }
   }
 
@@ -205,16 +205,8 @@ export class TokenAdmin {
       this.#options.log.warn({ err: error }, 'storing the last use of tokens failed')
     }
   }
-
-  #now(): string {
-    return new Date(this.#options.clock.now()).toISOString()
-  }
 }
 
 function hashOf(secret: string): string {
   return hashToken(secret).toString('hex')
-}
-
-function byCreation(one: TokenView, other: TokenView): number {
-  return one.created_at < other.created_at ? -1 : 1
 }

@@ -37,7 +37,6 @@ function isWhole(token: { scopes: string[]; project: string | null; parameters: 
   )
 }
 
-/** The fields of a token that an admin sets. */
 export const tokenShape = z
   .strictObject({
     ...fields,
@@ -54,7 +53,6 @@ export type TokenFields = z.output<typeof tokenShape>
 export const tokenChangeShape = z.strictObject(fields).partial()
 
 export const rotationShape = z.strictObject({
-  /** How long the old secret keeps working. */
   overlap_seconds: z
     .int()
     .min(0)

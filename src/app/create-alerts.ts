@@ -9,7 +9,7 @@ import { loadAlertKey, WebhookSecrets } from '../alerts/delivery/secrets.ts'
 import { Evaluator } from '../alerts/evaluator.ts'
 import { SavedAlerts } from '../alerts/saved-alerts.ts'
 import { alertsSource } from '../catalog/built-in-sources.ts'
-import { storeEntries } from '../observability/entry-store.ts'
+import { storeEntries } from '../observability/call-statistics.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
@@ -76,7 +76,11 @@ export function createAlerts(
   return {
     admin,
     deployments: new AlertDeployments(alerts, admin),
-    figures: () => ({ states: evaluator.known().map(({ state }) => state), deliveries: deliveries.counts }),
+    figures: () => {
+      const states: Record<string, number> = { ok: 0, pending: 0, firing: 0, failing: 0 }
+      for (const { state } of evaluator.known()) states[state] = (states[state] ?? 0) + 1
+      return { states, deliveries: deliveries.counts }
+    },
     start: () => evaluator.start(),
     stop: async () => {
       await evaluator.stop()

@@ -30,7 +30,6 @@ const warmKeys = { everyMs: 10_000, maxKeys: 2_000, maxBytes: 4 * 2 ** 20 }
 
 export type EndpointParts = ReturnType<typeof createEndpoints>
 
-/** Endpoints, their queries and their cached results. */
 export function createEndpoints(
   { settings, log, time }: ServiceOptions,
   { engine, catalog, sources, arrivals, shared }: Storage,

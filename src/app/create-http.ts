@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
-import { FailedAttempts } from '../access/failed-attempts.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
 import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
@@ -11,23 +10,21 @@ import { readConsoleFiles } from '../http/routes/console.ts'
 import { createServer } from '../http/server.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
 import { LogIntake } from '../intake/log-intake.ts'
-import type { Observability } from '../observability/observability.ts'
 import { LogSearch } from '../sources/log-search.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceAdmin } from '../sources/source-admin.ts'
 import { SourceUsage } from '../sources/source-usage.ts'
 import type { AlertParts } from './create-alerts.ts'
 import type { EndpointParts } from './create-endpoints.ts'
+import type { Observability } from './create-observability.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 export type Phase = 'starting' | 'open' | 'stopping'
 
 const maxPendingLogBytes = 256 * 2 ** 20
-const maxFailingAddresses = 10_000
 const replayWithinMs = 60_000
 
-/** The server, and the parts that only its routes use. */
 export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
@@ -39,11 +36,7 @@ export function createHttp(
   const { engine, catalog, sources, keys, disk, arrivals, tail, freeBytes } = storage
   const clock = time.wall
   const readable = () => sources.readable()
-  const failedAttempts = new FailedAttempts({
-    perMinute: settings.authFailuresPerMinute,
-    maxAddresses: maxFailingAddresses,
-  })
-  const access = new Access(adminToken, clock, failedAttempts)
+  const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
   const intake = new LogIntake({

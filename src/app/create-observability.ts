@@ -1,47 +1,85 @@
 import { droppedLinesOf } from '../base/log.ts'
-import type { MetricSources } from '../observability/metrics.ts'
-import { type Observability, startObservability } from '../observability/observability.ts'
+import { version } from '../base/package-file.ts'
+import type { Tracing } from '../base/tracing.ts'
+import { callsSource } from '../catalog/built-in-sources.ts'
+import { CallStatistics, storeEntries } from '../observability/call-statistics.ts'
+import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
+import { SlowCalls } from '../observability/slow-calls.ts'
+import { traceExporters } from '../observability/trace-exporters.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-/** Figures of parts that are created later. */
-interface LaterFigures {
-  intake: () => { pendingBytes: number }
-  liveStreams: () => number
-  alerts: MetricSources['alerts']
-}
+export type Observability = Awaited<ReturnType<typeof createObservability>>
 
-/** Statistics, metrics, slow requests and traces. */
+const maxUnreadRecords = 2 ** 15
+const maxUnstoredEntries = 20_000
+const maxSlowEndpoints = 1000
+
 export async function createObservability(
-  { settings, time, log, environment }: ServiceOptions,
-  { engine, engineStatus, sources, disk, arrivals, tail, freeBytes }: Storage,
+  options: ServiceOptions,
+  storage: Storage,
   { endpoints, cache, queue }: EndpointParts,
-  later: LaterFigures,
-): Promise<Observability> {
-  const observability = await startObservability({
-    recording: settings.statistics,
-    engine,
-    sources,
-    disk,
-    arrivals,
-    tail,
-    time,
-    log,
-    environment,
-    figures: {
-      ...later,
-      cache: () => cache.figures,
-      queue: () => queue,
-      engine: engineStatus,
-      freeDiskBytes: freeBytes,
-      droppedLogLines: () => droppedLinesOf(log),
-      exists: {
-        endpoint: (name) => endpoints.findByName(name) !== undefined,
-        source: (name) => sources.find(name)?.name === name,
-      },
+  /** Figures of parts that are created later. */
+  later: Pick<MetricSources, 'intake' | 'liveStreams' | 'alerts'>,
+) {
+  const { settings, time, log } = options
+  const { engine, sources } = storage
+  const requests = new RequestCounts()
+  const statistics = settings.statistics
+    ? new CallStatistics({
+        store: storeEntries(callsSource, storage),
+        time,
+        monotonicMs: () => performance.now(),
+        maxRecords: maxUnreadRecords,
+        maxEntries: maxUnstoredEntries,
+        log,
+      })
+    : undefined
+  const metrics = new Metrics({
+    ...later,
+    version,
+    requests,
+    statistics,
+    storage: sourceStorage(engine, time, sources),
+    cache: () => cache.figures,
+    queue: () => queue,
+    engine: storage.engineStatus,
+    freeDiskBytes: storage.freeBytes,
+    droppedLogLines: () => droppedLinesOf(log),
+    exists: {
+      endpoint: (name) => endpoints.findByName(name) !== undefined,
+      source: (name) => sources.find(name)?.name === name,
     },
   })
-  endpoints.onChange(() => observability.metrics.namesChanged())
-  return observability
+  const slowCalls = new SlowCalls({
+    clock: time.wall,
+    busy: () => queue.waiting > 0,
+    maxEndpoints: maxSlowEndpoints,
+  })
+  statistics?.onCalls((records) => metrics.takeCalls(records))
+  statistics?.onCalls((records, toWallMs) => slowCalls.take(records, toWallMs))
+  endpoints.onChange(() => metrics.namesChanged())
+  const tracing = await startTracing(options)
+  return {
+    statistics,
+    metrics,
+    slowCalls,
+    requests,
+    tracing,
+    /** Stores the last records, so the engine must still be running. */
+    settled: async () => {
+      await slowCalls.settled()
+      await statistics?.stop()
+    },
+    stop: async () => tracing?.stop(),
+  }
+}
+
+/** Does not load OpenTelemetry's SDK unless traces are enabled. */
+async function startTracing({ environment, log }: ServiceOptions): Promise<Tracing | undefined> {
+  const exporters = traceExporters(environment)
+  if (exporters.length === 0) return undefined
+  const tracing = await import('../observability/otel-tracing.ts')
+  return tracing.startTracing(exporters, log)
 }

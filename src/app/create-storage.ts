@@ -21,7 +21,6 @@ const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 
 
 export type Storage = ReturnType<typeof createStorage>
 
-/** The engine, and what the service keeps in it and on disk. */
 export function createStorage(options: ServiceOptions, onNamesChange: () => void) {
   const { settings, log, time } = options
   const clock = time.wall

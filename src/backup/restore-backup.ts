@@ -116,10 +116,7 @@ function ifMissing(problem: BackupProblem): (error: NodeJS.ErrnoException) => ne
   }
 }
 
-/**
- * Compares the rows of each table with the manifest, because the engine opens a table even if it must detach unreadable
- * parts. The engine must be at rest, or merges and expiry change the rows.
- */
+/** Compares rows with the manifest, because the engine detaches unreadable parts silently. It must be at rest. */
 export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
   const sql =
     'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { manualClock, manualTime, systemTime } from './clock.ts'
+import { manualClock, manualTime } from '../../test/support/manual-clock.ts'
+import { systemTime } from './clock.ts'
 
 /** A wall clock that can be set, beside a monotonic clock that cannot. */
 function clocks() {

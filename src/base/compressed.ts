@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
@@ -36,7 +35,6 @@ export async function compressed(coding: Compression, body: Buffer): Promise<Buf
 const maxAwaited = 2
 let awaited = 0
 
-/** Whether a request can wait for a compression now. */
 export function canCompressNow(): boolean {
   return awaited < maxAwaited
 }
@@ -50,15 +48,4 @@ export async function compressedNow(coding: Compression, body: Buffer): Promise<
   } finally {
     awaited--
   }
-}
-
-/** Resolves when a decompressing stream has room again, or is closed. */
-export function drained(stream: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      stream.off('drain', settle).off('close', settle)
-      resolve()
-    }
-    stream.once('drain', settle).once('close', settle)
-  })
 }

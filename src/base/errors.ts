@@ -2,15 +2,12 @@ import { closestName, didYouMean } from './text/closest-name.ts'
 
 /** All errors of the API: a stable code, a status and a message. docs/reference/errors.md lists the same codes; a test compares the two. */
 export interface ErrorDetails {
-  /** Name of the wrong parameter or field. */
   parameter?: string
   allowed?: readonly string[]
-  /** Position in the caller's SQL. */
   line?: number
   column?: number
   /** Name of the wrong endpoint, if the request sent several. */
   endpoint?: string
-  /** Changes that would break callers. */
   changes?: readonly BreakingChange[]
 }
 
@@ -18,6 +15,13 @@ export interface BreakingChange {
   endpoint: string
   kind: string
   message: string
+}
+
+interface Described {
+  message: string
+  details?: ErrorDetails
+  retryAfterSeconds?: number | undefined
+  cause?: unknown
 }
 
 export class WellheadError extends Error {
@@ -28,30 +32,16 @@ export class WellheadError extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(
-    definition: { code: string; status: number },
+    { code, status }: { code: string; status: number },
     message: string,
-    options: { details?: ErrorDetails; retryAfterSeconds?: number; cause?: unknown } = {},
+    { details = {}, retryAfterSeconds, cause }: Omit<Described, 'message'> = {},
   ) {
-    super(message, { cause: options.cause })
-    this.code = definition.code
-    this.status = definition.status
-    this.details = options.details ?? {}
-    this.retryAfterSeconds = options.retryAfterSeconds
+    super(message, { cause })
+    this.code = code
+    this.status = status
+    this.details = details
+    this.retryAfterSeconds = retryAfterSeconds
   }
-}
-
-interface ErrorDefinition<A extends unknown[]> {
-  (...args: A): WellheadError
-  readonly code: string
-  readonly status: number
-  is(error: unknown): error is WellheadError
-}
-
-interface Described {
-  message: string
-  details?: ErrorDetails
-  retryAfterSeconds?: number
-  cause?: unknown
 }
 
 const catalogue = new Map<string, { code: string; status: number }>()
@@ -60,20 +50,15 @@ function define<A extends unknown[] = []>(
   code: string,
   status: number,
   describe: string | ((...args: A) => string | Described),
-): ErrorDefinition<A> {
-  const definition = { code, status }
-  catalogue.set(code, definition)
+) {
+  catalogue.set(code, { code, status })
   const make = (...args: A) => {
     const described = typeof describe === 'string' ? describe : describe(...args)
-    if (typeof described === 'string') return new WellheadError(definition, described)
-    const { message, ...options } = described
-    return new WellheadError(definition, message, options)
+    const { message, ...options } = typeof described === 'string' ? { message: described } : described
+    return new WellheadError({ code, status }, message, options)
   }
-  return Object.assign(make, {
-    code,
-    status,
-    is: (error: unknown): error is WellheadError => error instanceof WellheadError && error.code === code,
-  })
+  const is = (error: unknown): error is WellheadError => error instanceof WellheadError && error.code === code
+  return Object.assign(make, { code, status, is })
 }
 
 export function listErrors(): { code: string; status: number }[] {
@@ -157,14 +142,7 @@ export const nameTaken = define(
   409,
   (name: string) => `The name "${name}" is already taken. Choose another.`,
 )
-export const backupUnavailable = define(
-  'backup_unavailable',
-  409,
-  (message: string, retryAfterSeconds?: number) => ({
-    message,
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  }),
-)
+export const backupUnavailable = define('backup_unavailable', 409, waiting)
 export const deletedId = define(
   'name_taken',
   409,
@@ -203,28 +181,26 @@ export const invalidQuery = define(
 )
 
 // Errors that need time, or the operator.
-export const rateLimited = define('rate_limited', 429, (message: string, retryAfterSeconds: number) => ({
-  message,
-  retryAfterSeconds,
-}))
-export const callerRefused = define('rate_limited', 429, (retryAfterSeconds: number) => ({
-  message:
-    'The engine stopped while your queries were running. ' +
-    `Further queries are refused for ${retryAfterSeconds} s.`,
-  retryAfterSeconds,
-}))
-export const diskFull = define('disk_full', 507, () => ({
-  message: 'There is too little disk space left to store logs. Free some space. Endpoints still respond.',
-  retryAfterSeconds: 30,
-}))
+function waiting(message: string, retryAfterSeconds?: number): Described {
+  return { message, retryAfterSeconds }
+}
+export const rateLimited = define('rate_limited', 429, waiting)
+export const callerRefused = define('rate_limited', 429, (seconds: number) =>
+  waiting(
+    `The engine stopped while your queries were running. Further queries are refused for ${seconds} s.`,
+    seconds,
+  ),
+)
+export const diskFull = define('disk_full', 507, () =>
+  waiting('There is too little disk space left to store logs. Free some space. Endpoints still respond.', 30),
+)
 export const internal = define('internal', 500, (cause?: unknown) => ({
   message: 'Internal error. The log has the cause under this request id.',
   cause,
 }))
-export const overloaded = define('overloaded', 503, (message: string, retryAfterSeconds?: number) => ({
-  message,
-  retryAfterSeconds: retryAfterSeconds ?? 1,
-}))
+export const overloaded = define('overloaded', 503, (message: string, seconds: number = 1) =>
+  waiting(message, seconds),
+)
 export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
   message: 'The engine has too little memory for the query at the moment. Try again, or select less.',
   retryAfterSeconds: 1,
@@ -235,16 +211,16 @@ export const engineUnavailable = define('engine_unavailable', 503, (message: str
   retryAfterSeconds: 1,
   cause,
 }))
-export const queryRefused = define('engine_unavailable', 503, (retryAfterSeconds: number) => ({
-  message: `This query stopped the engine repeatedly, so it is refused for ${retryAfterSeconds} s.`,
-  retryAfterSeconds,
-}))
-export const isolationUnverified = define('isolation_unverified', 503, (leak: string) => ({
-  message:
+export const queryRefused = define('engine_unavailable', 503, (seconds: number) =>
+  waiting(`This query stopped the engine repeatedly, so it is refused for ${seconds} s.`, seconds),
+)
+export const isolationUnverified = define('isolation_unverified', 503, (leak: string) =>
+  waiting(
     `This ClickHouse server does not keep tenants apart, so requests of tenants and SQL of callers are refused. ${leak} ` +
-    'Upgrade ClickHouse, or remove settings from the profile of its user, then run wellhead doctor.',
-  retryAfterSeconds: 60,
-}))
+      'Upgrade ClickHouse, or remove settings from the profile of its user, then run wellhead doctor.',
+    60,
+  ),
+)
 export const queryTimeout = define(
   'query_timeout',
   504,

@@ -19,7 +19,6 @@ export class LogOutput {
   #timer: NodeJS.Timeout | undefined
   #droppedSinceReport = 0
   #onIdle: (() => void) | undefined
-  /** Number of lines dropped since the start. */
   dropped = 0
   /** Called when the reader reads again after lines were dropped. */
   onDropped: (lines: number) => void = () => {}

@@ -1,4 +1,3 @@
-/** Makes a value when it is first needed, and keeps it. */
 export function onFirstUse<T>(make: () => T): () => T {
   let made: T | undefined
   return () => {

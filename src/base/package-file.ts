@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 const roots = ['..', '../..'].map((path) => new URL(`${path}/`, import.meta.url))
 const root = roots.find((url) => existsSync(new URL('package.json', url))) as URL
 
-/** Path of a file of the package. */
 export function packageFile(path: string): string {
   return fileURLToPath(new URL(path, root))
 }

@@ -13,10 +13,7 @@ interface Credentials {
   password?: string | undefined
 }
 
-/**
- * Reads comma-separated URLs. An address without a user has the one of the first address. Throws if one of them is not an
- * http:// or https:// URL.
- */
+/** Reads comma-separated URLs, and throws if one is none. An address without a user has the one of the first. */
 export function serverAddresses(
   text: string,
   credentials: Credentials = {},

@@ -249,7 +249,6 @@ export const settingDefinitions: Record<SettingName, SettingDefinition> = defini
 
 export const settingNames = Object.keys(settingDefinitions) as SettingName[]
 
-/** The environment variable of a setting. */
 export function variableOf(name: SettingName): string {
   return `WELLHEAD_${flagOf(name).replaceAll('-', '_').toUpperCase()}`
 }
@@ -258,13 +257,11 @@ export function flagOf(name: SettingName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-type SettingsReading = { settings: Settings } | { problems: string[] }
-
 /** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(
   environment: Record<string, string | undefined>,
   flags: Partial<Record<SettingName, string | undefined>> = {},
-): SettingsReading {
+): { settings: Settings } | { problems: string[] } {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   const known = new Set(settingNames.map(variableOf))
@@ -298,17 +295,12 @@ export function readSettings(
 }
 
 /** A setting that has no effect without another. */
-function missingSetting({
-  clickhouseUrl,
-  clickhouseCluster,
-  clickhouseQuorum,
-}: Settings): string | undefined {
-  if (clickhouseCluster !== undefined && clickhouseUrl === undefined) {
-    return 'WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL, the addresses of its nodes.'
-  }
-  return clickhouseQuorum !== undefined && clickhouseCluster === undefined
-    ? 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER, the name of the cluster.'
-    : undefined
+function missingSetting(settings: Settings): string | undefined {
+  const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
+  if (cluster !== undefined && url === undefined)
+    return 'WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL.'
+  if (quorum === undefined || cluster !== undefined) return undefined
+  return 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER.'
 }
 
 /** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */

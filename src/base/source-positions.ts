@@ -13,12 +13,15 @@ export function showSourcePositions(): void {
 }
 
 function inSource(site: string): string {
-  return site.replace(/(file:\S+\.js):(\d+):(\d+)/, (position, url: string, line: string, column: string) => {
-    const entry = mapOf(url)?.findEntry(Number(line) - 1, Number(column) - 1)
-    if (!entry || !('originalSource' in entry)) return position
-    const file = fileURLToPath(new URL(entry.originalSource, url))
-    return `${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
-  })
+  const start = site.indexOf('file:')
+  const position = /:(\d{1,9}):(\d{1,9})\)?$/.exec(site)
+  if (start < 0 || !position) return site
+  const url = site.slice(start, position.index)
+  const entry = mapOf(url)?.findEntry(Number(position[1]) - 1, Number(position[2]) - 1)
+  if (!entry || !('originalSource' in entry)) return site
+  const file = fileURLToPath(new URL(entry.originalSource, url))
+  const end = site.endsWith(')') ? ')' : ''
+  return `${site.slice(0, start)}${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}${end}`
 }
 
 function mapOf(url: string): SourceMap | undefined {

@@ -49,7 +49,6 @@ export class CacheEntries {
     return [...this.#entries.values()]
   }
 
-  /** Counts as use. */
   use(key: string): CacheEntry | undefined {
     return this.#entries.get(key, noOptions)
   }

@@ -1,11 +1,15 @@
-import { lastLifeMs, lifeMs, refreshAgeMs, retryDelayMs, staleLifeMs } from './cache-policy.ts'
 import {
   type CacheDirectives,
   type CacheOutcome,
   type CacheRequest,
   type CacheResponse,
   earliestStartMs,
+  lastLifeMs,
+  lifeMs,
+  refreshAgeMs,
   requiresNewRun,
+  retryDelayMs,
+  staleLifeMs,
 } from './cache-request.ts'
 import type { CachedResult } from './cached-result.ts'
 
@@ -14,7 +18,6 @@ export interface CacheEntry {
   readonly request: CacheRequest
   bytes: number
   readonly result: CachedResult
-  /** When its run started. */
   readonly asOfMs: number
   readonly freshUntilMs: number
   refreshAtMs: number
@@ -103,7 +106,6 @@ export function responseFrom(entry: CacheEntry, nowMs: number, outcome: CacheOut
   }
 }
 
-/** A cached result as admins see it. */
 export function entryView(entry: CacheEntry, nowMs: number) {
   const { key, request, result, bytes, asOfMs, lastUsedMs, freshUntilMs, refreshAtMs, failure } = entry
   const usability = usabilityOf(entry, nowMs)
@@ -128,9 +130,4 @@ export function entryView(entry: CacheEntry, nowMs: number) {
 
 function secondsUntil(atMs: number, nowMs: number): number {
   return Math.max(0, Math.ceil((atMs - nowMs) / 1000))
-}
-
-/** The most used first. */
-export function byUse(one: CacheEntry, other: CacheEntry): number {
-  return other.uses - one.uses || other.lastUsedMs - one.lastUsedMs
 }

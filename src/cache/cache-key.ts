@@ -11,10 +11,7 @@ export interface CacheKeyParts {
   format: string
 }
 
-/**
- * The SHA-256 of everything that a result depends on. The encoding is unambiguous: JSON delimits strings, and other
- * values carry their type, so that null, 'null' and NaN differ.
- */
+/** The SHA-256 of everything that a result depends on; values that are not text carry their type, so that null and 'null' differ. */
 export function cacheKey({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
   const values: unknown[] = []
   for (const name of Object.keys(parameters).sort()) {

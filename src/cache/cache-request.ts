@@ -1,5 +1,4 @@
 import type { TraceSpan } from '../base/tracing.ts'
-import type { CachePolicy } from './cache-policy.ts'
 import type { CachedResult, Computed } from './cached-result.ts'
 
 /** What the request's Cache-Control header asks for. */
@@ -15,7 +14,6 @@ export interface ComputeRun {
   purpose: 'call' | 'refresh'
   /** Aborted when nobody needs the result anymore. */
   signal: AbortSignal
-  /** The result to replace. */
   previous: CachedResult | undefined
   /** Trace of the request that started the run; a refresh has none. */
   trace?: TraceSpan | undefined
@@ -25,7 +23,6 @@ export interface ComputeRun {
 export type Compute = (run: ComputeRun) => Promise<Computed | 'unchanged'>
 
 export interface CacheRequest {
-  /** Made by cacheKey. */
   key: string
   /** Results of a group are dropped together: the id of the endpoint. */
   group: string
@@ -51,7 +48,6 @@ export type CacheOutcome =
       readonly stored: boolean
     }
 
-/** Why there is no newer result. */
 interface StaleReason {
   readonly code: string
   readonly status: number
@@ -69,7 +65,6 @@ export interface CacheResponse {
   readonly policy: CachePolicy
 }
 
-/** The earliest start of a run whose result the request accepts. */
 export function earliestStartMs(directives: CacheDirectives | undefined, nowMs: number): number {
   if (directives?.maxAgeSeconds === undefined) return Number.NEGATIVE_INFINITY
   return nowMs - directives.maxAgeSeconds * 1000
@@ -77,4 +72,60 @@ export function earliestStartMs(directives: CacheDirectives | undefined, nowMs: 
 
 export function requiresNewRun(directives: CacheDirectives | undefined): boolean {
   return directives?.noCache === true || directives?.maxAgeSeconds === 0
+}
+
+export interface CachePolicy {
+  cacheSeconds: number
+  /** Null: results are refreshed only when requested. */
+  warmSeconds: number | null
+}
+
+/** A warmed result is served stale, while it is refreshed, up to this many lifetimes. */
+const staleLives = 2
+
+/** A result that cannot be refreshed is served up to this many lifetimes. */
+const fallbackLives = 10
+
+/** Without warming, the first request after this share of the lifetime triggers a refresh. */
+const refreshAfterShare = 0.9
+
+/** A refresh starts early by up to this share of its interval, at a different moment for each key. */
+const spreadShare = 0.1
+
+const firstRetryMs = 1000
+const longestRetryMs = 60_000
+
+export function lifeMs({ cacheSeconds }: CachePolicy): number {
+  return cacheSeconds * 1000
+}
+
+/** Up to this age, a result is served although no longer fresh, even if nothing has failed. */
+export function staleLifeMs(policy: CachePolicy): number {
+  return policy.warmSeconds === null ? lifeMs(policy) : staleLives * lifeMs(policy)
+}
+
+/** At this age, a result is deleted. */
+export function lastLifeMs(policy: CachePolicy): number {
+  return fallbackLives * lifeMs(policy)
+}
+
+export function refreshAgeMs(policy: CachePolicy, key: string): number {
+  if (policy.warmSeconds === null) return refreshAfterShare * lifeMs(policy)
+  return policy.warmSeconds * 1000 * spreadOf(key)
+}
+
+/** From this age on, a refresh no longer gives way to requests: half of the time until it expires is gone. */
+export function urgentAgeMs(policy: CachePolicy, key: string): number {
+  return (refreshAgeMs(policy, key) + lifeMs(policy)) / 2
+}
+
+export function retryDelayMs(policy: CachePolicy, key: string, failures: number): number {
+  const interval = (policy.warmSeconds ?? policy.cacheSeconds) * 1000
+  const longest = Math.max(firstRetryMs, Math.min(longestRetryMs, interval))
+  return Math.min(longest, firstRetryMs * 2 ** (failures - 1)) * spreadOf(key)
+}
+
+/** Always the same for a key, in (0.9, 1]. Keys are hashes, so their first digits are evenly distributed. */
+function spreadOf(key: string): number {
+  return 1 - (spreadShare * Number.parseInt(key.slice(0, 6), 16)) / 2 ** 24
 }

@@ -24,7 +24,6 @@ interface ResultForm {
 /** Compresses the result and adds the form. If a request waits for it, it is made at once. */
 type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
 
-/** A finished result and the compressed forms that were requested. */
 export class CachedResult {
   readonly contentType: string
   readonly rows: number
@@ -61,7 +60,6 @@ export class CachedResult {
     return this.#identity.body
   }
 
-  /** Size of all forms. */
   get bytes(): number {
     return this.body.length + (this.#forms.gzip?.body.length ?? 0) + (this.#forms.br?.body.length ?? 0)
   }

@@ -4,16 +4,13 @@ import type { CachedResult } from './cached-result.ts'
 
 export interface RunOutcome {
   result: CachedResult
-  /** When the run started. */
   asOfMs: number
   stored: boolean
 }
 
-/** One run and all requests that wait for it. */
 export class Flight {
   readonly request: CacheRequest
   readonly purpose: ComputeRun['purpose']
-  /** Undefined until the run starts. */
   startedAtMs: number | undefined
   lastUsedMs: number
   uses: number
@@ -122,7 +119,7 @@ export class Flights {
   }
 
   /** Starts the flight once no other of its key runs. Otherwise `later` decides when it starts. */
-  enqueue(flight: Flight, later: (start: () => void) => void = (start) => start()): void {
+  enqueue(flight: Flight, later: (start: () => void) => void): void {
     const slot = this.#slotOf(flight)
     slot.next = flight
     if (slot.running === undefined) later(() => this.#startNext(slot))
@@ -134,7 +131,6 @@ export class Flights {
     await this.#start(this.#slotOf(flight), flight)
   }
 
-  /** Removes a flight that nobody waits for anymore. */
   remove(flight: Flight): void {
     const slot = this.#slots.get(flight.request.key)
     if (slot === undefined) return

@@ -3,7 +3,6 @@ import type { Timers } from '../base/clock.ts'
 interface RefreshQueueOptions {
   time: Timers
   maxRunning: number
-  /** Whether requests wait for the engine. */
   busy: () => boolean
 }
 
@@ -22,10 +21,7 @@ type WaitingJob = RefreshJob & { settle: () => void }
 
 const busyPollMs = 200
 
-/**
- * Runs refreshes in the order in which they became due. Those whose last attempt failed come last and leave one slot
- * free, so that keys that fail slowly do not block the others.
- */
+/** In the order in which they became due; failing ones come last and leave a slot free, so that they do not block the others. */
 export class RefreshQueue {
   readonly #options: RefreshQueueOptions
   readonly #healthy = new Map<string, WaitingJob>()
@@ -39,7 +35,6 @@ export class RefreshQueue {
     this.#options = options
   }
 
-  /** Resolves when the job is done or no longer needed. */
   add(job: RefreshJob): Promise<void> {
     if (this.#stopped || this.has(job.key)) return Promise.resolve()
     return new Promise((settle) => {
@@ -65,7 +60,6 @@ export class RefreshQueue {
     }
   }
 
-  /** Starts no more jobs, and waits for those that run. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelRetry?.()

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { computedOf, openCache, type PendingRun, settled } from '../../test/support/cache.ts'
 import { KeyModel, type Run, type Seen, type Waiter } from '../../test/support/cache-model.ts'
-import { manualTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { CacheDirectives, CacheRequest, CacheResponse } from './cache-request.ts'
 

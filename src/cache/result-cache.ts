@@ -4,7 +4,6 @@ import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
-  byUse,
   type CacheEntry,
   createEntry,
   entryView,
@@ -14,13 +13,14 @@ import {
   responseFrom,
   usabilityOf,
 } from './cache-entry.ts'
-import { lifeMs, urgentAgeMs } from './cache-policy.ts'
 import {
   type CacheDirectives,
   type CacheRequest,
   type CacheResponse,
   earliestStartMs,
+  lifeMs,
   requiresNewRun,
+  urgentAgeMs,
 } from './cache-request.ts'
 import { CachedResult, type Computed } from './cached-result.ts'
 import { Flight, Flights, type RunOutcome } from './flights.ts'
@@ -36,14 +36,7 @@ export interface ResultCacheOptions {
   /** Delays a run that a request requires to be new, so that simultaneous requests share it. */
   gatherMs: number
   onStored?: (key: string) => void
-  /** A result could not be refreshed. */
   onFailure: (failure: { group: string; error: unknown; times: number }) => void
-}
-
-export interface CachedGroup {
-  results: number
-  bytes: number
-  newest_age_seconds: number
 }
 
 const hit = { kind: 'hit' } as const
@@ -95,9 +88,9 @@ export class ResultCache {
     return { ...this.counters, bytes: this.bytes, entries: this.size, maxBytes: this.#options.maxBytes }
   }
 
-  groups(): Map<string, CachedGroup> {
+  groups() {
     const now = this.#time.now()
-    const groups = new Map<string, CachedGroup>()
+    const groups = new Map<string, { results: number; bytes: number; newest_age_seconds: number }>()
     for (const { request, bytes, asOfMs } of this.#entries.values()) {
       const group = groups.get(request.group) ?? { results: 0, bytes: 0, newest_age_seconds: Infinity }
       group.results++
@@ -108,14 +101,9 @@ export class ResultCache {
     return groups
   }
 
-  /** Results of a group, the most used first. */
   resultsOf(group: string) {
     const now = this.#time.now()
-    return this.#entries
-      .values()
-      .filter(({ request }) => request.group === group)
-      .sort(byUse)
-      .map((entry) => entryView(entry, now))
+    return this.#mostUsed(({ request }) => request.group === group).map((entry) => entryView(entry, now))
   }
 
   /** Fast path: returns a fresh result without waiting. */
@@ -124,17 +112,28 @@ export class ResultCache {
     if (entry === undefined) return undefined
     const now = this.#time.now()
     if (now >= entry.freshUntilMs || !admits(directives, entry, now)) return undefined
-    this.counters.hits++
-    this.#use(entry, now)
-    return responseFrom(entry, now, hit)
+    return this.#hit(entry, now)
   }
 
   /** Returns undefined for only-if-cached if there is no result. */
   async get(request: CacheRequest): Promise<CacheResponse | undefined> {
-    request.signal?.throwIfAborted()
-    const cached = this.lookup(request.key, request.directives) ?? this.#lookupStale(request)
-    if (cached !== undefined || request.directives?.onlyIfCached) return cached
-    return this.#compute(request)
+    const { key, directives, signal } = request
+    signal?.throwIfAborted()
+    const entry = this.#entries.use(key)
+    const now = this.#time.now()
+    const usability = entry && usabilityOf(entry, now)
+    if (entry && admits(directives, entry, now)) {
+      if (usability === 'fresh') return this.#hit(entry, now)
+      if (usability === 'stale') {
+        this.counters.stale++
+        this.#use(entry, now)
+        const { failure } = entry
+        return failure ? staleResponse(entry, now, failure, false) : responseFrom(entry, now, stale)
+      }
+    }
+    if (directives?.onlyIfCached) return undefined
+    if (entry) entry.lastUsedMs = now
+    return this.#compute(request, !entry ? 'miss' : usability === 'fresh' ? 'request' : 'stale', now)
   }
 
   /** Removes the results of a group. Requests that wait for a run still get its result. */
@@ -144,29 +143,22 @@ export class ResultCache {
     this.#refreshes.drop(group)
   }
 
-  /** Keys of warmed results that are in use, the most used first. */
   warmKeys(limit: number): WarmKey[] {
     const now = this.#time.now()
-    return this.#entries
-      .values()
-      .filter((entry) => isWarmed(entry) && isInUse(entry, now))
-      .sort(byUse)
-      .slice(0, limit)
-      .map(warmKeyOf)
+    const warm = this.#mostUsed((entry) => isWarmed(entry) && isInUse(entry, now))
+    return warm.slice(0, limit).map(warmKeyOf)
   }
 
-  /** Keys of all results of a group, whether warmed or not. */
   keysOf(group: string): WarmKey[] {
-    return this.#entries
-      .values()
-      .filter(({ request }) => request.group === group)
-      .map(warmKeyOf)
+    return this.#mostUsed(({ request }) => request.group === group).map(warmKeyOf)
   }
 
-  /**
-   * Computes what was warm before a restart, in this order. This does not count as use, so that results nobody
-   * requests are forgotten however often the service restarts.
-   */
+  #mostUsed(isWanted: (entry: CacheEntry) => boolean): CacheEntry[] {
+    const used = this.#entries.values().filter(isWanted)
+    return used.sort((one, other) => other.uses - one.uses || other.lastUsedMs - one.lastUsedMs)
+  }
+
+  /** Does not count as use, so that results nobody requests are forgotten however often the service restarts. */
   async prewarm(
     keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
   ): Promise<void> {
@@ -185,53 +177,49 @@ export class ResultCache {
     await Promise.all(jobs)
   }
 
-  /** Ends refreshes. Requests are still served. */
   async stop(): Promise<void> {
     this.#flights.stopRefreshes()
     await this.#refreshes.stop()
     await this.#entries.stop()
   }
 
-  #lookupStale({ key, directives }: CacheRequest): CacheResponse | undefined {
-    const entry = this.#entries.use(key)
-    const now = this.#time.now()
-    if (entry === undefined || !admits(directives, entry, now)) return undefined
-    if (usabilityOf(entry, now) !== 'stale') return undefined
-    this.counters.stale++
-    this.#use(entry, now)
-    const { failure } = entry
-    if (failure === undefined) return responseFrom(entry, now, stale)
-    return staleResponse(entry, now, failure, false)
+  #hit(entry: CacheEntry, nowMs: number): CacheResponse {
+    this.counters.hits++
+    this.#use(entry, nowMs)
+    return responseFrom(entry, nowMs, hit)
   }
 
-  async #compute(request: CacheRequest): Promise<CacheResponse> {
-    const { key, signal, policy } = request
-    const now = this.#time.now()
-    const entry = this.#entries.peek(key)
-    if (entry !== undefined) entry.lastUsedMs = now
-    const why = entry === undefined ? 'miss' : usabilityOf(entry, now) === 'fresh' ? 'request' : 'stale'
+  #use(entry: CacheEntry, nowMs: number): void {
+    entry.lastUsedMs = nowMs
+    entry.uses++
+    if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
+  }
+
+  async #compute(
+    request: CacheRequest,
+    why: 'miss' | 'stale' | 'request',
+    now: number,
+  ): Promise<CacheResponse> {
+    const { signal, policy } = request
     const { flight, joined } = this.#join(request, now)
     this.counters[joined ? 'joined' : 'misses']++
-    let outcome: RunOutcome
     try {
-      outcome = await flight.wait(signal, now)
+      const { result, asOfMs, stored } = await flight.wait(signal, now)
+      const landedAt = this.#time.now()
+      return {
+        result,
+        outcome: { kind: 'computed', why, joined, stored },
+        ageSeconds: ageSeconds(asOfMs, landedAt),
+        ttlSeconds: stored ? Math.floor((asOfMs + lifeMs(policy) - landedAt) / 1000) : 0,
+        policy,
+      }
     } catch (error) {
       const fallback = signal?.aborted ? undefined : this.#fallback(error, request)
       if (fallback === undefined) throw error
       return fallback
     }
-    const { result, asOfMs, stored } = outcome
-    const landedAt = this.#time.now()
-    return {
-      result,
-      outcome: { kind: 'computed', why, joined, stored },
-      ageSeconds: ageSeconds(asOfMs, landedAt),
-      ttlSeconds: stored ? Math.floor((asOfMs + lifeMs(policy) - landedAt) / 1000) : 0,
-      policy,
-    }
   }
 
-  /** The flight that this request can share, or a new one. */
   #join(request: CacheRequest, nowMs: number): { flight: Flight; joined: boolean } {
     const { key, directives } = request
     const isNewRequired = requiresNewRun(directives)
@@ -246,14 +234,11 @@ export class ResultCache {
     this.#refreshes.delete(key)
     const used = { lastUsedMs: nowMs, uses: 0 }
     const flight = new Flight(request, 'call', used, (abandoned) => this.#abandon(abandoned))
-    const { gatherMs } = this.#options
-    if (isNewRequired && gatherMs > 0) {
-      this.#flights.enqueue(flight, (start) => this.#time.after(gatherMs, start))
-    } else this.#flights.enqueue(flight)
+    const delayMs = isNewRequired ? this.#options.gatherMs : 0
+    this.#flights.enqueue(flight, (start) => (delayMs > 0 ? this.#time.after(delayMs, start) : start()))
     return { flight, joined: false }
   }
 
-  /** A stale result instead of an error, if the directives allow its age. */
   #fallback(error: unknown, { key, directives }: CacheRequest): CacheResponse | undefined {
     const entry = this.#entries.use(key)
     const now = this.#time.now()
@@ -261,12 +246,6 @@ export class ResultCache {
     if (usabilityOf(entry, now) === 'dead') return undefined
     this.counters.stale++
     return staleResponse(entry, now, publicError(error), true)
-  }
-
-  #use(entry: CacheEntry, nowMs: number): void {
-    entry.lastUsedMs = nowMs
-    entry.uses++
-    if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
   }
 
   #refresh(entry: CacheEntry, nowMs: number): void {

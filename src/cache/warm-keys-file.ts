@@ -2,18 +2,11 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Timers } from '../base/clock.ts'
 
-export interface WarmKey {
-  /** JSON from which the request can be rebuilt. */
-  recipe: unknown
-  lastUsedMs: number
-  uses: number
-}
+/** The recipe is JSON from which the request can be rebuilt. */
+const keyShape = z.object({ recipe: z.unknown(), lastUsedMs: z.number(), uses: z.number() })
+const fileShape = z.object({ version: z.literal(2), keys: z.array(keyShape) })
 
-/** The names in the file stay, so that files of earlier versions can be read. */
-const fileShape = z.object({
-  version: z.literal(1),
-  keys: z.array(z.object({ recipe: z.unknown(), lastAskedMs: z.number(), heat: z.number() })),
-})
+export type WarmKey = z.output<typeof keyShape>
 
 export interface WarmKeysFileOptions {
   path: string
@@ -40,16 +33,13 @@ export class WarmKeysFile {
     this.#options = options
   }
 
-  /** Returns no keys if the file is missing or cannot be read. */
   async load(): Promise<WarmKey[]> {
     const { path, maxBytes, maxKeys, onFailure } = this.#options
     try {
       const { size } = await stat(path)
       if (size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes.`)
       const { keys } = fileShape.parse(JSON.parse(await readFile(path, 'utf8')))
-      return keys
-        .slice(0, maxKeys)
-        .map(({ recipe, lastAskedMs, heat }) => ({ recipe, lastUsedMs: lastAskedMs, uses: heat }))
+      return keys.slice(0, maxKeys)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') onFailure(error)
       return []
@@ -97,11 +87,11 @@ export class WarmKeysFile {
 function textOf(keys: WarmKey[], maxBytes: number): string {
   const lines: string[] = []
   let left = maxBytes - 64
-  for (const { recipe, lastUsedMs, uses } of keys) {
-    const line = JSON.stringify({ recipe, lastAskedMs: lastUsedMs, heat: uses })
+  for (const key of keys) {
+    const line = JSON.stringify(key)
     left -= Buffer.byteLength(line) + 2
     if (left < 0) break
     lines.push(line)
   }
-  return `{"version":1,"keys":[\n${lines.join(',\n')}\n]}\n`
+  return `{"version":2,"keys":[\n${lines.join(',\n')}\n]}\n`
 }

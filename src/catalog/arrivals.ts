@@ -6,10 +6,7 @@ interface Note {
 /** Maximum number of notes per source; the oldest two are merged beyond it. */
 const maxNotes = 1000
 
-/**
- * Records what this service stored in each source, to tell how far back the entries reach that arrived after a mark.
- * It may overestimate, but never underestimates.
- */
+/** Tells how far back the entries reach that arrived after a mark. It may overestimate, but never underestimates. */
 export class Arrivals {
   readonly #notes = new Map<string, Note[]>()
   #sequence = 0

@@ -1,6 +1,5 @@
 export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert' | 'lease'
 
-/** One change in the log. */
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */
   entry: string
@@ -34,9 +33,8 @@ export function entriesOfBatch(batch: string, size: number): string[] {
 /** Groups the changes of a log by batch, in the order of their first change. */
 export function batchesOf(records: readonly CatalogRecord[]): CatalogRecord[][] {
   const batches = new Map<string, CatalogRecord[]>()
-  for (const [index, record] of records.entries()) {
-    // Changes of old versions have no name and are batches of one.
-    const key = entryOfBatch.exec(record.entry)?.[1] ?? `${record.entry} ${index}`
+  for (const record of records) {
+    const key = entryOfBatch.exec(record.entry)?.[1] ?? record.entry
     const batch = batches.get(key)
     if (batch) batch.push(record)
     else batches.set(key, [record])
@@ -62,7 +60,6 @@ export class CatalogState {
     this.#namesOf = namesOf
   }
 
-  /** Whether a batch of changes would be accepted. */
   judge(...changes: readonly CatalogChange[]): Verdict {
     const changing = new Set<string>()
     for (const { kind, id, version } of changes) {

@@ -19,7 +19,6 @@ import {
   type Verdict,
 } from './catalog-replay.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
-import { refuseForeignOwnTables } from './foreign-tables.ts'
 import { migrate } from './migrations.ts'
 import { rememberChanges } from './tables.ts'
 
@@ -87,7 +86,6 @@ export class Catalog {
   #timer: NodeJS.Timeout | undefined
   #failing = false
   #following = false
-  /** Changes that a listener failed to apply; they are retried. */
   readonly #unapplied = new Map<CatalogKind, CatalogRecord[]>()
 
   constructor(options: CatalogOptions) {
@@ -104,14 +102,10 @@ export class Catalog {
   }
 
   async open(): Promise<void> {
-    // Nobody else creates tables in an embedded engine.
-    if (this.shared) {
-      await refuseForeignOwnTables((sql) => this.read(sql))
-      await refuseUnfinishedCopy(this.#options.engine)
-    }
+    if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology)
     if (this.shared) await this.run(rememberChanges(this.topology))
-    await this.#exclusive(() => this.#reload())
+    await this.hold(() => this.#reload())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
 
@@ -127,7 +121,7 @@ export class Catalog {
 
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
   append(by: string, ...changes: CatalogChange[]): Promise<void> {
-    return this.#exclusive(async () => {
+    return this.hold(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         if (await this.#appendOnce(by, changes)) return
         await delay(retryAfterMs * attempt)
@@ -136,7 +130,6 @@ export class Catalog {
     })
   }
 
-  /** Returns whether the changes are in the log. */
   async #appendOnce(by: string, changes: readonly CatalogChange[]): Promise<boolean> {
     // Retries what is not applied yet, before anything is written.
     if (this.#stale || this.#unapplied.size > 0) {
@@ -160,11 +153,6 @@ export class Catalog {
     return verdicts.length > 0
   }
 
-  /** Runs work while this service changes nothing. */
-  hold<T>(work: () => Promise<T>): Promise<T> {
-    return this.#exclusive(work)
-  }
-
   read<Row>(sql: string): Promise<Row[]> {
     return queryRows<Row>(this.#options.engine, { sql }, limits)
   }
@@ -182,7 +170,7 @@ export class Catalog {
     if (this.#following || (!this.#options.shared && !this.#stale && this.#unapplied.size === 0)) return
     this.#following = true
     try {
-      await this.#exclusive(async () => {
+      await this.hold(async () => {
         const hasNews = this.#stale || this.#unapplied.size > 0 || (await this.#count()) !== this.#rows
         if (hasNews) await this.#reload()
       })
@@ -280,7 +268,8 @@ export class Catalog {
     return this.#ignored < maxAttempts - 1 ? after : `${after}, attempt ${this.#ignored}`
   }
 
-  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work while this service changes nothing. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#last.then(work)
     this.#last = run.catch(() => {})
     return run

@@ -13,12 +13,6 @@ import { createSourceTable, dropSourceTable } from './tables.ts'
 
 type Settings = NonNullable<Statement['settings']>
 
-/** What a statement shows its caller. */
-interface Sight {
-  result: string
-  readRows?: number | undefined
-}
-
 const limits = { deadlineMs: 30_000 }
 const prefix = '_barrier_'
 const leftAfterMs = 3_600_000
@@ -110,14 +104,14 @@ async function look(node: NodeConnection, table: string, always: Settings): Prom
   }
 }
 
-async function seeRows(node: NodeConnection, statement: Omit<Statement, 'format'>): Promise<Sight> {
+async function seeRows(node: NodeConnection, statement: Omit<Statement, 'format'>) {
   try {
     const { body, readRows } = await node.query({ ...statement, format: 'JSONEachRow' }, limits)
     return { result: body.toString().trim(), readRows }
   } catch (error) {
     const code = engineCodeOf(error)
     if (code === undefined || !causedByRows.has(code)) throw error
-    return { result: `error ${code}` }
+    return { result: `error ${code}`, readRows: undefined }
   }
 }
 

@@ -10,20 +10,14 @@ export interface Probe {
   expected: string
 }
 
-/**
- * Two statements of which one matches a foreign row. Tenants must not find out which, not even by the number of rows that the
- * engine reads.
- */
+/** Two statements of which one matches a foreign row. Not even the number of rows read may tell which. */
 export interface ReadProbe {
   in: string
   present: string
   absent: string
 }
 
-/**
- * Ways to see rows of others, each with one row per tenant. A filter is a part of the plan, which optimizations move, merge
- * and drop, so every kind of query is a case of its own.
- */
+/** Ways to see rows of others. Optimizations move, merge and drop filters, so every kind of query is a case of its own. */
 export function probesOf(table: string): Probe[] {
   // Each fails on a foreign row, and the error tells what is in it.
   const failing = (of = '') => `toUInt8(if(${of}project = '${own}', '1', ${of}event_message))`

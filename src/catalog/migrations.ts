@@ -10,15 +10,13 @@ interface Migration {
   statements: (topology: Topology) => string[]
 }
 
-const firstReleased = 7
-
 /**
  * Schema changes, in order; each runs once. Statements must be idempotent, because a start may be interrupted before the
  * migration is recorded. Released migrations are never removed, and always lead to the same tables.
  */
 export const migrations: readonly Migration[] = [
   // Smaller ids belong to versions that were never released.
-  { id: firstReleased, statements: createOwnTables },
+  { id: 7, statements: createOwnTables },
   { id: 8, statements: createAlertsTable },
 ]
 
@@ -32,6 +30,7 @@ export async function migrate(
   topology: Topology,
   known: readonly Migration[] = migrations,
 ): Promise<number[]> {
+  await refuseForeignTables(engine)
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
   const done = await readDone(engine)
   const newest = Math.max(0, ...done)
@@ -40,7 +39,7 @@ export async function migrate(
       `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
     )
   }
-  if (newest > 0 && newest < firstReleased) {
+  if (newest > 0 && newest < Math.min(...migrations.map(({ id }) => id))) {
     throw new StartProblem(
       'The data was written by a version of Wellhead that was never released. Use another data directory or database.',
     )
@@ -53,10 +52,22 @@ export async function migrate(
     const settings = { alter_sync: 2 }
     for (const sql of statements(topology)) await engine.command({ sql, settings }, limits)
     if (done.has(id)) continue
-    await record(engine, id)
+    const target = { table: '_migrations', columns: ['id'], format: 'JSONEachRow' } as const
+    await engine.insert(target, writeJsonRows([{ id }]), limits)
     ran.push(id)
   }
   return ran
+}
+
+/** Before the first migration, the tables in the database belong to another program: a source could take one over. */
+async function refuseForeignTables(engine: Engine): Promise<void> {
+  const sql =
+    "SELECT countIf(NOT startsWith(name, '_')) FROM system.tables WHERE database = currentDatabase() " +
+    "HAVING countIf(name = '_migrations') = 0"
+  if (Number(await queryText(engine, { sql }, limits)) === 0) return
+  throw new StartProblem(
+    `The database ${engine.database} has tables of another program. Choose another with WELLHEAD_CLICKHOUSE_DATABASE.`,
+  )
 }
 
 /** Whether a node that responds was added to the cluster, or lost its data. */
@@ -68,16 +79,7 @@ async function someNodeLacksTables(engine: Engine, { cluster, database }: Topolo
   return (await queryText(engine, { sql, settings: { skip_unavailable_shards: 1 } }, limits)) === '1'
 }
 
-/** Ids of the migrations that were run on this data. */
 export async function readDone(engine: Engine): Promise<Set<number>> {
   const ids = await queryText(engine, { sql: 'SELECT DISTINCT id FROM _migrations ORDER BY id' }, limits)
   return new Set(ids.split('\n').filter(Boolean).map(Number))
-}
-
-async function record(engine: Engine, id: number): Promise<void> {
-  await engine.insert(
-    { table: '_migrations', columns: ['id'], format: 'JSONEachRow' },
-    writeJsonRows([{ id }]),
-    limits,
-  )
 }

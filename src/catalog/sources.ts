@@ -7,7 +7,6 @@ import type { Topology } from '../cluster/topology.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
 import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
-import { ForeignTable, refuseForeignTables } from './foreign-tables.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
   changeMerges,
@@ -18,18 +17,10 @@ import {
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
+  localName,
   readOtherwiseMerged,
   readTypedColumns,
 } from './tables.ts'
-
-interface ReadableSources {
-  has(name: string): boolean
-  keys(): Iterable<string>
-  aliased(name: string): string | undefined
-  columnOf(source: string, path: string): string | undefined
-  /** Undefined if there is no such source. */
-  typedColumns(source: string): readonly TypedColumn[] | undefined
-}
 
 const replicasWithinMs = 20_000
 const askAgainMs = 200
@@ -43,7 +34,7 @@ export class Sources {
   readonly #leftovers = new Set<string>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: (name: string) => void
-  #readable: ReadableSources | undefined
+  #readable: ReturnType<typeof readableSources> | undefined
 
   constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
     this.#catalog = catalog
@@ -89,10 +80,10 @@ export class Sources {
   }
 
   async #matchMerges(wanted: readonly Source[]): Promise<void> {
-    if (wanted.length === 0) return
     const tables = await this.#catalog.read<{ name: string }>(readOtherwiseMerged)
-    const names = new Set(tables.map(({ name }) => name))
-    await this.#catalog.run(changeMerges(wanted, names, this.topology))
+    const names = new Set(wanted.map(({ name }) => localName(name, this.topology)))
+    const others = tables.filter(({ name }) => names.has(name))
+    await this.#catalog.run(others.flatMap(({ name }) => changeMerges(name, this.topology)))
   }
 
   /** By source: the existing columns in order, each with its comment. */
@@ -135,7 +126,7 @@ export class Sources {
   }
 
   /** For compiling SQL. Returns a new object whenever a source has changed. */
-  readable(): ReadableSources {
+  readable() {
     this.#readable ??= readableSources(this.list())
     return this.#readable
   }
@@ -144,7 +135,6 @@ export class Sources {
     return new Set(this.#byName.keys())
   }
 
-  /** By name or alias. */
   find(name: string): Source | undefined {
     return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
   }
@@ -154,26 +144,14 @@ export class Sources {
     const source = this.find(name)
     if (source) return source
     const known = this.list().filter((each) => mayKnow(each.name))
-    throw sourceNotFound(
-      name,
-      closestName(
-        name,
-        known.flatMap((each) => [each.name, ...each.aliases]),
-      ),
-    )
+    const names = known.flatMap((each) => [each.name, ...each.aliases])
+    throw sourceNotFound(name, closestName(name, names))
   }
 
   async create(newSource: NewSource, by: string): Promise<Source> {
     const source = this.#firstVersion(newSource)
     // A new source must not contain the entries of an old one.
     if (this.#leftovers.has(source.name)) await this.#drop(source.name)
-    await this.#refuseForeign([source.name]).catch((error) => {
-      if (!(error instanceof ForeignTable)) throw error
-      throw invalidParameter(
-        'name',
-        `A table of another program has the name ${source.name}. Choose another name.`,
-      )
-    })
     await this.#write(by, source)
     return source
   }
@@ -181,18 +159,12 @@ export class Sources {
   change(name: string, change: SourceChange, by: string): Promise<Source> {
     const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     return lastWins(undefined, async () => {
-      const source = this.#nextVersion(
-        this.get(name, () => true),
-        changed,
-      )
+      const current = this.get(name, () => true)
+      const at = new Date(this.#clock.now()).toISOString()
+      const source = { ...current, ...changed, version: current.version + 1, updated_at: at }
       await this.#write(by, source)
       return source
     })
-  }
-
-  #nextVersion(current: Source, change: Partial<NewSource>): Source {
-    const at = new Date(this.#clock.now()).toISOString()
-    return { ...current, ...change, version: current.version + 1, updated_at: at }
   }
 
   async delete(name: string, by: string): Promise<void> {
@@ -206,11 +178,6 @@ export class Sources {
     })
     this.#leftovers.add(source.name)
     await this.#drop(source.name)
-  }
-
-  async #refuseForeign(names: readonly string[]): Promise<void> {
-    const { shared, topology } = this.#catalog
-    if (shared) await refuseForeignTables((sql) => this.#catalog.read(sql), names, topology.cluster)
   }
 
   async #drop(name: string): Promise<void> {
@@ -241,8 +208,6 @@ export class Sources {
   async #apply(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
     const changes = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
-    const added = changes.filter(({ record, source }) => !record.deleted && !this.#byName.has(source.name))
-    await this.#refuseForeign(added.map(({ source }) => source.name))
     for (const { record, source } of changes) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
@@ -259,7 +224,7 @@ export class Sources {
         if (before !== undefined && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined && !sameFields(before, source)) {
+        if (before !== undefined && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
           await this.#matchColumns([source])
           await this.#waitForColumns(source)
         }
@@ -275,11 +240,7 @@ function changeTo(source: Source): CatalogChange {
   return { kind: 'source', id: source.id, version: source.version, deleted: false, body: source }
 }
 
-function sameFields(one: Source, other: Source): boolean {
-  return JSON.stringify(one.columns) === JSON.stringify(other.columns)
-}
-
-function readableSources(sources: readonly Source[]): ReadableSources {
+function readableSources(sources: readonly Source[]) {
   const columns = new Map(
     sources.map(({ name: source, columns: fields }) => {
       const texts = fields.filter(({ type }) => type === 'text')
@@ -289,10 +250,10 @@ function readableSources(sources: readonly Source[]): ReadableSources {
   const typed = new Map(sources.map(({ name, columns }) => [name, columns]))
   const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {
-    has: (name) => columns.has(name),
+    has: (name: string) => columns.has(name),
     keys: () => columns.keys(),
-    aliased: (name) => byAlias.get(name),
-    columnOf: (source, path) => columns.get(source)?.get(path),
-    typedColumns: (source) => typed.get(source),
+    aliased: (name: string) => byAlias.get(name),
+    columnOf: (source: string, path: string) => columns.get(source)?.get(path),
+    typedColumns: (source: string): readonly TypedColumn[] | undefined => typed.get(source),
   }
 }

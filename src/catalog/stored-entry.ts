@@ -3,7 +3,6 @@ import { JsonScanner } from '../base/json/json-scanner.ts'
 import { valueText } from '../base/json/value-text.ts'
 import { lowerCase } from '../base/text/lower-case.ts'
 
-/** Columns of every entry that a search can read. */
 export type OwnColumn = 'project' | 'id' | 'event_message'
 
 /** Values may contain each other, so that together they are longer than the entry. */
@@ -39,7 +38,6 @@ export class StoredEntry {
     })
   }
 
-  /** A text of this entry in lower case. */
   lower(name: string, text: string): string {
     return this.#once(`lower ${name}`, () => lowerCase(text)) as string
   }
@@ -64,7 +62,6 @@ export class StoredEntry {
 
 /** A condition that is decided test by test. */
 export interface EntryMatch {
-  /** The paths of metadata that its tests read. */
   paths: readonly (readonly string[])[]
   tests: readonly ((entry: StoredEntry) => boolean)[]
   /** Combines the results of the tests, which are called by their index. */

@@ -2,13 +2,7 @@ import { systemTable, type Topology } from '../cluster/topology.ts'
 import type { Engine, Limits } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 
-/** The stored parts of one source. */
-export interface StoredTable {
-  parts: number
-  rows: number
-  /** Compressed size on disk. */
-  bytes: number
-}
+export type StoredTable = Record<'parts' | 'rows' | 'bytes', number>
 
 /** By source, without empty ones. On a cluster, one replica of each shard counts. */
 export async function readStoredTables(

@@ -54,17 +54,12 @@ function retention(days: number): string {
 }
 
 /** On a cluster, rows are stored in a local table per shard; the table with the source's name is distributed. */
-function localName(table: string, topology: Topology): string {
+export function localName(table: string, topology: Topology): string {
   return topology.cluster === undefined ? table : `${table}_local`
 }
 
 /** Replicas are those with the same path in the keeper. */
-interface ReplicaPath {
-  path: string
-  replica: string
-}
-
-function mergeTree({ replicated }: Topology, { path, replica }: ReplicaPath, kind = ''): string {
+function mergeTree({ replicated }: Topology, path: string, replica: string, kind = ''): string {
   return replicated ? `Replicated${kind}MergeTree('${path}', '${replica}')` : `${kind}MergeTree`
 }
 
@@ -86,10 +81,7 @@ function distributed(table: string, sharding: string, topology: Topology): strin
   ]
 }
 
-/**
- * The sort key makes a time range of one project a short read. With the id in the key, the engine can return the newest
- * entries in a stable order by reading backward until the limit.
- */
+/** The key makes a time range of a project a short read. With the id in it, the newest entries have a stable order. */
 export function createSourceTable(source: NewSource | Source, topology: Topology): string[] {
   const { name, columns: typedColumns, retention_days: days } = source
   const columns = [
@@ -111,7 +103,7 @@ export function createSourceTable(source: NewSource | Source, topology: Topology
   const path = `/clickhouse/tables/{shard}/${topology.database}/${name}${'id' in source ? `-${source.id}` : ''}`
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} (${columns.join(', ')}) ` +
-      `ENGINE = ${mergeTree(topology, { path, replica: '{replica}' })} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
+      `ENGINE = ${mergeTree(topology, path, '{replica}')} PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) ` +
       `TTL ${retention(days)} SETTINGS ${settings.join(', ')}`,
     ...distributed(name, 'cityHash64(project)', topology),
   ]
@@ -122,22 +114,13 @@ export const readOtherwiseMerged =
   "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND " +
   `NOT (${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')})`
 
-/** Changes the settings of those tables. Existing parts stay as they are until they are merged. */
-export function changeMerges(
-  sources: readonly Source[],
-  tables: ReadonlySet<string>,
-  topology: Topology,
-): string[] {
-  return sources
-    .map(({ name }) => localName(name, topology))
-    .filter((table) => tables.has(table))
-    .flatMap((table) => alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology))
+/** Existing parts stay as they are until they are merged. */
+export function changeMerges(table: string, topology: Topology): string[] {
+  return alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology)
 }
 
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
-  return [
-    `ALTER TABLE ${topology.database}.\`${localName(name, topology)}\`${onCluster(topology)} MODIFY TTL ${retention(days)}`,
-  ]
+  return alter(localName(name, topology), [`MODIFY TTL ${retention(days)}`], topology)
 }
 
 /** Selects the existing typed columns of each source in order, with their comments. */
@@ -147,41 +130,28 @@ export const readTypedColumns =
   "WHERE database = currentDatabase() AND table NOT LIKE '\\\\_%' AND default_kind = 'MATERIALIZED' " +
   'GROUP BY source, name, comment) GROUP BY source'
 
-/** A column whose content changes is in both lists. */
-interface TypedColumnChange {
-  added: readonly TypedColumn[]
-  removed: readonly string[]
-}
-
 function alter(table: string, actions: string[], topology: Topology): string[] {
   if (actions.length === 0) return []
   return [`ALTER TABLE ${topology.database}.\`${table}\`${onCluster(topology)} ${actions.join(', ')}`]
 }
 
-/** Changes typed columns. The engine computes the values of a new one from the text until they are stored. */
+/** A column whose content changes is added and removed. The engine computes the values of a new one from the text until they are stored. */
 export function changeTypedColumns(
   name: string,
-  { added, removed }: TypedColumnChange,
+  { added, removed }: { added: readonly TypedColumn[]; removed: readonly string[] },
   topology: Topology,
 ): string[] {
   const local = localName(name, topology)
   const indexes = added.filter((field) => field.searched)
+  const inLocal = (actions: string[]) => alter(local, actions, topology)
   const inEach = (actions: string[]) =>
     [...new Set([local, name])].flatMap((table) => alter(table, actions, topology))
   return [
-    ...alter(
-      local,
-      removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``),
-      topology,
-    ),
+    ...inLocal(removed.map((column) => `DROP INDEX IF EXISTS \`${column}_ngrams\``)),
     // In separate statements: otherwise a column would be removed but not added again.
     ...inEach(removed.map((column) => `DROP COLUMN IF EXISTS \`${column}\``)),
     ...inEach(added.map((column) => `ADD COLUMN IF NOT EXISTS ${typedColumnSql(column)}`)),
-    ...alter(
-      local,
-      indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`),
-      topology,
-    ),
+    ...inLocal(indexes.map((field) => `ADD ${searchIndexOf(field).replace('INDEX', 'INDEX IF NOT EXISTS')}`)),
   ]
 }
 
@@ -201,7 +171,6 @@ export function countLackingColumns(
   )
 }
 
-/** Stores the values of new columns for existing entries. */
 export function fillTypedColumns(name: string, added: readonly TypedColumn[], topology: Topology): string[] {
   return alter(
     localName(name, topology),
@@ -233,7 +202,7 @@ function ownTable(
   kind: '' | 'Replacing' = '',
 ): string[] {
   const path = `/clickhouse/tables/${topology.database}/${table}`
-  const engine = mergeTree(topology, { path, replica: '{shard}-{replica}' }, kind)
+  const engine = mergeTree(topology, path, '{shard}-{replica}', kind)
   return [
     `CREATE TABLE IF NOT EXISTS ${topology.database}.\`${table}\`${onCluster(topology)} (${columns}) ENGINE = ${engine} ${rest}`,
   ]
@@ -292,7 +261,6 @@ export function rememberChanges(topology: Topology): string[] {
   return [`ALTER TABLE ${topology.database}._catalog MODIFY SETTING ${rememberInserts(topology).join(', ')}`]
 }
 
-/** The progress of a copy from another installation to this one. */
 export function createCopyTable(topology: Topology): string[] {
   return ownTable(
     topology,

@@ -12,14 +12,6 @@ export interface CommandOutput {
   colors: Colors
 }
 
-export interface MachineFacts {
-  nodeVersion: string
-  platform: string
-  arch: string
-  /** Undefined without glibc. Slow. */
-  glibcVersion(): string | undefined
-}
-
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the process provides to a command. Commands do not access the process directly. */
@@ -36,7 +28,7 @@ export interface CommandIo {
   pid: number
   isAlive(pid: number): boolean
   node: string
-  machine: MachineFacts
+  nodeVersion: string
 }
 
 /** Terminals get colors, unless NO_COLOR, FORCE_COLOR or TERM=dumb says otherwise. */

@@ -38,7 +38,6 @@ describe('the command line', () => {
   test.each([
     ['serve --dmeo', 'Unknown flag --dmeo. Did you mean --demo? '],
     ['sql --fromat', "unknown option '--fromat'\n(Did you mean --format?)\n"],
-    ['token create --scop=query', "unknown option '--scop'\n(Did you mean --scope?)\n"],
     ['token create --jsn', "required option '--scope <scope>' not specified\n"],
   ])('explains wellhead %s', async (args, expected) => {
     const { code, stderr } = await run(...args.split(' '))

@@ -1,7 +1,6 @@
-import { Command, CommanderError, type Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
 import { version } from '../base/package-file.ts'
-import { closestName } from '../base/text/closest-name.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { defineCompletion } from './completion/completion-command.ts'
@@ -30,7 +29,7 @@ const descriptions = {
   restore: 'create a data directory from a backup',
   copy: 'copy a data directory to a ClickHouse server or cluster',
   doctor: 'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
-  completion: 'print a script that completes commands, flags and names in a shell',
+  completion: 'print a script that completes commands and flags in a shell',
 }
 
 /** Each command loads its own modules only. A test compares docs/reference/cli.md with all of them. */
@@ -46,32 +45,14 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   init: async () => (await import('./workspace/workspace-commands.ts')).defineInit,
   check: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
   test: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
-  diff: async () => (await import('./workspace/deployment-commands.ts')).defineDiff,
-  deploy: async () => (await import('./workspace/deployment-commands.ts')).defineDeploy,
-  pull: async () => (await import('./workspace/deployment-commands.ts')).definePull,
+  diff: async () => (await import('./workspace/workspace-commands.ts')).defineDiff,
+  deploy: async () => (await import('./workspace/workspace-commands.ts')).defineDeploy,
+  pull: async () => (await import('./workspace/workspace-commands.ts')).definePull,
   backup: async () => (await import('./commands/backup-commands.ts')).defineBackup,
   restore: async () => (await import('./commands/backup-commands.ts')).defineRestore,
-  copy: async () => (await import('./commands/copy-command.ts')).defineCopy,
+  copy: async () => (await import('./commands/backup-commands.ts')).defineCopy,
   doctor: async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
   completion: async () => defineCompletion,
-}
-
-/** Reports a mistyped option rather than the required one that is missing because of it. */
-class SuggestingCommand extends Command {
-  override createCommand(name?: string): Command {
-    return new SuggestingCommand(name)
-  }
-
-  /** Called by commander, which checks required options before unknown ones. */
-  missingMandatoryOptionValue({ flags, long }: Option): void {
-    const typed = this.args.find((arg) => arg.startsWith('--'))?.replace(/=.*/, '')
-    const isMistyped = typed !== undefined && closestName(typed, [long ?? '']) !== undefined
-    this.error(
-      isMistyped
-        ? `error: unknown option '${typed}'\n(Did you mean ${long}?)`
-        : `error: required option '${flags}' not specified`,
-    )
-  }
 }
 
 /** The program with the names of all commands; only those that are wanted are complete. */
@@ -79,7 +60,7 @@ export async function createProgram(
   io: CommandIo,
   isWanted: (name: string) => boolean = () => true,
 ): Promise<Command> {
-  const program = new SuggestingCommand('wellhead')
+  const program = new Command('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
     .version(version, '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show help')

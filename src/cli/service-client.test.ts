@@ -6,8 +6,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
-import { listOf } from './response-reader.ts'
-import { ServiceClient, ServiceFailure } from './service-client.ts'
+import { listOf, ServiceClient, ServiceFailure } from './service-client.ts'
 
 let server: Server | undefined
 const directory = scratchDirectory()
@@ -100,10 +99,9 @@ describe('a program that is not Wellhead', () => {
     'sql -',
     'source list',
     'source show s',
-    'source show s --schema',
     'source schema s',
     'source create s',
-    'source update s --retention-days 30',
+    'source update s --retention 30d',
     'source delete s --yes',
     'token list',
     'token create --scope query',
@@ -113,7 +111,6 @@ describe('a program that is not Wellhead', () => {
     'logs send --source s',
     'logs search s',
     'logs tail s',
-    'logs tail --source s',
     'backup b',
   ]
 

@@ -2,7 +2,6 @@ import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
 import { visible } from './output/visible.ts'
-import type { ResponseReader } from './response-reader.ts'
 
 /** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {
@@ -24,7 +23,6 @@ interface FailureDetails {
   code: string
   retryAfterSeconds?: number | undefined
   position?: SqlPosition | undefined
-  changes?: readonly string[]
   cause?: unknown
 }
 
@@ -35,16 +33,32 @@ export class ServiceFailure extends CommandFailure {
   readonly retryAfterSeconds: number | undefined
   /** Where the SQL of the request is wrong. */
   readonly position: SqlPosition | undefined
-  /** Changes that would break callers. */
-  readonly changes: readonly string[]
 
   constructor(message: string, details: FailureDetails) {
     super(message, undefined, { cause: details.cause })
-    this.changes = details.changes ?? []
     this.status = details.status
     this.code = details.code
     this.retryAfterSeconds = details.retryAfterSeconds
     this.position = details.position
+  }
+}
+
+/** Checks a response and gives it its type, which the service defines; throws if another program sent it. */
+type ResponseReader<T> = (json: unknown) => T
+
+export function objectWith<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T> {
+  return (json) => {
+    const missing = fields.find((name) => !(typeof json === 'object' && json && name in json))
+    if (missing === undefined) return json as T
+    throw new Error(`${missing} is missing`)
+  }
+}
+
+export function listOf<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T[]> {
+  const read = objectWith<T>(...fields)
+  return (json) => {
+    if (Array.isArray(json)) return json.map(read)
+    throw new Error('the body is not a list')
   }
 }
 
@@ -149,6 +163,7 @@ interface ErrorBody {
   line?: number
   column?: number
   request_id?: string
+  /** That would break callers. */
   changes?: { message: string }[]
 }
 
@@ -164,14 +179,15 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
   const reason = /error_description="([^"]*)/.exec(challenge)?.[1]
-  const text = `${reason === undefined ? message : `${message} ${reason}`} (${details.filter(Boolean).join(', ')})`
+  const sentences = reason === undefined ? message : `${message} ${reason}`
+  const breaking = changes?.map((change) => `\n  breaking  ${change.message}`) ?? []
+  const text = `${sentences} (${details.filter(Boolean).join(', ')})${breaking.join('')}`
   // Another program may listen there and send control characters.
   return new ServiceFailure(text.split('\n').map(visible).join('\n'), {
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
     position: line === undefined || column === undefined ? undefined : { line, column },
-    changes: changes?.map((change) => visible(change.message)) ?? [],
   })
 }
 

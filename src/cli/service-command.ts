@@ -10,7 +10,6 @@ export function addServiceCommand(parent: Command, name: string, description: st
   return addServiceOptions(parent.command(name).description(description))
 }
 
-/** Adds the flags that choose a service. */
 export function addServiceOptions(command: Command): Command {
   return command
     .option('--url <url>', 'service URL (default: WELLHEAD_URL, else a local service)')

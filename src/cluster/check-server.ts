@@ -1,107 +1,125 @@
-import type { ClickHouseHttp, HttpRequest } from '../engine/clickhouse-http.ts'
-import { neededGrants, privilegesOf } from './needed-grants.ts'
-import {
-  explainServerError,
-  missingGrants,
-  noClickHouse,
-  oldestVersion,
-  readOnly,
-  type ServerIdentity,
-  ServerProblem,
-  unknownCluster,
-} from './server-problem.ts'
+import type { ClickHouseClient } from '../engine/clickhouse-client.ts'
+import { ClickHouseError, type ClickHouseHttp, type HttpRequest } from '../engine/clickhouse-http.ts'
+import { queryRows, queryText } from '../engine/json-rows.ts'
+import { isolationSettings } from '../sql/isolation.ts'
+import { sqlText } from '../sql/names.ts'
+import { cannotConnect, type ServerIdentity, ServerProblem } from './server-problem.ts'
 
 const withinMs = 20_000
 const pingWithinMs = 5_000
 const maxResponseBytes = 2 ** 20
 
-/** Runs a statement with as few settings as possible, so that a strict profile does not refuse it. */
-async function askServer(http: ClickHouseHttp, sql: string): Promise<string> {
-  return askWithin(withinMs, http, { body: Buffer.from(sql) })
-}
+/** The oldest supported release, with long-term support. */
+const oldestVersion = [25, 3] as const
 
 /** Even a busy server responds to it. */
-export async function pingServer(http: ClickHouseHttp): Promise<void> {
-  await askWithin(pingWithinMs, http, { path: '/ping' })
+export async function pingServer(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
+  await ask(http, server, { path: '/ping' }, pingWithinMs)
 }
 
-async function askWithin(
-  ms: number,
+/** With as few settings as possible, so that an old server or a strict profile does not refuse it. */
+async function ask(
   http: ClickHouseHttp,
+  server: ServerIdentity,
   request: Pick<HttpRequest, 'body' | 'path'>,
+  ms = withinMs,
 ): Promise<string> {
   const signal = AbortSignal.timeout(ms)
   try {
     const { body } = await http.send({ ...request, maxResponseBytes, repeatable: true, signal })
     return body.toString().trimEnd()
   } catch (error) {
-    if (!signal.aborted) throw error
-    throw Object.assign(new Error('The server did not respond.'), { code: 'ETIMEDOUT' })
+    if (error instanceof ClickHouseError) throw error
+    throw cannotConnect(server, signal.aborted ? 'It does not respond.' : (error as Error).message)
   }
 }
 
-/** Returns the version. Throws a `ServerProblem` if the service cannot use the server. */
+/** Returns the version of a server that the service can use. */
 export async function checkServer(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
-  try {
-    const version = await checkVersion(http, server)
-    const missing = await findMissingGrants(http, server)
-    if (missing.length > 0) throw new ServerProblem(server, missingGrants(missing, server.user))
-    await requireCluster(http, server)
-    return version
-  } catch (error) {
-    throw explainServerError(error, server) ?? error
+  const version = await ask(http, server, { path: '/', body: Buffer.from('SELECT version()') })
+  const [, major, minor] = /^(\d+)\.(\d+)\.[\w.-]+$/.exec(version)?.map(Number) ?? []
+  if (major === undefined || minor === undefined)
+    throw cannotConnect(server, 'HTTP status 200: what responds is not ClickHouse.')
+  if (major < oldestVersion[0] || (major === oldestVersion[0] && minor < oldestVersion[1])) {
+    const advice = `Upgrade it to ${oldestVersion.join('.')} or newer.`
+    throw new ServerProblem(server, `ClickHouse ${version} is too old.`, advice)
   }
-}
-
-/** Returns the version of a server that is new enough and accepts writes. */
-async function checkVersion(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
-  // Without settings, because an old server refuses those that it does not know.
-  const version = await askWithin(withinMs, http, { path: '/', body: Buffer.from('SELECT version()') })
-  if (!/^\d+\.\d+\.[\w.-]+$/.test(version)) throw new ServerProblem(server, noClickHouse)
-  if (isOlder(version, oldestVersion)) {
-    const advice = `Upgrade it to ${oldestVersion} or newer.`
-    throw new ServerProblem(server, [`ClickHouse ${version} is too old.`, advice])
+  if ((await ask(http, server, { body: Buffer.from("SELECT getSetting('readonly')") })) !== '0') {
+    throw new ServerProblem(server, 'The ClickHouse user is read-only.', 'Set readonly to 0 in its profile.')
   }
-  if ((await askServer(http, "SELECT getSetting('readonly')")) !== '0')
-    throw new ServerProblem(server, readOnly)
+  const grants = neededGrants(server.database, server.cluster)
+  if ((await ask(http, server, { body: Buffer.from(`CHECK GRANT ${grants.join(', ')}`) })) !== '1') {
+    const statements = grants.map((grant) => `GRANT ${grant} TO ${quoteName(server.user)}`)
+    throw new ServerProblem(server, 'The ClickHouse user lacks a grant.', `Run: ${statements.join('; ')}`)
+  }
   return version
 }
 
-function isOlder(version: string, other: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number)
-  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+/** The grants of the service's user, as in `SELECT ON system.parts`. docs/cluster.md and deploy/cluster have the same list. */
+export function neededGrants(database: string, cluster: string | undefined): string[] {
+  const of = (always: string, onCluster: string) =>
+    `${always} ${cluster === undefined ? '' : onCluster}`.trim().split(' ')
+  return [
+    'SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER ADD COLUMN, ALTER DROP COLUMN, ' +
+      'ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
+      `ALTER SETTINGS ON ${quoteName(database)}.*`,
+    // Other tables that describe the server, such as `system.columns`, need no grant.
+    ...of('clusters disks mutations parts', 'macros replicas zookeeper_connection').map(
+      (table) => `SELECT ON system.${table}`,
+    ),
+    // Required only by servers with `table_engines_require_grant`.
+    ...of('MergeTree ReplacingMergeTree', 'ReplicatedMergeTree ReplicatedReplacingMergeTree Distributed').map(
+      (engine) => `TABLE ENGINE ON ${engine}`,
+    ),
+    // For ON CLUSTER, and for tables that are distributed.
+    ...(cluster === undefined ? [] : ['CLUSTER ON *.*', 'REMOTE ON *.*']),
+  ]
 }
 
-/** Grouped as in `neededGrants`. */
-async function findMissingGrants(
-  http: ClickHouseHttp,
-  { database, cluster }: Pick<ServerIdentity, 'database' | 'cluster'>,
-): Promise<string[]> {
-  const exists = (await askServer(http, `EXISTS DATABASE \`${database}\``)) === '1'
-  const needed = neededGrants(database, cluster, exists)
-  const lacks = async (grants: readonly string[]) =>
-    (await askServer(http, `CHECK GRANT ${grants.join(', ')}`)) !== '1'
-  if (!(await lacks(needed))) return []
-  const missing: string[] = []
-  for (const grant of needed) {
-    const [, target] = grant.split(' ON ')
-    const privileges: string[] = []
-    for (const privilege of privilegesOf(grant)) {
-      if (await lacks([`${privilege} ON ${target}`])) privileges.push(privilege)
-    }
-    if (privileges.length > 0) missing.push(`${privileges.join(', ')} ON ${target}`)
-  }
-  return missing
+function quoteName(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replace(/[\\`]/g, '\\$&')}\``
 }
 
-/** Throws if the server does not know its cluster. */
-async function requireCluster(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
-  if (server.cluster === undefined) return
-  const known = (
-    await askServer(http, 'SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster')
-  ).split('\n')
-  if (!known.includes(server.cluster)) {
-    throw new ServerProblem(server, unknownCluster(server.cluster, known.filter(Boolean)))
+/** The node responded to its check, so it is busy at most. */
+const limits = { deadlineMs: 30_000 }
+
+/** Returns the id of the database, after creating it on this node if it is missing. */
+export async function openDatabase(client: ClickHouseClient, { database }: ServerIdentity): Promise<string> {
+  const sql = 'SELECT uuid FROM system.databases WHERE name = {database:String}'
+  const readId = () => queryText(client, { sql, parameters: { database } }, limits)
+  const found = await readId()
+  if (found !== '') return found
+  await client.command({ sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`` }, limits)
+  return readId()
+}
+
+/** Whether the node lacks a table that another node of its cluster has: it is new, or it lost its data. */
+export async function lacksTable(
+  client: ClickHouseClient,
+  { database, cluster }: ServerIdentity,
+  table: string,
+): Promise<boolean> {
+  if (cluster === undefined) return false
+  const count = async (tables: string) => {
+    const sql = `SELECT count() FROM ${tables} WHERE database = {database:String} AND name = {table:String}`
+    const settings = { skip_unavailable_shards: 1 }
+    return Number(await queryText(client, { sql, parameters: { database, table }, settings }, limits))
   }
+  if ((await count('system.tables')) > 0) return false
+  return (await count(`clusterAllReplicas(${sqlText(cluster)}, system.tables)`)) > 0
+}
+
+/** Settings of which some are newer than the oldest release. */
+const newer = [
+  ...Object.keys(isolationSettings),
+  'json_type_escape_dots_in_keys',
+  'query_plan_optimize_lazy_materialization',
+]
+
+/** Those that the server does not have. It refuses requests with them, and lacks what they change. */
+export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
+  const sql = `SELECT name FROM system.settings WHERE name IN (${newer.map(sqlText).join(', ')})`
+  const rows = await queryRows<{ name: string }>(client, { sql }, limits)
+  const known = new Set(rows.map(({ name }) => name))
+  return new Set(newer.filter((name) => !known.has(name)))
 }

@@ -10,15 +10,10 @@ interface ClusterEngineOptions extends RemoteEngineOptions {
   quorum: number | undefined
 }
 
-interface OpenCluster {
-  layout: ClusterLayout
-  quorum: number
-}
-
 /** The nodes of a cluster. Adds to each statement the settings that it needs there. */
 export class ClusterEngine extends RemoteEngine {
   readonly #options: ClusterEngineOptions
-  #open: OpenCluster | undefined
+  #open: { layout: ClusterLayout; quorum: number } | undefined
 
   constructor(options: ClusterEngineOptions) {
     super(options)
@@ -69,7 +64,6 @@ export function createDatabase(topology: Topology): string {
   return `CREATE DATABASE IF NOT EXISTS ${topology.database}${onCluster(topology)}`
 }
 
-/** The ClickHouse server or cluster of the settings. */
 export function serverEngine(
   settings: Settings,
   url: string,

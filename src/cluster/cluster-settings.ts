@@ -45,7 +45,6 @@ export function readSettings(layout: ClusterLayout, quorum: number): Settings {
   }
 }
 
-/** For every insert into a table. */
 export function insertSettings(layout: ClusterLayout, quorum: number, table: string): Settings {
   // Resolves when the shards have stored the rows. By default the node keeps them, and sends them later.
   const settings = { distributed_foreground_insert: 1 }

@@ -2,8 +2,7 @@ import type { Log } from '../base/log.ts'
 import { serverAddresses } from '../base/server-addresses.ts'
 import type { Engine, EngineState, InsertInto, Limits, QueryResult, Statement } from '../engine/engine.ts'
 import { isNodeTrouble, isUnreachable } from '../engine/engine-errors.ts'
-import { ReadyWaiters, whenReady } from '../engine/readiness.ts'
-import { requireIsolation } from '../engine/require-isolation.ts'
+import { ReadyWaiters, requireIsolation, whenReady } from '../engine/readiness.ts'
 import { type NodeOptions, RemoteNode, unreached } from './remote-node.ts'
 import { ServerProblem } from './server-problem.ts'
 
@@ -18,7 +17,6 @@ export interface RemoteEngineOptions extends NodeOptions {
 /** A statement that crashes servers must not reach all of them. */
 const maxUnanswered = 2
 
-/** A ClickHouse server, or the nodes of a cluster, run by others. */
 export class RemoteEngine implements Engine {
   readonly database: string
   readonly #nodes: readonly RemoteNode[]

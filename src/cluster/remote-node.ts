@@ -5,31 +5,17 @@ import { ClickHouseClient } from '../engine/clickhouse-client.ts'
 import { ClickHouseHttp } from '../engine/clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement } from '../engine/engine.ts'
 import { isUnreachable } from '../engine/engine-errors.ts'
-import { checkServer, pingServer } from './check-server.ts'
-import { findUnknownSettings, lacksTable, openDatabase } from './inspect-node.ts'
-import {
-  explainServerError,
-  missingTables,
-  otherServer,
-  type ServerIdentity,
-  ServerProblem,
-  serverFault,
-} from './server-problem.ts'
+import { checkServer, findUnknownSettings, lacksTable, openDatabase, pingServer } from './check-server.ts'
+import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
-/** Runs statements on exactly one node. */
 export type NodeConnection = Pick<Engine, 'query' | 'insert' | 'command' | 'database'>
 
 export interface NodeOptions {
-  /** Created if it does not exist. */
   database: string
-  /** Cluster that the node must know. */
   cluster?: string | undefined
   /** A table that all nodes of a cluster have. */
   commonTable?: string | undefined
-  /**
-   * Looks for rows of one tenant that another can see, and says what shows. Runs for several nodes at once, of which two
-   * may be addresses of one server.
-   */
+  /** Says which rows of one tenant another can see. Runs for several nodes at once, of which two may be one server. */
   findLeak?: ((node: NodeConnection) => Promise<string | undefined>) | undefined
   log: Log
   maxResultBytes?: number
@@ -58,7 +44,6 @@ export const unreached = 'ClickHouse was not reached yet.'
 /** Why a request was ended: its node stopped responding, and another responds. */
 const moved = Symbol('moved')
 
-/** One server: its connections, and whether it can be used. */
 export class RemoteNode implements NodeConnection {
   readonly database: string
   readonly #options: NodeOptions
@@ -110,7 +95,6 @@ export class RemoteNode implements NodeConnection {
     return this.#state
   }
 
-  /** Number of requests under way. */
   get load(): number {
     return this.#requests.size
   }
@@ -187,11 +171,11 @@ export class RemoteNode implements NodeConnection {
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
     if (ready) {
-      await pingServer(this.#checker)
+      await pingServer(this.#checker, this.#identity)
       if (performance.now() < this.#inspectAt) return
     }
     const version = await checkServer(this.#checker, this.#identity).catch((error) => {
-      if (ready && before !== undefined && isAway(error)) return before
+      if (ready && before !== undefined && error instanceof ServerProblem && error.isAway) return before
       throw error
     })
     this.#inspectAt = performance.now() + defaults.inspectEveryMs
@@ -202,10 +186,17 @@ export class RemoteNode implements NodeConnection {
       this.#become({ ready: false, reason: `ClickHouse ${version} is being checked.` })
     }
     const databaseId = await openDatabase(this.#inspector, this.#identity)
-    if (!this.#owner.shares(databaseId)) throw new ServerProblem(this.#identity, otherServer(this.database))
+    // Without a cluster, each of several servers would store a part of the entries.
+    if (!this.#owner.shares(databaseId)) {
+      const reason = `This is not the server of the other addresses: its database ${this.database} is another one.`
+      const advice = 'Name one server in WELLHEAD_CLICKHOUSE_URL, or set WELLHEAD_CLICKHOUSE_CLUSTER.'
+      throw new ServerProblem(this.#identity, reason, advice)
+    }
     const { commonTable } = this.#options
-    if (commonTable !== undefined && (await lacksTable(this.#inspector, this.#identity, commonTable)))
-      throw new ServerProblem(this.#identity, missingTables)
+    if (commonTable !== undefined && (await lacksTable(this.#inspector, this.#identity, commonTable))) {
+      const advice = 'See "Replacing a node" in docs/cluster.md.'
+      throw new ServerProblem(this.#identity, 'The tables of Wellhead are missing on this node.', advice)
+    }
     this.#unknownSettings = await findUnknownSettings(this.#inspector)
     // Serves all but tenants until it is known whether the leak is gone.
     if (version === before && leakBefore !== undefined)
@@ -244,10 +235,6 @@ export class RemoteNode implements NodeConnection {
     this.#client.close()
     this.#inspector.close()
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof ServerProblem && error.isAway
 }
 
 /** Anyone can read it, so it names no host, user or statement. */

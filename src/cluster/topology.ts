@@ -12,12 +12,9 @@ export interface Topology {
   readonly shards?: string
 }
 
-/** What statements on a cluster depend on. */
 export interface ClusterLayout extends Topology {
   readonly cluster: string
-  /** Replicas of the smallest shard. */
   readonly replicas: number
-  /** Replicas of the largest shard. */
   readonly mostReplicas: number
   /** Whether entries were stored when the cluster had other shards, so that a project may be on several. */
   readonly shardsChanged: boolean
@@ -37,7 +34,15 @@ export function singleServer(database: string): Topology {
 
 /** Asks a server that knows the cluster. Throws if it cannot serve as this cluster. */
 export async function findLayout(engine: Engine, cluster: string): Promise<ClusterLayout> {
-  const [shards, replicated] = await Promise.all([readShards(engine, cluster), hasKeeper(engine)])
+  const [shards, { keeper: replicated, recorded }] = await Promise.all([
+    readShards(engine, cluster),
+    readTables(engine),
+  ])
+  if (shards.length === 0) {
+    throw new StartProblem(
+      `ClickHouse has no cluster named ${cluster}. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of system.clusters.`,
+    )
+  }
   const isOneNode = shards.length === 1 && shards.every(({ replicas, isLocal }) => replicas === 1 && isLocal)
   if (!replicated && !isOneNode) {
     throw new StartProblem(
@@ -46,7 +51,6 @@ export async function findLayout(engine: Engine, cluster: string): Promise<Clust
     )
   }
   const weights = `shards ${shards.map(({ weight }) => weight).join(',')}`
-  const recorded = await recordedShards(engine)
   return {
     database: engine.database,
     cluster,
@@ -65,19 +69,13 @@ async function readShards(engine: Engine, cluster: string): Promise<Shard[]> {
   return queryRows<Shard>(engine, { sql, parameters: { cluster } }, limits)
 }
 
-/** The tables exist only on a server with a keeper. */
-async function hasKeeper(engine: Engine): Promise<boolean> {
+/** Whether the server has a keeper, without which certain tables do not exist; and the recorded shards, if any. */
+async function readTables(engine: Engine): Promise<{ keeper: boolean; recorded: string }> {
   const sql =
-    "SELECT count() > 0 AS found FROM system.tables WHERE database = 'system' AND name IN ('zookeeper', 'zookeeper_connection')"
-  const [row] = await queryRows<{ found: number }>(engine, { sql }, limits)
-  return row?.found === 1
-}
-
-/** Empty before the first start. */
-async function recordedShards(engine: Engine): Promise<string> {
-  const sql = "SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '_migrations'"
-  const [row] = await queryRows<{ comment: string }>(engine, { sql }, limits)
-  return row?.comment ?? ''
+    "SELECT toBool(countIf(database = 'system' AND name IN ('zookeeper', 'zookeeper_connection'))) AS keeper, " +
+    "anyIf(comment, database = currentDatabase() AND name = '_migrations') AS recorded FROM system.tables"
+  const [row] = await queryRows<{ keeper: boolean; recorded: string }>(engine, { sql }, limits)
+  return row ?? { keeper: false, recorded: '' }
 }
 
 /** A table of the system database, with the rows of one replica of each shard. */

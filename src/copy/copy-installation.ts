@@ -1,15 +1,24 @@
 import { StartProblem } from '../base/files/data-directory.ts'
+import { namesOf, readBody } from '../catalog/catalog.ts'
+import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
-import type { Source } from '../catalog/source.ts'
+import { type Source, sourceShape } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { type CopiedTable, catalogTable, entriesOf, ownTables } from './copied-table.ts'
-import { type CatalogRow, readCatalog, sourcesOf } from './copy-catalog.ts'
-import { type Comparison, type CopySides, compareTable, copyPart, tokensFor } from './copy-table.ts'
+import {
+  type Comparison,
+  type CopiedTable,
+  type CopySides,
+  catalogTable,
+  compareTable,
+  copyPart,
+  entriesOf,
+  ownTables,
+  tokensFor,
+} from './copy-table.ts'
 
-/** A table of the report. */
 export interface CopiedRows {
   name: string
   rows: number
@@ -159,4 +168,26 @@ async function refuseUsed(engine: Engine): Promise<void> {
 async function tableNames(engine: Engine): Promise<string[]> {
   const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase() ORDER BY name'
   return (await queryRows<{ name: string }>(engine, { sql }, limits)).map(({ name }) => name)
+}
+
+/** A row of the catalog; the body is JSON text. */
+type CatalogRow = CatalogRecord<string>
+
+/** All changes, in their order. */
+function readCatalog(engine: Engine): Promise<CatalogRow[]> {
+  const sql =
+    'SELECT entry, kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
+    'FROM _catalog ORDER BY position'
+  return queryRows<CatalogRow>(engine, { sql }, limits)
+}
+
+function sourcesOf(rows: readonly CatalogRow[]): Source[] {
+  const state = new CatalogState(namesOf)
+  const records = rows.map((row) => ({ ...row, body: JSON.parse(row.body) as unknown }))
+  for (const batch of batchesOf(records)) state.apply(...batch)
+  return state
+    .newest()
+    .filter(({ kind, deleted }) => kind === 'source' && !deleted)
+    .map((record) => readBody(record, sourceShape))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -1,19 +1,94 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { engineUnavailable, overloaded, tooLarge } from '../base/errors.ts'
+import { tooLarge } from '../base/errors.ts'
+import type { Source } from '../catalog/source.ts'
+import { dropDay, emptyOwnTable } from '../catalog/tables.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine, Limits, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import { type CopiedTable, catalogTable } from './copied-table.ts'
 
-/** The two sides of a copy. */
+/** A table whose rows are copied part by part. */
+export interface CopiedTable {
+  name: string
+  /** For people. */
+  title: string
+  /** The rows to compare: the table, or a subquery. */
+  from: string
+  columns: readonly string[]
+  /** Rows that will not expire before the parameter `until`. */
+  kept: string
+  /** Expression for the part of a row. */
+  part: string
+  isIn: (part: string) => string
+  clear: (part: string, topology: Topology) => string[]
+}
+
+function keptFor(column: string, days: number): string {
+  return `toDateTime(${column}) + INTERVAL ${days} DAY > toDateTime({until:UInt32})`
+}
+
+/** The entries of a source; a part is a day, as in the table. */
+export function entriesOf({ name, retention_days: days }: Source): CopiedTable {
+  return {
+    name,
+    title: name,
+    from: `\`${name}\``,
+    columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
+    kept: keptFor('timestamp', days),
+    part: 'toString(toDate(timestamp))',
+    isIn: (day) => `toDate(timestamp) = toDate(${sqlText(day)})`,
+    clear: (day, topology) => dropDay(name, day, topology),
+  }
+}
+
+const wholeTable = (name: string) => ({
+  name,
+  part: "''",
+  isIn: () => 'true',
+  clear: (_part: string, topology: Topology) => emptyOwnTable(name, topology),
+})
+
+/** Copied last, because it makes the copy an installation. */
+export const catalogTable: CopiedTable = {
+  ...wholeTable('_catalog'),
+  title: 'catalog',
+  from: '_catalog',
+  columns: ['entry', 'kind', 'id', 'version', 'changed_at', 'changed_by', 'deleted', 'body', 'position'],
+  kept: 'true',
+}
+
+/** Internal tables, except the catalog. */
+export const ownTables: readonly CopiedTable[] = [
+  {
+    ...wholeTable('_idempotency'),
+    title: 'idempotency keys',
+    from: '_idempotency',
+    columns: ['key', 'at', 'answer'],
+    kept: keptFor('at', 1),
+  },
+  {
+    ...wholeTable('_token_uses'),
+    title: 'token uses',
+    // Older uses of a token disappear when parts are merged.
+    from: '(SELECT id, max(at) AS at FROM _token_uses GROUP BY id)',
+    columns: ['id', 'at'],
+    kept: keptFor('at', 400),
+  },
+  {
+    ...wholeTable('_alerts'),
+    title: 'alerts',
+    from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
+    columns: ['id', 'sequence', 'body'],
+    kept: "body != ''",
+  },
+]
+
 export interface CopySides {
   from: Engine
   to: Engine
   topology: Topology
   signal: AbortSignal
   now: () => number
-  pause: (ms: number) => Promise<void>
   /** Approximate bytes of one insert. */
   chunkBytes: number
   onBytes: (bytes: number, note: string) => void
@@ -29,10 +104,6 @@ const expiryMarginMs = 3_600_000
 function expiryLimit(now: () => number): number {
   return Math.ceil((now() + expiryMarginMs) / 1000)
 }
-
-/** Longer than a restart of a server. */
-const attempts = 8
-const longestPauseMs = 10_000
 
 /** A part of a table, as one side has it. */
 interface Digest {
@@ -160,39 +231,23 @@ async function* readChunks(
   }
 }
 
-/** An insert that fails may have been stored; its token makes sure that it is stored once. */
+/** An insert that fails may have been stored; its token makes sure that the next run stores it once. */
 async function insertChunk(
-  { to, signal, pause }: CopySides,
-  table: CopiedTable,
+  { to, signal }: CopySides,
+  { name: table, columns }: CopiedTable,
   body: Buffer,
   token: string,
 ): Promise<void> {
-  const target = {
-    table: table.name,
-    columns: table.columns,
-    format: 'TabSeparated' as const,
-    settings: { insert_deduplication_token: token, max_partitions_per_insert_block: 0 },
-  }
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
-      return
-    } catch (error) {
-      const mayPass = engineUnavailable.is(error) || overloaded.is(error)
-      if (!mayPass || attempt >= attempts || signal.aborted) throw error
-      await pause(Math.min(250 * 2 ** attempt, longestPauseMs))
-    }
-  }
+  const settings = { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }
+  const target = { table, columns, format: 'TabSeparated', settings } as const
+  await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
 }
 
 function hash(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/**
- * The first round uses the same tokens every time, so that an insert of an interrupted run that arrives late is not
- * stored in addition. Should that leave a difference, the next round uses new ones.
- */
+/** The first round has the same tokens every time, so that a late insert of an interrupted run is not stored again. */
 export function tokensFor(round: number, origin: string): string {
   return round === 1 ? origin : randomUUID()
 }

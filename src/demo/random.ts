@@ -9,8 +9,6 @@ export interface Random {
   pick<T>(values: readonly T[]): T
   /** Picks by weight: `[value, weight]`. */
   weighted<T>(values: readonly (readonly [T, number])[]): T
-  /** Picks a key by its weight: `{ key: weight }`. */
-  key(weights: Record<string, number>): string
   /** A log-normal distribution, as durations have: most near the median, few far above. */
   longTail(median: number, spread: number): number
   hex(digits: number): string
@@ -40,7 +38,6 @@ export function randomOf(...seed: readonly (string | number)[]): Random {
     chance: (probability) => next() < probability,
     pick: (values) => values[Math.floor(next() * values.length)] as never,
     weighted,
-    key: (weights) => weighted(Object.entries(weights)),
     longTail: (median, spread) => {
       // Box-Muller transform; 1 - x avoids the logarithm of zero.
       const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())

@@ -1,14 +1,15 @@
-import { edgeEntry } from './edge-entry.ts'
-import { functionEventEntry, invocationEntry } from './function-entries.ts'
-import { randomOf, uuidOf } from './random.ts'
 import {
   authEntry,
+  edgeEntry,
+  functionEventEntry,
+  invocationEntry,
   poolerEntry,
   postgresEntry,
   postgrestEntry,
   realtimeEntry,
   storageEntry,
-} from './service-entries.ts'
+} from './entries.ts'
+import { randomOf, uuidOf } from './random.ts'
 import { type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
 
 const hourMs = 3_600_000
@@ -35,65 +36,43 @@ interface SourceTraffic {
 export type DemoSource = keyof typeof sources
 export const demoSources = Object.keys(sources) as DemoSource[]
 
-/** Live traffic of all projects and sources. */
-const entriesPerHour = 540
-/** Share of old traffic that is kept, so that seven days are about 30,000 entries. */
-const keptShare = 0.33
+/** Of all projects and sources: seven days are about 50,000 entries. */
+const entriesPerHour = 300
 
 interface TimedEntry {
   atMs: number
   entry: { id: string; timestamp: number; project?: string; event_message: string; metadata: object }
 }
 
-/**
- * The entries of a source after one instant and up to another, oldest first. Each hour has its own seed, so the same
- * instants always give the same entries.
- */
+/** The entries between two instants, oldest first. Each hour has its own seed, so they are always the same. */
 export function* demoTraffic(
   source: DemoSource,
-  { afterMs, untilMs, nowMs }: { afterMs: number; untilMs: number; nowMs: number },
+  { afterMs, untilMs }: { afterMs: number; untilMs: number },
 ): Generator<TimedEntry> {
   for (let hour = Math.floor(afterMs / hourMs); hour * hourMs <= untilMs; hour++) {
-    const entries = projects.flatMap((project) => [...hourOf(source, project, hour)])
+    const entries = projects.flatMap((project) => hourOf(source, project, hour))
     entries.sort((one, other) => one.atMs - other.atMs)
-    for (const { atMs, rank, entry } of entries) {
-      const kept = Math.max(keptShare, Math.exp((atMs - nowMs) / hourMs))
-      if (atMs > afterMs && atMs <= untilMs && rank < kept) yield { atMs, entry: entry() }
-    }
+    yield* entries.filter(({ atMs }) => atMs > afterMs && atMs <= untilMs)
   }
 }
 
-interface PlannedEntry {
-  atMs: number
-  /** From 0 to 1: entries with a low rank are kept longest. */
-  rank: number
-  entry(): TimedEntry['entry']
-}
-
-function* hourOf(source: DemoSource, project: DemoProject, hour: number): Generator<PlannedEntry> {
+function hourOf(source: DemoSource, project: DemoProject, hour: number): TimedEntry[] {
   const { share, make, projectKey }: SourceTraffic = sources[source]
   const random = randomOf('hour', source, project.ref, hour)
   const wanted = entriesPerHour * share * project.share * busyness(project, hour)
   const count = Math.floor(wanted + random.next())
-  const trouble = troubleIn(hour)
-  for (let i = 0; i < count; i++) {
+  const moment = { project, random, trouble: troubleIn(hour) }
+  return Array.from({ length: count }, (_, i) => {
     // Spread evenly over the hour, so that no interval is empty by chance.
-    const atMicros = Math.floor((hour + (i + random.next()) / count) * hourMs * 1000)
-    const rank = random.next()
-    yield {
-      atMs: atMicros / 1000,
-      rank,
-      entry: () => {
-        const seeded = randomOf('entry', source, project.ref, hour, i)
-        const id = uuidOf(seeded)
-        const [event_message, metadata] = make({ project, random: seeded, trouble })
-        const entry = { id, timestamp: atMicros, event_message, metadata }
-        return projectKey === undefined
-          ? { ...entry, project: project.ref }
-          : { ...entry, metadata: { [projectKey]: project.ref, ...metadata } }
-      },
-    }
-  }
+    const timestamp = Math.floor((hour + (i + random.next()) / count) * hourMs * 1000)
+    const id = uuidOf(random)
+    const [event_message, metadata] = make(moment)
+    const owned =
+      projectKey === undefined
+        ? { project: project.ref, metadata }
+        : { metadata: { [projectKey]: project.ref, ...metadata } }
+    return { atMs: timestamp / 1000, entry: { id, timestamp, event_message, ...owned } }
+  })
 }
 
 /** Around 1; lower at night and on weekends in the time zone of the users. */

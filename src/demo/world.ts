@@ -9,14 +9,7 @@ export interface DemoProject {
   /** UTC offset of its users, in hours. */
   utcOffset: number
   tables: readonly string[]
-  functions: readonly DemoFunction[]
-}
-
-interface DemoFunction {
-  name: string
-  weight: number
-  medianMs: number
-  errorRate: number
+  functions: readonly { name: string; weight: number; medianMs: number; errorRate: number }[]
 }
 
 /** From a busy project with users everywhere to a quiet one with users in one place. */
@@ -64,30 +57,22 @@ export const userAgents: readonly (readonly [string, number])[] = [
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1',
     24,
   ],
-  [
-    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15',
-    14,
-  ],
-  ['Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0', 6],
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0', 20],
   ['Dart/3.9 (dart:io)', 8],
-  ['okhttp/5.1.0', 6],
-  ['node', 9],
-  ['python-httpx/0.28.1', 2],
-  ['curl/8.15.0', 1],
+  ['node', 15],
+  ['curl/8.15.0', 3],
 ]
 
-const regionRows = [
-  [34, 'us-east-1', 'US', 'Ashburn', 'IAD', 'America/New_York', 'NA', 7922, 'Comcast Cable Communications'],
-  [18, 'eu-central-1', 'DE', 'Frankfurt', 'FRA', 'Europe/Berlin', 'EU', 3320, 'Deutsche Telekom AG'],
-  [12, 'eu-west-2', 'GB', 'London', 'LHR', 'Europe/London', 'EU', 2856, 'British Telecommunications PLC'],
-  [10, 'sa-east-1', 'BR', 'São Paulo', 'GRU', 'America/Sao_Paulo', 'SA', 26599, 'TELEFÔNICA BRASIL S.A'],
-  [12, 'ap-south-1', 'IN', 'Mumbai', 'BOM', 'Asia/Kolkata', 'AS', 55836, 'Reliance Jio Infocomm Limited'],
-  [9, 'ap-northeast-1', 'JP', 'Tokyo', 'NRT', 'Asia/Tokyo', 'AS', 4713, 'NTT DOCOMO BUSINESS'],
-  [5, 'ap-southeast-2', 'AU', 'Sydney', 'SYD', 'Australia/Sydney', 'OC', 1221, 'Telstra Limited'],
-] as const
-
 /** Where requests come from, with their weights. */
-export const regions = regionRows.map(
+export const regions = (
+  [
+    [34, 'us-east-1', 'US', 'Ashburn', 'IAD', 'America/New_York', 'NA', 7922, 'Comcast Cable Communications'],
+    [30, 'eu-central-1', 'DE', 'Frankfurt', 'FRA', 'Europe/Berlin', 'EU', 3320, 'Deutsche Telekom AG'],
+    [12, 'sa-east-1', 'BR', 'São Paulo', 'GRU', 'America/Sao_Paulo', 'SA', 26599, 'TELEFÔNICA BRASIL S.A'],
+    [14, 'ap-south-1', 'IN', 'Mumbai', 'BOM', 'Asia/Kolkata', 'AS', 55836, 'Reliance Jio Infocomm Limited'],
+    [10, 'ap-northeast-1', 'JP', 'Tokyo', 'NRT', 'Asia/Tokyo', 'AS', 4713, 'NTT DOCOMO BUSINESS'],
+  ] as const
+).map(
   ([weight, region, country, city, colo, timezone, continent, asn, asOrganization]) =>
     [{ region, country, city, colo, timezone, continent, asn, asOrganization }, weight] as const,
 )
@@ -103,7 +88,6 @@ export function troubleIn(hour: number): boolean {
   return (Math.imul(hour, 2_654_435_761) >>> 0) % 61 === 0
 }
 
-/** The input of an entry. */
 export interface Moment {
   project: DemoProject
   random: Random

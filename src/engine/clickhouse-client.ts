@@ -23,7 +23,6 @@ interface ClientLimits {
 type Settings = Record<string, string | number>
 type Values = NonNullable<Statement['parameters']>
 
-/** Runs statements over HTTP, each with a deadline and a signal. */
 export class ClickHouseClient {
   readonly #server: ClickHouseHttp
   readonly #limits: ClientLimits

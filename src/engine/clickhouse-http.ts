@@ -33,7 +33,6 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   body: Buffer
-  /** The header X-ClickHouse-Summary. */
   summary: string | undefined
 }
 
@@ -51,7 +50,6 @@ const serverSettings = {
   max_query_size: String(64 * 2 ** 20),
 } as const
 
-/** Sends requests to ClickHouse's HTTP interface over kept connections. */
 export class ClickHouseHttp {
   readonly #agent: HttpAgent
   readonly #request: typeof overHttp
@@ -176,7 +174,6 @@ function findLateException(body: Buffer, headers: IncomingMessage['headers']): E
 
 export class ClickHouseError extends Error {
   readonly code: number
-  /** ClickHouse's name of the code. */
   readonly type: string | undefined
 
   constructor({ message, code, type }: { message: string; code: number; type?: string | undefined }) {

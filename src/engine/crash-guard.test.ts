@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../base/clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import { CrashGuard } from './crash-guard.ts'
 import type { Blame } from './engine.ts'
 

@@ -8,21 +8,13 @@ interface CrashGuardOptions {
   crashes: number
   windowMs: number
   refusalMs: number
-  blamed: BlamedBounds
-  /** Maximum number of statements remembered, and of blamed keys. */
+  blamed: typeof blamedBounds
   maxEntries: number
 }
 
-interface BlamedBounds {
-  windowMs: number
-  /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
-  refusalMs: number
-  growth: number
-  maxRefusalMs: number
-}
-
-export const blamedBounds: BlamedBounds = {
+export const blamedBounds = {
   windowMs: 24 * 3_600_000,
+  /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
   refusalMs: 300_000,
   growth: 4,
   maxRefusalMs: 6 * 3_600_000,
@@ -68,12 +60,10 @@ export class CrashGuard {
     this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
-  /** How long the statement is still refused; 0 if it may run. */
   refusedForMs(statement: string): number {
     return this.#leftMs(this.#statements.peek(statement))
   }
 
-  /** How long statements of any of these origins are still refused. */
   blamedForMs(blame: readonly Blame[]): number {
     if (this.#blamed.size === 0) return 0
     return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.peek(key))))
@@ -121,7 +111,6 @@ export class CrashGuard {
     })
   }
 
-  /** Records a crash and returns the weight of all within the window. */
   #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }

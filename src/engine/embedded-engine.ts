@@ -88,7 +88,6 @@ export function engineLibraryVersion(): string {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** ClickHouse in a child process, reached over a local socket. */
 export class EmbeddedEngine implements Engine {
   readonly database = 'wellhead'
   readonly #options: EmbeddedEngineOptions
@@ -146,7 +145,6 @@ export class EmbeddedEngine implements Engine {
     })
   }
 
-  /** Rejects with an EngineStartError if the engine cannot start here. */
   start(): Promise<void> {
     return this.#process.start()
   }

@@ -66,7 +66,6 @@ const translations: Record<number, (error: ClickHouseError, outcome: RequestOutc
 const endOfData = 32
 const lostNode = /while receiving packet from /
 
-/** Converts any error of a request into an error of the catalogue. */
 export function toWellheadError(error: unknown, outcome: RequestOutcome): WellheadError {
   if (error instanceof WellheadError) return error
   if (outcome.ended === 'by-deadline') return queryTimeout(outcome.deadlineMs / 1000)
@@ -126,7 +125,6 @@ export function isDiskTrouble(error: unknown): boolean {
   return cause !== undefined && storageError(cause) !== undefined
 }
 
-/** Whether the engine did not respond at all. */
 export function isUnreachable(error: unknown): boolean {
   return engineUnavailable.is(error) && engineCodeOf(error) === undefined
 }
@@ -150,7 +148,6 @@ export function isQuorumBusy(error: unknown): boolean {
   return engineCodeOf(error) === 286
 }
 
-/** ClickHouse's code of the error that caused this one. */
 export function engineCodeOf(error: unknown): number | undefined {
   return causeOf(error)?.code
 }
@@ -159,7 +156,6 @@ function causeOf(error: unknown): ClickHouseError | undefined {
   return error instanceof Error && error.cause instanceof ClickHouseError ? error.cause : undefined
 }
 
-/** Codes of errors in the text of a row. */
 const unreadableRow = new Set([
   ...[6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131],
   ...[306, 321, 349, 407, 467, 675, 676, 691],

@@ -10,7 +10,6 @@ interface EngineProcessOptions {
   node: string
   environment: Readonly<Record<string, string | undefined>>
   host: HostOptions
-  /** The first process, if it was launched ahead. */
   launched?: ChildProcess | undefined
   log: Log
   /** Factor for all timeouts of the process. */
@@ -19,7 +18,6 @@ interface EngineProcessOptions {
   onCrash: (overdueQueryId: string | undefined) => void
 }
 
-/** Why a process ended, as far as it reported that. */
 interface EndReport {
   failure: EngineStartError | undefined
   overdueQueryId: string | undefined
@@ -28,7 +26,6 @@ interface EndReport {
 }
 
 const heartbeatMs = 500
-/** A process that does not respond for this time is killed. */
 const hangsAfterMs = 2_000
 const startWithinMs = 30_000
 /** Delays before the first restart in a row, the second, and so on. */

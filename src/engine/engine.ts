@@ -32,10 +32,8 @@ export interface InsertInto {
 }
 
 export interface Limits {
-  /** The engine stops the statement after this time. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
-  /** Default: a random id. */
   readonly queryId?: string
   /** Who is refused for a while if the statement crashes the engine. */
   readonly blame?: readonly Blame[]
@@ -55,10 +53,7 @@ export interface Blame {
 /** Crashes tolerated a day of a token with all its sessions: more than those of one project can cause. */
 const toleratedOfToken = 8
 
-/**
- * Blames a caller. Sessions of one token often belong to different customers, one project each, so a customer is refused
- * alone, and all of them only if they cause more crashes than one can.
- */
+/** Blames a customer, who is one project of a token, and the whole token if it causes more crashes than one can. */
 export function callerBlame(
   caller: string,
   project: string | undefined,
@@ -91,18 +86,15 @@ export type EngineState = (
 ) & {
   /** What one tenant can see of another on any node that can be reached, or on any node if none can. */
   readonly leak?: string
-  /** The servers of a remote engine. */
   readonly nodes?: readonly NodeState[]
 }
 
 export interface NodeState {
-  /** Host and port. */
   readonly node: string
   readonly ready: boolean
   readonly version?: string
   /** How often it became ready again. */
   readonly restarts: number
-  /** Why it is not ready. */
   readonly reason?: string
   /** What one tenant can see of another there. */
   readonly leak?: string

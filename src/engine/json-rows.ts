@@ -1,7 +1,6 @@
-import { sqlText } from '../sql/names.ts'
+import { sqlName, sqlText } from '../sql/names.ts'
 import type { Engine, Limits, Statement } from './engine.ts'
 
-/** Parses a result in the format JSONEachRow. */
 export function readJsonRows<Row>(body: Buffer): Row[] {
   return body
     .toString()
@@ -10,7 +9,6 @@ export function readJsonRows<Row>(body: Buffer): Row[] {
     .map((line) => JSON.parse(line) as Row)
 }
 
-/** Runs a query and returns its rows. */
 export async function queryRows<Row>(
   engine: Pick<Engine, 'query'>,
   statement: Omit<Statement, 'format'>,
@@ -30,7 +28,6 @@ export async function queryText(
   return body.toString().trim()
 }
 
-/** Formats rows as JSONEachRow. */
 export function writeJsonRows(rows: readonly object[]): Buffer {
   return Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
@@ -63,9 +60,21 @@ export function jsonRowSql(members: readonly RowMember[]): string {
   return `${written(`concat(${parts.join(', ')}, '}')`, 'String')} AS r`
 }
 
-/** Replaces line breaks, which would end the row. The engine accepts a byte order mark as JSON; other parsers do not. */
-function jsonText(sql: string): string {
+/** JSON text for a row, or other text as a JSON string. A byte order mark is JSON for the engine, but for no other parser. */
+export function jsonText(sql: string): string {
   return `if(isValidJSON(${sql}) AND NOT startsWith(${sql}, unhex('EFBBBF')), translate(${sql}, '\\n\\r', '  '), toJSONString(${sql}))`
+}
+
+/** Settings for rows as JSON objects in which some columns are JSON already. */
+export function templateRows(columns: readonly { name: string; isJson: boolean }[], isArray: boolean) {
+  const members = columns.map(({ name, isJson }) => {
+    return `${JSON.stringify(name).replaceAll('$', '$$$$')}:\${${sqlName(name)}:${isJson ? 'Raw' : 'JSON'}}`
+  })
+  return {
+    format_template_row_format: `{${members.join(',')}}${isArray ? '' : '\n'}`,
+    format_template_rows_between_delimiter: isArray ? ',\n' : '',
+    format_template_resultset_format: isArray ? `[\n\${data}\n]\n` : `\${data}`,
+  }
 }
 
 const unescaped = { format_custom_escaping_rule: 'Raw', format_custom_row_after_delimiter: '' } as const
@@ -82,7 +91,6 @@ export const textRows = {
   },
 } as const
 
-/** Settings of all JSON in responses. */
 export const outwardJson = {
   output_format_json_quote_64bit_integers: 0,
   output_format_json_escape_forward_slashes: 0,

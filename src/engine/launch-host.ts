@@ -6,7 +6,6 @@ export interface HostLaunch {
   /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
-  /** Maximum number of queries that run at once. */
   sessions: number
 }
 
@@ -17,20 +16,15 @@ const spareThreads = 6
 
 /** Starts an engine process. It loads the engine's library, and waits for its options before it touches any data. */
 export function launchHost({ node, environment, sessions }: HostLaunch): ChildProcess {
+  // Keeps the service's secrets from the engine.
+  const { PATH, HOME, TMPDIR, LD_LIBRARY_PATH } = environment
+  const threads = String(sessions + spareThreads)
   const child = spawn(node, [packageFile('dist/engine-host.js')], {
     // An INSERT could read the standard input.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...safeEnvironment(environment), UV_THREADPOOL_SIZE: String(sessions + spareThreads) },
+    env: { PATH, HOME, TMPDIR, LD_LIBRARY_PATH, TZ: 'UTC', UV_THREADPOOL_SIZE: threads },
   })
   // Whoever uses the process learns from its missing id that it could not be started.
   child.on('error', () => {})
   return child
-}
-
-/** Keeps the service's secrets from the engine. */
-function safeEnvironment(
-  environment: Readonly<Record<string, string | undefined>>,
-): Record<string, string | undefined> {
-  const { PATH, HOME, TMPDIR, LD_LIBRARY_PATH } = environment
-  return { PATH, HOME, TMPDIR, LD_LIBRARY_PATH, TZ: 'UTC' }
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
-import { engineUnavailable, queryCancelled, queryTimeout } from '../base/errors.ts'
-import type { Limits } from './engine.ts'
+import { engineUnavailable, isolationUnverified, queryCancelled, queryTimeout } from '../base/errors.ts'
+import type { Engine, Limits } from './engine.ts'
 
 /** Callers that wait until the engine is ready. Each has its own timeout and signal. */
 export class ReadyWaiters {
@@ -45,4 +45,10 @@ export async function whenReady(
   const deadlineMs = limits.deadlineMs - (performance.now() - since)
   if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
   return { ...limits, deadlineMs }
+}
+
+/** Throws while a server shows tenants the rows of others. */
+export function requireIsolation(engine: Pick<Engine, 'state'>): void {
+  const { leak } = engine.state()
+  if (leak !== undefined) throw isolationUnverified(leak)
 }

@@ -10,7 +10,6 @@ import { queryRows, queryText } from './json-rows.ts'
 interface FrozenTable {
   name: string
   rows: number
-  /** Names of its parts that have rows. */
   parts: string[]
 }
 
@@ -70,10 +69,7 @@ function snapshotDirectory(storeDirectory: string): string {
   return join(storeDirectory, 'shadow', snapshotName)
 }
 
-/**
- * The service's own tables come first. If the stored response to an idempotency key is in the snapshot, its rows were on
- * disk before, so they are in a table that is frozen later.
- */
+/** Own tables first: if the response to an idempotency key is in the snapshot, its rows are in a table frozen later. */
 function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
   const sql =
     'SELECT name, toString(uuid) AS uuid, engine, metadata_path FROM system.tables ' +
@@ -137,18 +133,17 @@ async function copyInsertLog(from: string, to: string): Promise<void> {
     try {
       await rm(to, { recursive: true, force: true })
       await mkdir(to, { mode: 0o700 })
-      for (const name of names) await writeFile(join(to, name), wholeLines(await readFile(join(from, name))))
+      for (const name of names) {
+        const log = await readFile(join(from, name))
+        // The last line may not be complete yet.
+        await writeFile(join(to, name), log.subarray(0, log.lastIndexOf('\n') + 1))
+      }
       return
     } catch (error) {
       unlessMissing(error)
       if (attempt >= 5) throw error
     }
   }
-}
-
-/** Drops a last line that is not complete yet. */
-function wholeLines(log: Buffer): Buffer {
-  return log.subarray(0, log.lastIndexOf('\n') + 1)
 }
 
 /** Removes parts without rows, which expiry leaves behind. Throws if a part is incomplete. */

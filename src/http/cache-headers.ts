@@ -11,7 +11,6 @@ type Coding = 'identity' | Compression
 /** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
 export const tokenVary = 'X-API-KEY, Authorization'
 
-/** Request headers that a result depends on. */
 export const resultVary = `Accept, Accept-Encoding, ${tokenVary}`
 
 export function cacheHeaders(report: CacheReport, etag: string): Record<string, string> {
@@ -79,10 +78,7 @@ export function readCacheDirectives(header: string | undefined): CacheDirectives
 
 const entityTag = /(?:W\/)?("[^"]*")/g
 
-/**
- * The tag of If-None-Match that matches one of these; the first is that of the response. Uses the weak comparison, as
- * RFC 9110 requires.
- */
+/** The tag of If-None-Match that matches, by the weak comparison that RFC 9110 requires; the first tag is that of the response. */
 export function matchedEtag(header: string | undefined, etags: readonly string[]): string | undefined {
   if (header === undefined || etags.includes(header)) return header
   if (header.trim() === '*') return etags[0]

@@ -5,19 +5,16 @@ import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-cal
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import type { CacheUse, CallSubject } from '../observability/call-record.ts'
+import type { CacheUse, CallRecord, CallSubject } from '../observability/call-record.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What statistics record about a request to an endpoint. */
     recorded: CallNotes | undefined
-    /** Code of the error response. */
     errorCode: string
   }
 }
 
-/** Filled in while a request is served. */
 export interface CallNotes {
   endpoint?: Endpoint
   format?: string
@@ -29,15 +26,10 @@ export interface CallNotes {
   done?: boolean
 }
 
-/** How a request to an endpoint ended. */
-interface CallEnd {
+type CallEnd = Pick<CallRecord, 'status' | 'bytes' | 'code' | 'totalMs'> & {
   caller: Caller
   method: string
   requestId: string
-  status: number
-  bytes: number
-  code: string
-  totalMs: number
 }
 
 /** Must run before the routes whose requests are recorded are added. */
@@ -46,7 +38,6 @@ export function addCallRecording(server: FastifyInstance): void {
   server.decorateRequest('errorCode', '')
 }
 
-/** Records requests to endpoints when they end. */
 export class CallRecorder {
   readonly #statistics: CallStatistics
   readonly #endpoints: Endpoints
@@ -62,7 +53,6 @@ export class CallRecorder {
     this.#record(request, reply, reply.statusCode, bytes, request.errorCode)
   }
 
-  /** The client disconnected before the response. */
   canceled(request: FastifyRequest, reply: FastifyReply): void {
     this.#record(request, reply, queryCancelled.status, 0, queryCancelled.code)
   }
@@ -92,24 +82,17 @@ export class CallRecorder {
     notes.done = true
   }
 
-  /** Records one request to the endpoint of the notes. */
   add(notes: CallNotes & { endpoint: Endpoint }, end: CallEnd): void {
     if (notes.done) return
     const { endpoint, explain, format = '' } = notes
-    const { caller, method, requestId, status, bytes, code, totalMs } = end
-    const { rows, engineMs, rowsRead, cache } = costOf(notes)
+    const { caller, method, requestId, ...ended } = end
+    const cost = costOf(notes)
     this.#statistics.add({
       subject: this.subjectOf(endpoint, caller, method, format),
-      status,
-      cache,
+      ...ended,
+      ...cost,
       endedAt: performance.now(),
-      totalMs,
-      engineMs,
-      rows,
-      bytes,
-      rowsRead,
-      code,
-      detail: cache === 'hit' ? undefined : { requestId, ...(explain && { explain }) },
+      detail: cost.cache === 'hit' ? undefined : { requestId, ...(explain && { explain }) },
     })
   }
 
@@ -120,26 +103,19 @@ export class CallRecorder {
   }
 }
 
-interface Cost {
-  rows: number
-  engineMs: number
-  rowsRead: number | undefined
-  cache: CacheUse
-}
-
 /** The cost of a shared run counts for the caller that started it. */
-function costOf({ response, engineTime }: CallNotes): Cost {
-  if (response === undefined)
-    return { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' }
-  if (response.kind === 'computed') {
-    const { rows, engineMs, rowsRead } = response.answer
-    return { rows, engineMs, rowsRead, cache: 'none' }
+function costOf({ response, engineTime }: CallNotes) {
+  const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' as CacheUse }
+  if (response === undefined) return failed
+  const { rows, engineMs, rowsRead } = response.kind === 'cached' ? response.answer.result : response.answer
+  if (response.kind === 'computed') return { ...failed, rows, engineMs, rowsRead }
+  const { outcome } = response.answer
+  if (outcome.kind !== 'computed') return { rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
+  if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' as const }
+  return {
+    rows,
+    engineMs,
+    rowsRead,
+    cache: outcome.why === 'request' ? ('bypass' as const) : ('miss' as const),
   }
-  const { result, outcome } = response.answer
-  if (outcome.kind !== 'computed') {
-    return { rows: result.rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
-  }
-  if (outcome.joined) return { rows: result.rows, engineMs: 0, rowsRead: 0, cache: 'joined' }
-  const { rows, engineMs, rowsRead } = result
-  return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' }
 }

@@ -4,18 +4,14 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface ConnectionLimits {
-  /** Further connections are closed immediately. */
   maxConnections: number
-  /** Time to receive the headers of a request. */
   headersWithinMs: number
-  /** A client that reads nothing for this long is disconnected. */
   stalledAfterMs: number
 }
 
 /** Connections other than event streams, and file descriptors reserved for the engine and the disk. */
 const bounds = { connections: 10_000, reservedFiles: 256, atLeast: 64 } as const
 
-/** Maximum number of connections that leaves enough file descriptors for everything else. */
 export function maxConnections(maxStreams: number, openFiles = openFileLimit() ?? Infinity): number {
   return Math.max(bounds.atLeast, Math.min(bounds.connections + maxStreams, openFiles - bounds.reservedFiles))
 }
@@ -60,10 +56,7 @@ export function inviteBody(response: ServerResponse): void {
 
 const pollEveryMs = 20
 
-/**
- * Waits for responses that are written but not sent: Node considers their connections idle and cuts them off when the
- * server closes. The wait is short, because the next process needs the port.
- */
+/** Waits briefly for responses that are written but not sent: Node considers their connections idle and cuts them off. */
 export function sendsBeforeClosing(server: Server, withinMs: number): () => Promise<void> {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -77,15 +70,11 @@ export function sendsBeforeClosing(server: Server, withinMs: number): () => Prom
   }
 }
 
-/** Closes an idle connection unless its response is being computed. */
 function closeUnlessResponding(socket: Socket): void {
   if (!responseOf(socket) || socket.writableLength > 0) socket.destroy()
 }
 
-/**
- * Whether an earlier response is still pending on the connection. Anything written now would be read as that response, so
- * the connection ends with it.
- */
+/** Whether an earlier response is pending: anything written now would be read as that response, so the connection ends with it. */
 export function endsWithResponse(socket: Socket): boolean {
   const response = responseOf(socket)
   if (!response || !(response.headersSent || response.req.complete)) return false
@@ -95,7 +84,6 @@ export function endsWithResponse(socket: Socket): boolean {
   return true
 }
 
-/** The pending response of a connection. */
 function responseOf(socket: Socket): ServerResponse | undefined {
   // Node has no public name for it; its own handler of malformed requests uses it, too.
   const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }

@@ -7,7 +7,6 @@ import { refuseUnknown, type SentParameters } from './request-parameters.ts'
 interface EndpointRequest extends Omit<EndpointCall, 'parameters' | 'caller' | 'project'> {
   caller: Caller
   sent: SentParameters
-  /** Whether unknown parameters are refused even if the endpoint allows them. */
   strict: boolean
 }
 
@@ -43,7 +42,6 @@ const explainWithinMs = 10_000
 /** Explaining slow requests has a queue of its own. */
 const explainer = 'wellhead:explaining'
 
-/** The same request, to explain it after its caller has left. */
 function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
   const signal = AbortSignal.timeout(explainWithinMs)
   return { endpoint, parameters, format, project, directives, caller: explainer, signal }

@@ -28,7 +28,6 @@ const frameworkErrors: Record<string, (request: FastifyRequest) => WellheadError
   FST_ERR_CTP_INVALID_JSON_BODY: () => invalidBody('The body is not valid JSON.'),
 }
 
-/** Turns anything thrown into a response. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = toKnownError(error, request)
   setErrorHeaders(known, error, request, reply)
@@ -40,7 +39,6 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
   reply.code(known.status).type('application/json; charset=utf-8').send(errorBody(known, request.id))
 }
 
-/** Logs the cause of server errors, and sets the headers of the error. */
 export function setErrorHeaders(
   known: WellheadError,
   error: Error,

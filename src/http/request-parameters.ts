@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { invalidParameter, unknownParameter } from '../base/errors.ts'
+import { invalidParameter, notAcceptable, unknownParameter } from '../base/errors.ts'
 import { notWellFormed } from '../base/validation.ts'
+import { type OutputFormat, outputFormats, withIsoTimestamps } from '../endpoints/call/output-formats.ts'
+import { readWeights } from './cache-headers.ts'
+import { eventStreamType } from './streams/event-streams.ts'
 
 /** The framework cannot tell a repeated parameter from a list. */
 export function queryParameters(request: FastifyRequest): [string, unknown][] {
@@ -65,7 +68,6 @@ function textOf(name: string, value: unknown): string | undefined {
 
 const controlNames = ['_format', '_version', '_strict', '_timestamps', '_explain']
 
-/** Whether the request asks for unknown parameters to be refused. */
 export function isStrict(control: ReadonlyMap<string, string>): boolean {
   const value = control.get('_strict')
   if (value === undefined || value === '0' || value === 'false') return false
@@ -73,10 +75,60 @@ export function isStrict(control: ReadonlyMap<string, string>): boolean {
   throw invalidParameter('_strict', '_strict must be 1 or 0.')
 }
 
-/** Throws if a name is neither a control parameter nor one of these. */
 export function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
   for (const name of names) {
     const known = name.startsWith('_') ? controlNames : declared
     if (!known.includes(name)) throw unknownParameter(name, known)
   }
+}
+
+export interface ChosenFormat {
+  format: OutputFormat
+  streamed: boolean
+}
+
+const [json] = outputFormats as [OutputFormat]
+
+/** Reads `_format` and `_timestamps`. `_format` takes precedence over Accept. */
+export function chooseFormat(
+  control: ReadonlyMap<string, string>,
+  accept: string | undefined,
+  mayStream: boolean,
+): ChosenFormat {
+  const named = control.get('_format')
+  const streamed = mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType
+  const format = streamed ? json : named === undefined ? acceptedFormat(accept) : namedFormat(named)
+  const timestamps = control.get('_timestamps')
+  if (timestamps === undefined) return { format, streamed }
+  if (timestamps !== 'iso') throw invalidParameter('_timestamps', '_timestamps must be iso.')
+  return { format: withIsoTimestamps(format), streamed }
+}
+
+function namedFormat(named: string): OutputFormat {
+  const format = outputFormats.find(({ name }) => name === named)
+  if (format) return format
+  throw notAcceptable(outputFormats.map(({ name }) => name))
+}
+
+function acceptedFormat(accept: string | undefined): OutputFormat {
+  if (accept === undefined || accept.trim() === '') return json
+  for (const type of acceptedTypes(accept)) {
+    if (type === '*/*') return json
+    const format = outputFormats.find(({ contentType }) => matches(contentType, type))
+    if (format) return format
+  }
+  throw notAcceptable(outputFormats.map(({ contentType }) => contentType.split(';')[0] as string))
+}
+
+/** A range such as text/* matches every format of that kind. */
+function matches(contentType: string, range: string): boolean {
+  return range.endsWith('/*')
+    ? contentType.startsWith(range.slice(0, -1))
+    : contentType.split(';')[0] === range
+}
+
+/** Accepted media types, the most preferred first. */
+function acceptedTypes(accept: string): string[] {
+  const accepted = [...readWeights(accept)].filter(([, weight]) => weight > 0)
+  return accepted.sort(([, one], [, other]) => other - one).map(([type]) => type)
 }

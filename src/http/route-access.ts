@@ -4,10 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import type { Quota } from '../access/request-quota.ts'
 import { forbidden, rateLimited } from '../base/errors.ts'
 
-/**
- * What a route requires. `public` and `optional` need no token; with one, `optional` routes show more. `any` needs a
- * valid token, the others a token with that scope.
- */
+/** `public` and `optional` need no token, `any` needs a valid one, the others one with that scope. `optional` shows more with one. */
 export type RouteAccess = 'public' | 'optional' | 'any' | 'query' | 'ingest' | 'admin'
 
 /** Throws 401, 429 or 403, in this order. Handlers check the endpoint or source. */

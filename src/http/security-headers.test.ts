@@ -1,7 +1,6 @@
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { addCrossOrigin } from './cross-origin.ts'
-import { addSecurityHeaders, docsHeaders } from './security-headers.ts'
+import { addCrossOrigin, addSecurityHeaders, pageHeaders } from './security-headers.ts'
 
 /** A service with a door that lets nobody in. */
 function guarded(origins: readonly string[] = []) {
@@ -15,7 +14,7 @@ function guarded(origins: readonly string[] = []) {
   server.get('/kept', async (_request, reply) =>
     reply.header('Cache-Control', 'private, max-age=9').send('x'),
   )
-  server.get('/page', async (_request, reply) => reply.headers(docsHeaders).send('<p>'))
+  server.get('/page', async (_request, reply) => reply.headers(pageHeaders).send('<p>'))
   server.post('/data', async (request) => request.body)
   return server
 }
@@ -42,7 +41,7 @@ test('adds the headers to every response: data, errors and empty ones', async ()
   }
 })
 
-test('lets a page load its styles and nothing else', async () => {
+test('keeps a page out of frames and other sites', async () => {
   const { headers } = await guarded().inject({ url: '/page', headers: key })
   expect(headers).toMatchObject({
     'x-content-type-options': 'nosniff',
@@ -50,8 +49,6 @@ test('lets a page load its styles and nothing else', async () => {
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',
   })
-  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self';/)
-  expect(headers['content-security-policy']).not.toMatch(/unsafe|script|\*|http/)
 })
 
 test('refuses a text body', async () => {

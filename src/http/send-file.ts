@@ -3,7 +3,6 @@ import { type Compression, compressed } from '../base/compressed.ts'
 import { contentTag } from '../base/text/content-tag.ts'
 import { chooseCoding, matchedEtag } from './cache-headers.ts'
 
-/** Bytes that are made once and sent often. */
 export interface ServedFile {
   readonly contentType: string
   readonly etag: string
@@ -21,7 +20,6 @@ export async function compressedFile(contentType: string, text: string): Promise
   return fileOf(contentType, { identity, gzip, br })
 }
 
-/** Sends the file in the best form for the caller, or 304 if the caller has it. */
 export function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -3,7 +3,6 @@ import { compressedNow, isCompressible } from '../base/compressed.ts'
 import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-headers.ts'
 
-/** Sends finished bytes with the headers that tell how they were computed. */
 export async function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,

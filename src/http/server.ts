@@ -9,9 +9,6 @@ import fastify, {
 } from 'fastify'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
-import type { TokenAdmin } from '../access/token-admin.ts'
-import type { AlertAdmin } from '../alerts/alert-admin.ts'
-import type { Backups } from '../backup/backups.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -24,20 +21,11 @@ import {
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Tracing } from '../base/tracing.ts'
-import type { Deployments } from '../endpoints/manage/deployments.ts'
-import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
-import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
-import type { Replays } from '../endpoints/manage/replays.ts'
 import type { RequestReports } from '../endpoints/report/request-report.ts'
-import type { LogIntake } from '../intake/log-intake.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { CallStatistics } from '../observability/call-statistics.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
 import type { SlowCalls } from '../observability/slow-calls.ts'
-import type { LogSearch } from '../sources/log-search.ts'
-import type { SavedSearches } from '../sources/saved-searches.ts'
-import type { SourceAdmin } from '../sources/source-admin.ts'
-import type { SourceUsage } from '../sources/source-usage.ts'
 import { resultVary, tokenVary } from './cache-headers.ts'
 import { addCallRecording, CallRecorder } from './call-recording.ts'
 import {
@@ -47,40 +35,34 @@ import {
   maxConnections,
   sendsBeforeClosing,
 } from './connections.ts'
-import { addCrossOrigin, variesByOrigin } from './cross-origin.ts'
 import { errorBody, handleError } from './error-response.ts'
 import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { addMcpRoutes } from './mcp/mcp-route.ts'
-import { RequestEnds } from './request-ends.ts'
-import { logRequests, pathOf, requestIdOf } from './request-log.ts'
-import { addRequestTraces, RequestTraces } from './request-traces.ts'
+import { logRequests, pathOf, RequestTraces, requestIdOf } from './request-log.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addAlertRoutes } from './routes/alerts.ts'
 import { addBackupRoutes } from './routes/backup.ts'
-import { addConsoleRoutes, type ConsoleFiles } from './routes/console.ts'
+import { addConsoleRoutes } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
-import { addEndpointCacheRoutes } from './routes/endpoint-cache.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
-import { addSearchRoutes } from './routes/logs/search.ts'
-import { addSavedSearchRoutes } from './routes/logs/searches.ts'
+import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
-import { addQueryRoutes, type QueryRoutes } from './routes/query.ts'
+import { addQueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
 import { addRequestRoutes } from './routes/requests.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
-import { addSqlRoutes } from './routes/sql.ts'
 import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
 import { addTokenRoutes } from './routes/tokens.ts'
-import { addUsageRoutes } from './routes/usage.ts'
+import { addEndpointCacheRoutes, addUsageRoutes } from './routes/usage.ts'
 import { addWhoamiRoutes } from './routes/whoami.ts'
-import { addSecurityHeaders, headersOfUnread } from './security-headers.ts'
+import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
@@ -90,41 +72,39 @@ declare module 'fastify' {
   }
 }
 
+/** The part of the service that routes are added for. */
+type PartOf<Add extends (server: FastifyInstance, part: never, ...more: never[]) => void> = Parameters<Add>[1]
+
 export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
-  intake: LogIntake
-  sources: SourceAdmin
+  intake: PartOf<typeof addLogRoutes>
+  sources: PartOf<typeof addSourceRoutes>
   tail: LiveTail
   streams: EventStreams
-  queries: QueryRoutes
-  endpoints: EndpointAdmin
-  deployments: Deployments
-  replays: Replays
-  drafts: EndpointDrafts
-  search: LogSearch
-  searches: SavedSearches
-  alerts: AlertAdmin
-  usage: SourceUsage
-  /** Undefined if requests are not recorded. */
+  queries: PartOf<typeof addQueryRoutes>
+  endpoints: PartOf<typeof addEndpointRoutes>
+  deployments: PartOf<typeof addDeploymentRoutes>
+  replays: PartOf<typeof addReplayRoutes>
+  drafts: PartOf<typeof addDraftRoutes>
+  search: PartOf<typeof addSearchRoutes>
+  searches: PartOf<typeof addSavedSearchRoutes>
+  alerts: PartOf<typeof addAlertRoutes>
+  usage: PartOf<typeof addUsageRoutes>
   reports: RequestReports | undefined
-  console: ConsoleFiles
-  tokens: TokenAdmin
-  backups: Backups
-  /** Maximum number of connections that are event streams. */
+  console: PartOf<typeof addConsoleRoutes>
+  tokens: PartOf<typeof addTokenRoutes>
+  backups: PartOf<typeof addBackupRoutes>
   maxStreams: number
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
-  /** Whether admins have MCP tools that save endpoints. */
   mcpWrite: boolean
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
     slowCalls: SlowCalls
-    /** Undefined if requests are not recorded. */
     statistics: CallStatistics | undefined
     requests: RequestCounts
-    /** Undefined if traces are not exported. */
     tracing: Tracing | undefined
   }
 }
@@ -155,7 +135,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
     onAborted: (readers, bytes) =>
       options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
-  const hot = createHotCalls(options, traces, unread)
+  const hot = new HotCalls({
+    ...options,
+    calls: options.queries.calls,
+    ...{ statistics, requests, traces, unread },
+    vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
+    open: () => options.open() && !options.stopping() && options.leak() === undefined,
+  })
+  options.queries.endpoints.onChange(() => hot.clear())
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -194,9 +181,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
   listRoutes(server)
-  const ends = new RequestEnds(server)
-  addRequestTraces(server, traces, ends)
-  logRequests(ends, requests)
+  logRequests(server, traces, requests)
   addCallRecording(server)
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
@@ -216,9 +201,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     request.caller = admitCaller(options.access, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
     const leak = options.leak()
-    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries(access)) {
+    // Sending entries and describing the API show nothing of what is stored.
+    const mayShowEntries = access !== 'ingest' && access !== 'optional'
+    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries)
       throw isolationUnverified(leak)
-    }
     inviteBody(reply.raw)
   })
   server.addHook('onSend', async (_request, reply, payload) => {
@@ -231,7 +217,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return server
 }
 
-/** All routes, without a service behind them. */
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
@@ -241,7 +226,6 @@ export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   return server.routeList
 }
 
-/** In the order of the documentation. */
 function addRoutes(
   server: FastifyInstance,
   options: Omit<ServerOptions, 'log'>,
@@ -263,9 +247,8 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
-  addWhoamiRoutes(server, { endpoints, tokens: options.tokens, sources: options.sources })
+  addWhoamiRoutes(server, endpoints, options.tokens, options.sources)
   addDraftRoutes(server, options.drafts)
-  addSqlRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
   addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
   addSearchRoutes(server, options.search)
@@ -274,35 +257,6 @@ function addRoutes(
   addMetricsRoutes(server, observability)
   addDocsRoutes(server, endpoints)
   addConsoleRoutes(server, options.console, options.embedOrigins)
-}
-
-const maxHotCalls = 20_000
-
-function createHotCalls(
-  { access, queries, log, open, stopping, leak, corsOrigins, observability }: ServerOptions,
-  traces: RequestTraces,
-  unread: UnreadResponses,
-): HotCalls {
-  const { calls, endpoints } = queries
-  const hot = new HotCalls({
-    access,
-    calls,
-    log,
-    statistics: observability.statistics,
-    requests: observability.requests,
-    traces,
-    unread,
-    maxKnown: maxHotCalls,
-    vary: variesByOrigin(corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => open() && !stopping() && leak() === undefined,
-  })
-  endpoints.onChange(() => hot.clear())
-  return hot
-}
-
-/** Sending entries and describing the API show nothing of what is stored. */
-function mayShowEntries(access: RouteAccess): boolean {
-  return access !== 'ingest' && access !== 'optional'
 }
 
 /** Decided by the matched route, not by the text of the URL, which can be written in many ways. */
@@ -343,13 +297,8 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   )
 }
 
-function brokenRequest(error: NodeJS.ErrnoException): WellheadError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return headersTooLarge()
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return requestTooSlow()
-    default:
-      return malformedRequest('The request is not valid HTTP.')
-  }
+function brokenRequest({ code }: NodeJS.ErrnoException): WellheadError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTooSlow()
+  return malformedRequest('The request is not valid HTTP.')
 }

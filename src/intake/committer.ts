@@ -8,9 +8,7 @@ interface CommitterOptions {
   engine: Pick<Engine, 'insert'>
   /** Maximum bytes that wait or are being inserted; further requests get 429. */
   maxPendingBytes: number
-  /** Maximum bytes of one insert. */
   maxInsertBytes: number
-  /** How often an insert is tried while the engine is unavailable. */
   attempts: number
   /** Called with the lines that are on disk now, in the order in which they were stored. */
   onStored?: (source: string, lines: Iterable<Buffer>) => void
@@ -80,7 +78,6 @@ export class Committer {
     })
   }
 
-  /** Resolves when nothing waits or is being inserted. */
   settled(): Promise<void> {
     if (this.#pendingBytes === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
@@ -178,7 +175,6 @@ export class Committer {
   }
 }
 
-/** Consecutive lines of one insert. */
 interface Part {
   source: string
   lines: Lines

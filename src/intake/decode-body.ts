@@ -1,4 +1,4 @@
-import { invalidBody, sourceNotFound, tooLarge } from '../base/errors.ts'
+import { sourceNotFound, tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
 import { quarantineSource } from '../catalog/built-in-sources.ts'
 import { EntryReader } from './entry.ts'
@@ -6,7 +6,6 @@ import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
 import { readLogEntries } from './log-entries.ts'
 import { otlpLimits } from './otlp/budget.ts'
 import { decodeOtlpLogs, type OtlpEncoding } from './otlp/otlp.ts'
-import { compressionProblem } from './request-body.ts'
 
 export interface TargetSource {
   name: string
@@ -29,17 +28,7 @@ export type DecodeJob = {
     }
 )
 
-/** Decodes a body into one batch of entries for each source. */
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
-  try {
-    return decode(body, job)
-  } catch (error) {
-    const problem = invalidBody.is(error) ? compressionProblem(body) : undefined
-    throw problem === undefined ? error : invalidBody(problem)
-  }
-}
-
-function decode(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType, source } = job
   const rules = { nowMs, owner, retentionDays: source.retentionDays }

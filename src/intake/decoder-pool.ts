@@ -27,7 +27,6 @@ interface Task {
 /** Decodes bodies; large ones on worker threads, so that other requests do not wait for them. */
 export class DecoderPool {
   readonly #options: DecoderPoolOptions
-  /** The current task of each worker. */
   readonly #workers = new Map<Worker, Task | undefined>()
   readonly #waiting: Task[] = []
   #stopped = false

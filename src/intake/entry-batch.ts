@@ -12,7 +12,6 @@ export interface EntryBatch {
   lines: Lines
   /** For each line, the index of its entry in the request. */
   indices: Uint32Array
-  /** The oldest timestamp of the lines. */
   earliestMicros: bigint
   /** Pairs: the index of a rejected entry, and the position of its reason in `reasons`. */
   rejected: Uint32Array

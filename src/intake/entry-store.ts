@@ -15,7 +15,6 @@ export interface IntakeOutcome {
 
 interface IntakeObserver {
   stored(report: { source: string; accepted: number; rejected: number; bytes: number; ms: number }): void
-  /** Called with the error code that the sender gets. */
   refused(code: string): void
 }
 
@@ -23,7 +22,6 @@ export interface EntryStoreOptions {
   engine: Engine
   /** Records how far back new entries reach. */
   arrivals: Arrivals
-  /** Receives every stored entry. */
   tail: { publish(source: string, lines: Iterable<Buffer>): void }
   observer?: IntakeObserver
   /** Maximum bytes of bodies held at once, and of lines that wait to be stored. */
@@ -85,7 +83,6 @@ export class EntryStore {
     return { accepted, rejected, errors }
   }
 
-  /** Resolves when nothing waits to be stored. */
   settled(): Promise<void> {
     return this.#committer.settled()
   }

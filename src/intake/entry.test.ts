@@ -85,9 +85,19 @@ describe('an entry', () => {
       event_message: 'c',
       metadata: {},
     })
-    expect(read({ time: 'noon' })).toBe('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
     expect(read({ time: 'noon', timestamp: 1_794_657_500 })).toMatchObject({ metadata: { time: 'noon' } })
   })
+
+  test.each(['noon', '12:00:01', 0.532, 45, 5_000_000_000, { start: 1 }, true])(
+    'arrives now if its time is %j, which is no timestamp but a value like any other',
+    (time) => {
+      expect(read({ msg: 'GET /', time })).toMatchObject({
+        timestamp: '1794657600.000000',
+        event_message: 'GET /',
+        metadata: { time },
+      })
+    },
+  )
 
   test('may have escaped keys', () => {
     expect(readText('{"\\u0069d":"a","m\\u0065tadata":{"proj\\u0065ct":"p"}}')).toMatchObject({

@@ -8,7 +8,7 @@ import {
   quote,
 } from '../base/json/json-scanner.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
-import { LineWriter } from './lines.ts'
+import { LineWriter, syntax } from './lines.ts'
 
 export const entryLimits = {
   maxBytes: 2 ** 20,
@@ -18,14 +18,12 @@ export const entryLimits = {
   maxValues: 5_000,
 } as const
 
-/** The rules for the entries of one source and sender. */
 export interface EntryRules {
   nowMs: number
   /** The only project allowed; entries may omit it. */
   owner?: string | undefined
   /** If absent, entries may be of any age. */
   retentionDays?: number | undefined
-  /** Creates the id of an entry that has none. */
   newId?: () => string
 }
 
@@ -35,7 +33,6 @@ interface Span {
   end: number
   /** Whether it contains whitespace outside of strings. */
   spaced: boolean
-  /** Whether it is a string with a backslash. */
   escaped: boolean
 }
 
@@ -71,20 +68,9 @@ const entryKeys = {
   projectRef: Buffer.from('"project_ref"'),
 } as const
 
-const syntax = {
-  project: Buffer.from('{"project":'),
-  id: Buffer.from(',"id":'),
-  timestamp: Buffer.from(',"timestamp":"'),
-  message: Buffer.from('","event_message":'),
-  metadata: Buffer.from(',"metadata":'),
-  emptyText: Buffer.from('""'),
-  open: Buffer.from('{'),
-  close: Buffer.from('}'),
-  comma: Buffer.from(','),
-  colon: Buffer.from(':'),
-} as const
-
 const dayMs = 86_400_000
+/** A smaller `time` is a duration. */
+const earliestTimeMs = Date.UTC(2000, 0, 1)
 const letterN = 0x6e
 
 /** Turns entries into lines for the engine. Values that are stored as sent are located and copied, never parsed. */
@@ -100,7 +86,6 @@ export class EntryReader {
   #id: Span | undefined
   #project: Span | undefined
   #metadata: Span | undefined
-  /** Members of the metadata. */
   #innerRef: Span | undefined
   #innerProject: Span | undefined
   #others: Member[] = []
@@ -195,7 +180,6 @@ export class EntryReader {
     return true
   }
 
-  /** Whether this is the key that was scanned last. */
   #isKey(expected: Buffer): boolean {
     const { keyStart, keyEnd, hasEscape } = this.#scanner
     if (hasEscape) return this.#canonical(keyStart, keyEnd).equals(expected)
@@ -208,7 +192,11 @@ export class EntryReader {
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
     const message = this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg)
-    this.micros = this.#microsOf(this.#alias(this.#timestamp, this.#time), rules)
+    const time = this.#time
+    const isTime =
+      time !== undefined && !this.#isPresent(this.#timestamp) && this.#isTimestamp(time.value, rules)
+    if (time && !isTime) this.#others.push(time)
+    this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
     lines.copy(syntax.project)
     this.#writeProject(rules.owner, lines)
     lines.copy(syntax.id)
@@ -334,10 +322,25 @@ export class EntryReader {
     this.#writeText(id, 'id', lines)
   }
 
+  /** Other programs call the duration of a request `time`, or its hour. */
+  #isTimestamp(span: Span, { nowMs }: EntryRules): boolean {
+    if (!this.#isPresent(span)) return true
+    const micros = this.#readMicros(span)
+    return (
+      micros !== undefined &&
+      micros > earliestTimeMs * 1000 &&
+      micros < (nowMs + entryLimits.maxAheadMs) * 1000
+    )
+  }
+
+  #readMicros(span: Span): number | bigint | undefined {
+    const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
+    return Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
+  }
+
   #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryRules): number | bigint {
     if (!this.#isPresent(span)) return nowMs * 1000
-    const usual = readUsualTimestamp(this.#bytes, span.start + 1, span.end - 1)
-    const micros = Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
+    const micros = this.#readMicros(span)
     if (micros === undefined)
       throw new Rejection('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
     if (micros > (nowMs + entryLimits.maxAheadMs) * 1000)
@@ -393,7 +396,6 @@ export class EntryReader {
 
 type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
 
-/** Turns one entry into a line, or returns the reason why it is rejected. */
 export function readEntry(text: string, rules: EntryRules): EntryResult {
   const scanner = new JsonScanner(Buffer.from(text))
   const reader = new EntryReader(scanner)

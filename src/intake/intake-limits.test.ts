@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { manualClock } from '../base/clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import { ByteBudget, DiskGuard } from './intake-limits.ts'
 
 test('requests together hold at most the budget, and released bytes are available again', () => {

@@ -2,11 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { diskFull, rateLimited } from '../base/errors.ts'
 
 /** The bytes that one request holds of a budget. */
-export interface BudgetShare {
-  /** Throws if all requests together would hold more than the budget. */
-  add(bytes: number): void
-  release(): void
-}
+export type BudgetShare = ReturnType<ByteBudget['share']>
 
 /** Bounds the bytes that all requests hold together. Each request also has a limit of its own. */
 export class ByteBudget {
@@ -21,10 +17,11 @@ export class ByteBudget {
     return this.#heldBytes
   }
 
-  share(): BudgetShare {
+  share() {
     let own = 0
     return {
-      add: (bytes) => {
+      /** Throws if all requests together would hold more than the budget. */
+      add: (bytes: number) => {
         // A lone request may exceed the budget; otherwise it could never succeed.
         const alone = this.#heldBytes === own
         if (!alone && this.#heldBytes + bytes > this.#maxBytes) {

@@ -1,9 +1,22 @@
 import { backslash, quote } from '../base/json/json-scanner.ts'
 
+/** What stands between the values of an entry in its line. */
+export const syntax = {
+  project: Buffer.from('{"project":'),
+  id: Buffer.from(',"id":'),
+  timestamp: Buffer.from(',"timestamp":"'),
+  message: Buffer.from('","event_message":'),
+  metadata: Buffer.from(',"metadata":'),
+  emptyText: Buffer.from('""'),
+  open: Buffer.from('{'),
+  close: Buffer.from('}'),
+  comma: Buffer.from(','),
+  colon: Buffer.from(':'),
+} as const
+
 /** Rows for the engine in one buffer, each followed by a newline. */
 export class Lines implements Iterable<Buffer> {
   readonly bytes: Buffer
-  /** The end of each row. */
   readonly ends: Uint32Array
 
   constructor(bytes: Uint8Array, ends: Uint32Array) {
@@ -31,7 +44,6 @@ export class Lines implements Iterable<Buffer> {
     return this.bytes.subarray(this.#start(index), this.ends[index])
   }
 
-  /** The bytes of consecutive rows. */
   between(from: number, to: number): Buffer {
     return this.bytes.subarray(this.#start(from), this.#start(to))
   }
@@ -54,7 +66,6 @@ export class LineWriter {
   #length = 0
   readonly #ends: number[] = []
 
-  /** The length of the current line. */
   get lineLength(): number {
     return this.#length - (this.#ends.at(-1) ?? 0)
   }
@@ -100,7 +111,6 @@ export class LineWriter {
     this.#ends.push(this.#length)
   }
 
-  /** Drops the current line. */
   dropLine(): void {
     this.#length = this.#ends.at(-1) ?? 0
   }

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeBody } from './decode-body.ts'
 import { DecoderPool, maxInlineBytes } from './decoder-pool.ts'
@@ -59,37 +58,6 @@ describe('the entries of a body', () => {
     [Buffer.from([0x22, 0xff, 0x22]), ''],
   ])('%j, sent as "%s", are refused', (body, contentType) => {
     expect(() => read(body, contentType)).toThrow(/^The body is (?:empty|not valid)/)
-  })
-
-  test.each([
-    ['{"id":"a"}{"id":"b"}', '', 'curl -d removes them: use --data-binary.'],
-    ['{"id":"a"}{"id":"b"}', 'application/x-www-form-urlencoded', 'use --data-binary.'],
-    [' {"id":"a"} {"id":"b"}', 'application/x-ndjson', 'use --data-binary.'],
-    ['{"id":"a"}\n{"id":"b"}', 'application/json', 'send Content-Type: application/x-ndjson.'],
-    ['{"id":"a"} x', '', 'The body is not valid JSON.'],
-    ['{"id":', '', 'The body is not valid JSON.'],
-  ])('%j, sent as "%s", are refused with what to do', (body, contentType, message) => {
-    expect(() => read(body, contentType)).toThrow(new RegExp(`${message.replaceAll('.', '\\.')}$`))
-  })
-
-  test.each([
-    ['logs', gzipSync('{"id":"a"}'), 'gzip. Send Content-Encoding: gzip.'],
-    ['logs', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 1]), 'The body is compressed with zstd'],
-    ['otlp', gzipSync('{"resourceLogs":[]}'), 'gzip. Send Content-Encoding: gzip.'],
-    ['logs', Buffer.from([0x22, 0xff, 0x22]), 'The body is not valid UTF-8.'],
-  ])('of %s that are compressed without a header are refused with what to do', (kind, body, message) => {
-    const base = { nowMs, owner: undefined }
-    const sources = new Map([[source.name, source]])
-    for (const encoding of ['json', 'protobuf'] as const) {
-      expect(() =>
-        decodeBody(
-          body,
-          kind === 'logs'
-            ? { ...base, kind: 'logs', contentType: '', source }
-            : { ...base, kind: 'otlp', encoding, defaultSource: source.name, sources },
-        ),
-      ).toThrow(message)
-    }
   })
 
   test('of an object whose batch is not an array are that object', () => {

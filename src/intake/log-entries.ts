@@ -17,6 +17,9 @@ export const maxEntries = 50_000
 const newline = 0x0a
 const recordSeparator = 0x1e
 
+const notJson =
+  'The body is not valid JSON. For one entry per line, send Content-Type: application/x-ndjson; curl needs --data-binary.'
+
 /** Reads one object, an array, {"batch":[…]}, or one JSON value per line. */
 export function readLogEntries(
   body: Buffer,
@@ -64,7 +67,7 @@ class LogEntries {
     if (whole && scanner.at === scanner.end) return this.#batch.finish()
     // A broken array is not NDJSON, and a body with the type application/json has to be one document.
     const oneDocument = isArray || /\bjson\b/i.test(contentType)
-    if (oneDocument || !this.#hasLines(first)) throw this.#notJson(first)
+    if (oneDocument || !this.#hasLines(first)) throw invalidBody(notJson)
     return this.#lines()
   }
 
@@ -120,22 +123,6 @@ class LogEntries {
     return rest.at < rest.end
   }
 
-  /** Says what to do if one entry follows another. */
-  #notJson(first: number): Error {
-    const message = 'The body is not valid JSON.'
-    const scanner = new JsonScanner(this.#body, first)
-    scanner.space()
-    if (scanner.peek() !== openObject || !scanner.value()) return invalidBody(message)
-    const end = scanner.at
-    scanner.space()
-    if (scanner.peek() !== openObject) return invalidBody(message)
-    return this.#body.subarray(end, scanner.at).includes(newline)
-      ? invalidBody(`${message} For one entry per line, send Content-Type: application/x-ndjson.`)
-      : invalidBody(
-          `${message} Its entries are not separated by line breaks. curl -d removes them: use --data-binary.`,
-        )
-  }
-
   #lines(): EntryBatch {
     const body = this.#body
     const scanner = this.#scanner
@@ -153,7 +140,7 @@ class LogEntries {
       readable = this.#line(start, end) || readable
       scanner.at = end
     }
-    if (!readable) throw this.#notJson(this.#start)
+    if (!readable) throw invalidBody(notJson)
     return this.#batch.finish()
   }
 

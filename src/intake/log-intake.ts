@@ -18,11 +18,9 @@ interface LogIntakeOptions extends EntryStoreOptions {
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
-  /** Maximum number of threads that decode large bodies. */
   maxReaders: number
 }
 
-/** A request that sends entries. */
 export interface Upload {
   body: Readable | undefined
   contentEncoding: string | undefined
@@ -64,7 +62,6 @@ export class LogIntake {
     return this.#store.pendingBytes
   }
 
-  /** Receives the entries of one source. */
   async receiveLogs(upload: Upload, sourceName: string, contentType: string): Promise<Received> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
     const [received] = await this.#receive(upload, (base) => {

@@ -1,6 +1,5 @@
-import type { Readable } from 'node:stream'
+import { finished, type Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { drained } from '../base/compressed.ts'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
 import type { BudgetShare } from './intake-limits.ts'
 
@@ -22,22 +21,6 @@ const unpackers = new Map<string, Unpacker | undefined>([
   // Node 20 has no zstd.
   ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
 ])
-
-/** First bytes of compressed data. Neither is valid UTF-8. */
-const magicBytes = [
-  { encoding: 'gzip', bytes: Buffer.from([0x1f, 0x8b]) },
-  { encoding: 'zstd', bytes: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]) },
-]
-
-/** What is wrong with a body that cannot be read because it is compressed and its header does not say so. */
-export function compressionProblem(body: Buffer): string | undefined {
-  const found = magicBytes.find(({ bytes }) => body.subarray(0, bytes.length).equals(bytes))
-  if (!found) return undefined
-  const { encoding } = found
-  return unpackers.get(encoding) === undefined
-    ? `The body is compressed with ${encoding}, which is not supported. Use gzip, and send Content-Encoding: gzip.`
-    : `The body is compressed with ${encoding}. Send Content-Encoding: ${encoding}.`
-}
 
 /** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. */
 export async function readRequestBody(
@@ -69,36 +52,24 @@ async function unpack(
   encoding: string,
   share: BudgetShare,
 ): Promise<Buffer> {
-  const failed = new Promise<never>((_resolve, reject) => unpacker.once('error', reject))
-  failed.catch(() => {})
-  const feeding = feed(stream, unpacker)
-  feeding.catch(() => {})
+  let sent = 0
+  const onData = (chunk: Buffer) => {
+    sent += chunk.length
+    if (sent > bodyLimits.maxSentBytes) unpacker.destroy(bodyTooLarge())
+  }
+  // Unlike `pipeline`, `pipe` leaves the connection open for the response.
+  stream.on('data', onData).pipe(unpacker)
+  const forget = finished(stream, (error) => error && unpacker.destroy(error))
   try {
-    const unpacked = gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share)
-    const [body] = await Promise.all([Promise.race([unpacked, failed]), feeding])
-    return body
+    return await gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share)
   } catch (error) {
-    unpacker.destroy()
-    // Only one reader at a time can consume the stream.
-    await feeding.catch(() => {})
     const isCorrupt = (error as NodeJS.ErrnoException).code?.startsWith('Z_')
     throw isCorrupt ? invalidBody(`The body is not valid ${encoding}.`) : error
+  } finally {
+    forget()
+    stream.off('data', onData).unpipe(unpacker)
+    unpacker.destroy()
   }
-}
-
-async function feed(stream: Readable, unpacker: zlib.Gunzip | zlib.Inflate): Promise<void> {
-  let length = 0
-  for await (const chunk of chunksOf(stream)) {
-    length += chunk.length
-    if (length > bodyLimits.maxSentBytes) {
-      const error = bodyTooLarge()
-      unpacker.destroy(error)
-      throw error
-    }
-    if (unpacker.destroyed) return
-    if (!unpacker.write(chunk)) await drained(unpacker)
-  }
-  unpacker.end()
 }
 
 async function gather(

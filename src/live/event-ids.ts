@@ -1,9 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/**
- * Event ids that encrypt the cursors of entries. Plain cursors would tell a tenant how many entries others send. Only this
- * process knows the key, so it recognizes the ids of other processes as foreign.
- */
+/** Encrypts the cursors of entries, which would tell a tenant how many entries others send; ids of other processes are foreign. */
 export class EventIds {
   readonly #block = Buffer.alloc(16)
   readonly #cipher: ReturnType<typeof createCipheriv>

@@ -2,24 +2,19 @@ import type { Timers } from '../base/clock.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
 import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
+import type { LiveSink } from './live-reader.ts'
 
-export interface ResultSink {
-  /** Bytes that were written and not yet sent. */
-  readonly pendingBytes: number
-  write(frame: Buffer): void
-  /** Reports an error. Results may follow. */
+export interface ResultSink extends LiveSink {
   fail(error: WellheadError): void
-  end(): void
 }
 
 interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
-  /** Throws if the result would take too much memory. */
   admit: (result: LatestResult) => void
-  /** Reports by how much the memory of the result has changed. */
   onBytes: (change: number) => void
   onFailure: (error: unknown) => void
+  onUnused: () => void
 }
 
 /** Minimum pause between two runs without a cache. The pause is also at least as long as the last run. */
@@ -31,14 +26,12 @@ const blindPauseMs = 5_000
 /** Each request keeps the cached result warm. The cache reports new results by itself. */
 const maxCachePauseMs = 15_000
 const longestRetryMs = 30_000
-/** A follower with more unsent bytes gets the newest result later. */
 const maxPendingBytes = 64 * 1024
 
 interface Reader {
   sink: ResultSink
   /** Of the last result it got; undefined after an error, so that it gets the next result in any case. */
   etag: string | undefined
-  drained(): void
 }
 
 /** One result and its followers. A slow follower skips results and gets the newest one. */
@@ -67,11 +60,6 @@ export class FollowedResult {
     return this.#current?.frame.length ?? 0
   }
 
-  get hasReaders(): boolean {
-    return this.#readers.size > 0
-  }
-
-  /** Whether a new follower can start with the current result. */
   get isCurrent(): boolean {
     return this.#current !== undefined && this.#failure === undefined
   }
@@ -90,15 +78,17 @@ export class FollowedResult {
     for (const reader of this.#readers) this.#send(reader)
   }
 
-  add(sink: ResultSink, lastEventId: string | undefined): Reader {
-    const reader: Reader = { sink, etag: lastEventId, drained: () => this.#send(reader) }
+  subscribe(sink: ResultSink, lastEventId: string | undefined) {
+    const reader: Reader = { sink, etag: lastEventId }
     this.#readers.add(reader)
     this.#send(reader)
-    return reader
-  }
-
-  remove(reader: Reader): void {
-    this.#readers.delete(reader)
+    return {
+      drained: () => this.#send(reader),
+      close: () => {
+        this.#readers.delete(reader)
+        if (this.#readers.size === 0) this.#stop()
+      },
+    }
   }
 
   updateSoon(): void {
@@ -110,11 +100,12 @@ export class FollowedResult {
     for (const { sink } of this.#readers) sink.end()
   }
 
-  stop(): void {
+  #stop(): void {
     this.#cancelTimer()
     this.#over.abort(new Error('The result has no followers.'))
     this.#options.onBytes(-this.bytes)
     this.#current = undefined
+    this.#options.onUnused()
   }
 
   #send(reader: Reader): void {
@@ -134,7 +125,6 @@ export class FollowedResult {
     })
   }
 
-  /** Whether the result may have changed. */
   #isDue(): boolean {
     const { time, arrivals } = this.#options
     const { cacheSeconds, sources } = this.call

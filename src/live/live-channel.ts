@@ -10,7 +10,6 @@ import type { LiveTurns } from './live-turns.ts'
 
 /** What a reader wants. An undefined field matches every entry. */
 export interface LiveFilter {
-  /** The token that reads. */
   caller: string
   project?: string | undefined
   query?: EntryQuery | undefined
@@ -19,7 +18,6 @@ export interface LiveFilter {
 export interface LiveSubscription {
   /** The id of the position up to which it has read; undefined while it is behind. */
   place(): string | undefined
-  /** Called when the connection has drained. */
   drained(): void
   close(): void
 }
@@ -30,7 +28,6 @@ interface LiveChannelOptions {
   turns: LiveTurns
   maxRingBytes: () => number
   maxPendingBytes: number
-  /** Called a while after the last reader has left. */
   onUnused: () => void
 }
 
@@ -45,7 +42,6 @@ const keepMs = 60_000
 /** Entries that several groups read in turn. */
 const maxStored = 4
 
-/** Where a reader gets its entries. */
 interface Seat {
   key: string
   group: LiveGroup
@@ -53,16 +49,13 @@ interface Seat {
 
 const unknownId = 'Entries may be missing here: the id to resume from is unknown or too old.'
 
-/** One source and its readers. */
 export class LiveChannel {
   readonly #options: LiveChannelOptions
   readonly #ring: LiveRing
   /** By project, then by token and query. The project is undefined for readers of all projects. */
   readonly #groups = new Map<string | undefined, Map<string, LiveGroup>>()
-  /** The paths that all queries read. */
   readonly #paths = new JsonPaths()
   readonly #stored = new LRUCache<LiveEntry, StoredEntry>({ max: maxStored })
-  /** Of the last line. */
   #cursor: number
   /** Stored and not yet in the ring. */
   #lines: { line: Buffer; cursor: number }[] = []
@@ -113,7 +106,6 @@ export class LiveChannel {
     }
   }
 
-  /** Ends the streams of all readers. */
   end(): void {
     for (const group of this.#allGroups()) for (const reader of group.readers) reader.end()
   }
@@ -127,7 +119,6 @@ export class LiveChannel {
     for (const groups of this.#groups.values()) yield* groups.values()
   }
 
-  /** A cursor after all entries that were stored before, and before all later ones. */
   #mark(): number {
     this.#cursor = Math.max(this.#cursor, cursorAt(this.#options.time.now()))
     return this.#cursor
@@ -205,7 +196,6 @@ export class LiveChannel {
     })
   }
 
-  /** Moves lines to the ring, and offers them to the groups that may want them. */
   #flush(): void {
     const { ids, turns, maxRingBytes, time } = this.#options
     const ringBytes = maxRingBytes()

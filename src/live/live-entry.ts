@@ -7,13 +7,9 @@ const beforeTimestamp = '","timestamp":"'
 const beforeMessage = '","event_message":"'
 const beforeMetadata = '","metadata":'
 
-/** Estimated size of an entry's objects. */
 const overheadBytes = 256
 
-/**
- * A stored entry as an event, made once for all readers. The members of a stored line have a fixed order, so the line is
- * cut into pieces instead of parsed.
- */
+/** A stored entry as an event. The members of a stored line have a fixed order, so the line is cut instead of parsed. */
 export class LiveEntry {
   readonly cursor: number
   readonly frame: Buffer
@@ -52,7 +48,6 @@ export class LiveEntry {
     return this.frame.length + overheadBytes
   }
 
-  /** For searches of these paths. */
   stored(paths: JsonPaths): StoredEntry {
     const metadata = this.frame.subarray(this.#messageEnd + beforeMetadata.length, this.frame.length - 3)
     return new StoredEntry((column) => this.#read(column), metadata, paths)

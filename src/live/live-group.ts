@@ -11,10 +11,8 @@ interface LiveGroupOptions {
   caller: string
   query: EntryQuery | undefined
   ring: LiveRing
-  /** Only entries after this cursor. */
   since: number
   read: (entry: LiveEntry) => StoredEntry
-  /** Called when all entries are matched and written. */
   onIdle: () => void
 }
 
@@ -49,7 +47,6 @@ export class LiveGroup {
     return this.#next < this.#waiting.length
   }
 
-  /** Whether every entry that it was offered is matched and written. */
   get isIdle(): boolean {
     return !this.hasWork && this.#matched.length === 0 && !this.#hasLost
   }
@@ -63,7 +60,6 @@ export class LiveGroup {
     else this.#waiting.push(entry.cursor)
   }
 
-  /** Matches the next entry, or a part of it. */
   step(): void {
     const { query, ring } = this.#options
     const entry = ring.find(this.#waiting[this.#next] as number)
@@ -83,7 +79,6 @@ export class LiveGroup {
     if (!this.hasWork) this.#options.onIdle()
   }
 
-  /** The waiting entries are gone. */
   loseAll(): void {
     this.stop()
     this.#hasLost = true

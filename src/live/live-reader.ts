@@ -1,7 +1,6 @@
 import type { LiveEntry } from './live-entry.ts'
 
 export interface LiveSink {
-  /** Bytes that were written and not yet sent. */
   readonly pendingBytes: number
   write(frames: Buffer): void
   end(): void
@@ -65,7 +64,6 @@ export class LiveRing {
 /** Events that are written together, to any number of readers. */
 interface Batch {
   frames: Buffer
-  /** Of its entries. */
   cursors: readonly number[]
 }
 
@@ -78,10 +76,7 @@ interface LiveReaderOptions {
   maxPendingBytes: number
 }
 
-/**
- * Gets the entries of a group. A slow reader gets nothing until its connection drains. Then it catches up from the ring, and
- * is told how many entries it missed.
- */
+/** Gets the entries of a group. A slow reader waits until its connection drains, and is told how many entries it missed. */
 export class LiveReader {
   readonly #options: LiveReaderOptions
   /** Cursors of entries that it has not got yet. */
@@ -107,7 +102,6 @@ export class LiveReader {
     this.#forgetMissed()
   }
 
-  /** Reports that an unknown number of entries is missing. */
   reset(reason: string): void {
     this.#waiting = []
     this.#missed = 0
@@ -115,7 +109,6 @@ export class LiveReader {
     this.catchUp()
   }
 
-  /** Called when the connection has drained. */
   catchUp(): void {
     if (!this.isBehind || this.#isSlow()) return
     if (this.#resetReason !== undefined) this.#say('reset', { reason: this.#resetReason })

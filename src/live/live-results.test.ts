@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
 import { engineUnavailable, type WellheadError } from '../base/errors.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'

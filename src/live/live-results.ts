@@ -12,10 +12,8 @@ interface LiveResultsOptions {
   onFailure: (failure: { endpoint: string; error: unknown }) => void
 }
 
-/** One result takes at most this share of the bytes. */
 const maxShare = 1 / 16
 
-/** Results that are followed. Each is updated once for all of its followers. */
 export class LiveResults {
   readonly #options: LiveResultsOptions
   readonly #followed = new Map<string, FollowedResult>()
@@ -50,26 +48,12 @@ export class LiveResults {
     return result
   }
 
-  /** Sends the result at once, unless the follower has it, and again whenever it changes. */
-  subscribe(
-    call: FollowedCall,
-    first: LatestResult | undefined,
-    sink: ResultSink,
-    lastEventId?: string,
-  ): { drained(): void; close(): void } {
+  subscribe(call: FollowedCall, first: LatestResult | undefined, sink: ResultSink, lastEventId?: string) {
     const followed = this.#followed.get(call.key) ?? this.#begin(call)
     if (first) followed.set(first)
-    const reader = followed.add(sink, lastEventId)
-    return {
-      drained: () => reader.drained(),
-      close: () => {
-        followed.remove(reader)
-        if (!followed.hasReaders) this.#end(followed)
-      },
-    }
+    return followed.subscribe(sink, lastEventId)
   }
 
-  /** Called when the cache has a newer result. */
   stored(key: string): void {
     this.#followed.get(key)?.updateSoon()
   }
@@ -83,7 +67,7 @@ export class LiveResults {
 
   #begin(call: FollowedCall): FollowedResult {
     const { time, arrivals, onFailure } = this.#options
-    const followed = new FollowedResult(call, {
+    const followed: FollowedResult = new FollowedResult(call, {
       time,
       arrivals,
       admit: (result) => this.admit(call, result),
@@ -91,13 +75,11 @@ export class LiveResults {
         this.#bytes += change
       },
       onFailure: (error) => onFailure({ endpoint: call.endpointId, error }),
+      onUnused: () => {
+        if (this.#followed.get(call.key) === followed) this.#followed.delete(call.key)
+      },
     })
     this.#followed.set(call.key, followed)
     return followed
-  }
-
-  #end(followed: FollowedResult): void {
-    followed.stop()
-    if (this.#followed.get(followed.call.key) === followed) this.#followed.delete(followed.call.key)
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock, manualTime } from '../base/clock.ts'
+import { manualClock, manualTime } from '../../test/support/manual-clock.ts'
 import type { StoredEntry } from '../catalog/stored-entry.ts'
 import { readEntry } from '../intake/entry.ts'
 import type { EntryQuery } from './live-group.ts'

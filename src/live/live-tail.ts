@@ -6,13 +6,11 @@ import { LiveTurns } from './live-turns.ts'
 
 export interface LiveTailOptions {
   time: Timers
-  /** For the newest entries of all sources that have readers. */
   maxRingBytes: number
   /** A reader with this many unsent bytes gets nothing more until they are sent. */
   maxPendingBytes: number
 }
 
-/** One source takes at most this share of the ring bytes. */
 const maxShare = 1 / 8
 
 /** Sends entries to readers as they are stored. Sources without readers cost nothing. */
@@ -36,13 +34,11 @@ export class LiveTail {
     this.#channels.get(source)?.publish(lines)
   }
 
-  /** Starts with the next entry, or after the last event that the reader has got. */
   subscribe(source: string, filter: LiveFilter, sink: LiveSink, lastEventId?: string): LiveSubscription {
     const channel = this.#channels.get(source) ?? this.#open(source)
     return channel.subscribe(filter, sink, lastEventId)
   }
 
-  /** Ends the streams of a deleted source. */
   close(source: string): void {
     const channel = this.#channels.get(source)
     if (channel === undefined) return

@@ -1,12 +1,9 @@
 import type { Timers } from '../base/clock.ts'
 
-/** Work that is done in small steps. */
 interface TurnTaker {
-  /** The token whose share of the time the work takes. */
   readonly caller: string
   readonly hasWork: boolean
   step(): void
-  /** Called after some steps, to pass on what they found. */
   flush(): void
 }
 

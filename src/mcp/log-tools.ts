@@ -5,8 +5,7 @@ import { readShape } from '../base/validation.ts'
 import type { EntryReader, LogSearch } from '../sources/log-search.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
-import { type BuiltInTool, inputSchema, readOnly, type ToolCall } from './tool.ts'
-import type { BuiltInName } from './tool-names.ts'
+import { type BuiltInTool, inputSchema, named, type ToolCall } from './tool.ts'
 
 const text = { type: 'string' }
 const texts = { type: 'array', items: text }
@@ -142,10 +141,6 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
       })
     },
   }
-}
-
-function named(name: BuiltInName, title: string) {
-  return { name, title, annotations: { title, ...readOnly } }
 }
 
 function readerOf({ caller, project, signal }: ToolCall): EntryReader {

@@ -1,18 +1,7 @@
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+import { builtInNames } from './tool.ts'
 
 const maxLength = 128
-
-/** Tools of the service. Endpoints cannot take their names. */
-export const builtInNames = [
-  'list_sources',
-  'describe_source',
-  'search_logs',
-  'list_alerts',
-  'check_endpoint',
-  'save_endpoint',
-] as const
-
-export type BuiltInName = (typeof builtInNames)[number]
 
 /**
  * The endpoints by the names of their tools, in order of the names. A tool has the name of its endpoint, with `_` in place of

@@ -5,7 +5,6 @@ import type { JsonSchema } from '../base/validation.ts'
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult
 
-/** Who calls a tool. */
 export interface ToolCall {
   /** Id of the token. */
   caller: string
@@ -21,6 +20,16 @@ export interface BuiltInTool {
   run(input: unknown, call: ToolCall): Promise<ToolResult>
 }
 
+/** Tools of the service. Endpoints cannot take their names. */
+export const builtInNames = [
+  'list_sources',
+  'describe_source',
+  'search_logs',
+  'list_alerts',
+  'check_endpoint',
+  'save_endpoint',
+] as const
+
 /** Hints for tools that change nothing. */
 export const readOnly = {
   readOnlyHint: true,
@@ -28,6 +37,15 @@ export const readOnly = {
   idempotentHint: true,
   openWorldHint: false,
 } as const
+
+/** The name of a built-in tool with its title and its hints. */
+export function named(
+  name: (typeof builtInNames)[number],
+  title: string,
+  hints: Tool['annotations'] = readOnly,
+) {
+  return { name, title, annotations: { title, ...hints } }
+}
 
 /** Makes the schema of a tool's input from the shape that reads it. */
 export function inputSchema(shape: z.ZodObject): ToolDefinition['inputSchema'] {

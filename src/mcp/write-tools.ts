@@ -3,7 +3,7 @@ import { readShape } from '../base/validation.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import { type BuiltInTool, inputSchema, outputSchema, readOnly, type ToolResult } from './tool.ts'
+import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } from './tool.ts'
 
 const fields = {
   name: z.string().describe('Letters, digits, dots, underscores and dashes, such as errors.by-hour.'),
@@ -61,8 +61,7 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
   return [
     {
       definition: {
-        name: 'check_endpoint',
-        title: 'Check an endpoint',
+        ...named('check_endpoint', 'Check an endpoint'),
         description:
           'Checks the SQL of an endpoint without saving it. Errors and warnings have line and column.',
         inputSchema: inputSchema(checkInput),
@@ -72,15 +71,17 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           parameters: { type: 'array', items: { type: 'string' } },
           warnings: list,
         }),
-        annotations: { title: 'Check an endpoint', ...readOnly },
       },
       run: async (input, { caller, signal }) =>
         jsonResult(await drafts.check(readShape(checkInput, input), caller, signal)),
     },
     {
       definition: {
-        name: 'save_endpoint',
-        title: 'Save an endpoint',
+        ...named('save_endpoint', 'Save an endpoint', {
+          readOnlyHint: false,
+          destructiveHint: true,
+          openWorldHint: false,
+        }),
         description:
           'Creates an endpoint, or a new version of the one with this name; fields that are omitted stay as they are. ' +
           'A change that breaks callers is refused unless breaking is true. Earlier versions can be restored.',
@@ -93,12 +94,6 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           columns: list,
           warnings: list,
         }),
-        annotations: {
-          title: 'Save an endpoint',
-          readOnlyHint: false,
-          destructiveHint: true,
-          openWorldHint: false,
-        },
       },
       run: async (input, { caller: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveInput, input)

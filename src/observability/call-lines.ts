@@ -20,11 +20,7 @@ interface Entry {
   bytes: number
 }
 
-/**
- * Collects entries of the source of requests. In a large batch, requests that did not reach the engine share an entry if
- * they differ by only a few percent of their duration. 20,000 requests a second become a few hundred entries, and all
- * counts stay exact. Records are added in small groups, so that no request waits for a whole batch.
- */
+/** In a large batch, requests without the engine share an entry if they took about as long. All counts stay exact. */
 export class CallEntries {
   /** Requests that have an entry, and the time of the first response among them. */
   calls = 0

@@ -5,7 +5,6 @@ export const cacheUses = ['none', 'hit', 'stale', 'miss', 'joined', 'bypass'] as
 
 export type CacheUse = (typeof cacheUses)[number]
 
-/** What many requests to an endpoint have in common. */
 export interface CallSubject {
   readonly endpoint: string
   readonly endpointId: string

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { callRecord } from '../../test/support/call-records.ts'
 import { log } from '../../test/support/engines.ts'
-import { manualTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
 import { diskFull, engineUnavailable } from '../base/errors.ts'
 import { CallStatistics } from './call-statistics.ts'
 

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Timers } from '../base/clock.ts'
-import { engineUnavailable } from '../base/errors.ts'
+import { engineUnavailable, internal } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { Arrivals } from '../catalog/arrivals.ts'
+import { builtInSources, callsSource } from '../catalog/built-in-sources.ts'
+import type { Sources } from '../catalog/sources.ts'
+import type { Engine } from '../engine/engine.ts'
 import { CallEntries } from './call-lines.ts'
 import type { CallRecord } from './call-record.ts'
 
@@ -11,21 +15,17 @@ interface CallStatisticsOptions {
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
   time: Timers
   monotonicMs: () => number
-  /** Maximum number of records not yet read. */
   maxRecords: number
-  /** Maximum number of entries not yet stored. */
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
 
-/** Gets each record once, before it is stored. */
 type CallReader = (records: readonly CallRecord[], toWallMs: (monotonicMs: number) => number) => void
 
 interface Batch {
   lines: Buffer
   token: string
   calls: number
-  /** Time of its first response. */
   earliestMs: number
   tries: number
 }
@@ -39,10 +39,7 @@ const recordsPerRead = 256
 /** Attempts to store a batch while the engine is unavailable. */
 const maxTries = 40
 
-/**
- * Records every request to an endpoint and stores the records in the background, with one insert at a time. A request
- * never waits for this: a record that finds no room is counted and dropped.
- */
+/** Stores records of requests in the background, one insert at a time; a record that finds no room is counted and dropped. */
 export class CallStatistics {
   readonly #options: CallStatisticsOptions
   readonly #readers: CallReader[] = []
@@ -61,7 +58,6 @@ export class CallStatistics {
     this.#entries = new CallEntries(options.maxEntries)
   }
 
-  /** Requests that are missing from the statistics. */
   get dropped(): number {
     return this.#dropped
   }
@@ -82,7 +78,6 @@ export class CallStatistics {
     else if (count === Math.min(recordsPerRead, maxRecords >> 2)) setImmediate(() => this.read())
   }
 
-  /** Passes the records to the readers and turns them into entries to store. */
   read(): void {
     const records = this.#records
     if (records.length === 0) return
@@ -172,4 +167,55 @@ export class CallStatistics {
     const { calls, earliestMs } = entries
     return { lines: Buffer.concat(lines), token: randomUUID(), calls, earliestMs, tries: 0 }
   }
+}
+
+interface EntryStoreOptions {
+  engine: Engine
+  sources: Pick<Sources, 'get'>
+  /** Throws if the disk is full. */
+  disk: { check(): void }
+  arrivals: Arrivals
+  /** Gets every stored entry. */
+  tail: { publish(source: string, lines: readonly Buffer[]): void }
+}
+
+const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
+const limits = { deadlineMs: 10_000 }
+
+/** Stores entries that the service writes itself; resolves when they are on disk. */
+export function storeEntries(source: string, { engine, sources, disk, arrivals, tail }: EntryStoreOptions) {
+  const typedColumns = builtInSources.find(({ name }) => name === source)?.columns ?? []
+  return async (lines: Buffer, token: string, earliestMs: number): Promise<void> => {
+    const columnsOfSource = new Set(sources.get(source).columns.map(({ name }) => name))
+    if (!typedColumns.every(({ name }) => columnsOfSource.has(name))) {
+      throw internal(
+        new Error(`Source ${source} was created by a user and lacks the columns of the service.`),
+      )
+    }
+    disk.check()
+    try {
+      await engine.insert(
+        {
+          table: source,
+          columns,
+          format: 'JSONEachRow',
+          settings: { insert_deduplication_token: token },
+        },
+        lines,
+        limits,
+      )
+    } finally {
+      // A failed insert may have stored entries as well.
+      arrivals.note(source, BigInt(Math.floor(earliestMs)) * 1000n)
+    }
+    tail.publish(source, linesOf(lines))
+  }
+}
+
+function linesOf(text: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  for (let start = 0, end = text.indexOf(10); end >= 0; start = end + 1, end = text.indexOf(10, start)) {
+    lines.push(text.subarray(start, end + 1))
+  }
+  return lines
 }

@@ -1,9 +1,11 @@
+import { LRUCache } from 'lru-cache'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { BoundedLabels } from './bounded-labels.ts'
+import type { Clock } from '../base/clock.ts'
+import { readStoredTables } from '../catalog/stored-tables.ts'
+import type { Topology } from '../cluster/topology.ts'
+import type { Engine } from '../engine/engine.ts'
 import { type CallRecord, cacheUses } from './call-record.ts'
-import type { StoredSource } from './source-storage.ts'
 
-/** Where the metrics come from. Each is read when Prometheus scrapes. */
 export interface MetricSources {
   version: string
   requests: RequestCounts
@@ -14,16 +16,42 @@ export interface MetricSources {
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: () => { pendingBytes: number }
   liveStreams: () => number
-  alerts: () => { states: readonly string[]; deliveries: Readonly<Record<string, number>> }
+  alerts: () => Record<'states' | 'deliveries', Readonly<Record<string, number>>>
   droppedLogLines: () => number
-  storage: () => Promise<StoredSource[]>
-  /** Whether there is an endpoint or a source of this name. */
+  storage: ReturnType<typeof sourceStorage>
   exists: Record<'endpoint' | 'source', (name: string) => boolean>
   /** Undefined if the disk belongs to a ClickHouse server. */
   freeDiskBytes: () => number | undefined
 }
 
-/** Entries of one source that were stored or rejected together. */
+interface SourceNames {
+  names(): ReadonlySet<string>
+  readonly topology: Topology
+}
+
+/** The engine is queried at most this often, regardless of the number of scrapes. */
+const readEveryMs = 10_000
+const storageLimits = { deadlineMs: 10_000 }
+const nothing = { parts: 0, rows: 0, bytes: 0 }
+
+/** Reads how much each source has on disk; nothing while the engine is unavailable. */
+export function sourceStorage(engine: Engine, time: Clock, sources: SourceNames) {
+  const read = new LRUCache({
+    max: 1,
+    ttl: readEveryMs,
+    ttlResolution: 0,
+    perf: time,
+    // A busy engine must not delay the metrics.
+    allowStale: true,
+    fetchMethod: async (_key: 'all') => {
+      const stored = await readStoredTables(engine, sources.topology, storageLimits)
+      return [...sources.names()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
+    },
+  })
+  return async () =>
+    engine.state().kind === 'ready' ? ((await read.fetch('all').catch(() => [])) ?? []) : []
+}
+
 interface IntakeReport {
   source: string
   accepted: number
@@ -48,6 +76,33 @@ export class RequestCounts {
 
 /** Maximum number of endpoint names, and of source names, that get a label of their own. */
 const maxNames = 200
+
+/** The shared label of all further names; no endpoint or source can have this name. */
+const otherLabel = '_other'
+
+/** Names as metric labels. Every label costs memory in Prometheus, so only a limited number is used. */
+class BoundedLabels {
+  readonly #names = new Set<string>()
+  readonly #exists: (name: string) => boolean
+
+  constructor(exists: (name: string) => boolean) {
+    this.#exists = exists
+  }
+
+  of(name: string): string {
+    if (this.#names.has(name)) return name
+    // A name that no longer exists would never free its slot.
+    if (this.#names.size >= maxNames || !this.#exists(name)) return otherLabel
+    this.#names.add(name)
+    return name
+  }
+
+  release(): string[] {
+    const removed = [...this.#names].filter((name) => !this.#exists(name))
+    for (const name of removed) this.#names.delete(name)
+    return removed
+  }
+}
 
 /** Gauges with names that end like counters, which promtool rejects. */
 const misnamed = [
@@ -82,10 +137,10 @@ export class Metrics {
 
   constructor(sources: MetricSources) {
     this.#sources = sources
-    this.#sourceLabels = new BoundedLabels(maxNames, sources.exists.source)
-    this.#endpointLabels = new BoundedLabels(maxNames, sources.exists.endpoint)
+    this.#sourceLabels = new BoundedLabels(sources.exists.source)
+    this.#endpointLabels = new BoundedLabels(sources.exists.endpoint)
     const registers = [this.registry]
-    const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers })
     this.#durations = new Histogram({
       name: 'wellhead_call_duration_seconds',
@@ -94,18 +149,6 @@ export class Metrics {
       buckets: callBuckets,
       registers,
     })
-    this.#rowsRead = counter(
-      'wellhead_rows_read_total',
-      'Rows of sources that the engine read for requests to endpoints.',
-      ['endpoint'],
-    )
-    this.#entries = counter('wellhead_ingest_entries_total', 'Entries that were stored or rejected.', [
-      'source',
-      'result',
-    ])
-    this.#entryBytes = counter('wellhead_ingest_bytes_total', 'Bytes of stored entries, as lines of JSON.', [
-      'source',
-    ])
     this.#intakeDurations = new Histogram({
       name: 'wellhead_ingest_duration_seconds',
       help: 'Time until the entries of a request were on disk.',
@@ -113,16 +156,18 @@ export class Metrics {
       buckets: intakeBuckets,
       registers,
     })
-    this.#refused = counter('wellhead_ingest_refused_total', 'Requests whose entries were all refused.', [
-      'code',
-    ])
-    this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', ['purpose'])
-    this.#engineSeconds = counter(
-      'wellhead_query_engine_seconds_total',
-      'Time that the engine spent on endpoint queries.',
-      ['purpose'],
-    )
-    this.#evaluations = counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', ['result'])
+    const rowsRead = 'Rows of sources that the engine read for requests to endpoints.'
+    this.#rowsRead = counter('wellhead_rows_read_total', rowsRead, 'endpoint')
+    const entries = 'Entries that were stored or rejected.'
+    this.#entries = counter('wellhead_ingest_entries_total', entries, 'source', 'result')
+    const entryBytes = 'Bytes of stored entries, as lines of JSON.'
+    this.#entryBytes = counter('wellhead_ingest_bytes_total', entryBytes, 'source')
+    const refused = 'Requests whose entries were all refused.'
+    this.#refused = counter('wellhead_ingest_refused_total', refused, 'code')
+    this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose')
+    const engineSeconds = 'Time that the engine spent on endpoint queries.'
+    this.#engineSeconds = counter('wellhead_query_engine_seconds_total', engineSeconds, 'purpose')
+    this.#evaluations = counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', 'result')
     this.#lateness = new Histogram({
       name: 'wellhead_alert_lateness_seconds',
       help: 'Time from when an evaluation was due until it was decided.',
@@ -132,7 +177,6 @@ export class Metrics {
     this.#addPulled()
   }
 
-  /** The Prometheus text format. */
   async text(): Promise<string> {
     this.#sources.statistics?.read()
     this.#release()
@@ -169,7 +213,6 @@ export class Metrics {
     this.#intakeDurations.observe({ source }, ms / 1000)
   }
 
-  /** Counts an endpoint query; there are only a few purposes. */
   ran(purpose: string, ms: number): void {
     this.#runs.inc({ purpose })
     this.#engineSeconds.inc({ purpose }, ms / 1000)
@@ -180,7 +223,6 @@ export class Metrics {
     this.#lateness.observe(lateMs / 1000)
   }
 
-  /** Takes a code of the error catalog. */
   refused(code: string): void {
     this.#refused.inc({ code })
   }
@@ -203,116 +245,68 @@ export class Metrics {
 
   #addPulled(): void {
     const { requests, statistics, cache, queue, engine, freeDiskBytes, ...sources } = this.#sources
-    const registers = [this.registry]
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read())
-        },
-      })
-    const counter = <Label extends string>(
+    type Figures = readonly [labels: Record<string, string>, value: number][]
+    const pull = (
+      Kind: typeof Gauge | typeof Counter,
       name: string,
       help: string,
-      labelNames: Label[],
-      read: () => [Partial<Record<Label, string>>, number][],
-    ) =>
-      new Counter<Label>({
-        name,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          this.reset()
-          for (const [labels, value] of read()) this.inc(labels, value)
-        },
-      })
-    const count = (name: string, help: string, read: () => number) =>
-      counter(name, help, [], () => [[{}, read()]])
-    new Gauge({
-      name: 'wellhead_info',
-      help: 'Always 1; its label is the version of the service.',
-      labelNames: ['version'],
-      registers,
-    }).set({ version: sources.version }, 1)
-    counter('wellhead_http_requests_total', 'Finished requests of all kinds.', ['status'], () =>
-      requests.entries().map(([status, number]) => [{ status }, number]),
-    )
-    count(
-      'wellhead_calls_unrecorded_total',
-      'Requests to endpoints that are missing from the statistics.',
-      () => statistics?.dropped ?? 0,
-    )
+      read: () => number | Figures | Promise<Figures>,
+      labelNames: string[] = [],
+    ) => {
+      const collect = async () => {
+        const figures = await read()
+        metric.reset()
+        if (typeof figures === 'number') metric.inc(figures)
+        else for (const [labels, value] of figures) metric.inc(labels, value)
+      }
+      const metric = new Kind({ name, help, labelNames, registers: [this.registry], collect })
+    }
+    const gauge = pull.bind(undefined, Gauge)
+    const count = pull.bind(undefined, Counter)
+    const version = (): Figures => [[{ version: sources.version }, 1]]
+    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, ['version'])
+    const finished = () => requests.entries().map(([status, number]) => [{ status }, number]) as Figures
+    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, ['status'])
+    const unrecorded = 'Requests to endpoints that are missing from the statistics.'
+    count('wellhead_calls_unrecorded_total', unrecorded, () => statistics?.dropped ?? 0)
     gauge('wellhead_cache_bytes', 'Memory used by cached results.', () => cache().bytes)
     gauge('wellhead_cache_max_bytes', 'Maximum memory for cached results.', () => cache().maxBytes)
     gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
     count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
-    counter('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', ['result'], () => [
+    const refreshes = (): Figures => [
       [{ result: 'refreshed' }, cache().refreshed],
       [{ result: 'failed' }, cache().refreshFailures],
-    ])
+    ]
+    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, ['result'])
     gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
     gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
-    gauge('wellhead_engine_up', 'Whether the engine is ready.', () => (engine().ready ? 1 : 0))
-    new Gauge<'node'>({
-      name: 'wellhead_engine_node_up',
-      help: 'Whether a ClickHouse node is ready.',
-      labelNames: ['node'],
-      registers,
-      collect() {
-        for (const { node, ready } of engine().nodes ?? []) this.set({ node }, ready ? 1 : 0)
-      },
-    })
+    gauge('wellhead_engine_up', 'Whether the engine is ready.', () => Number(engine().ready))
+    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [{ node }, Number(ready)]) as Figures
+    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, ['node'])
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
-    new Gauge<'state'>({
-      name: 'wellhead_alerts',
-      help: 'Alerts that this service evaluates.',
-      labelNames: ['state'],
-      registers,
-      collect() {
-        for (const state of ['ok', 'pending', 'firing', 'failing']) this.set({ state }, 0)
-        for (const state of sources.alerts().states) this.inc({ state })
-      },
-    })
-    counter('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', ['result'], () =>
-      Object.entries(sources.alerts().deliveries).map(([result, number]) => [{ result }, number]),
-    )
-    count(
-      'wellhead_log_lines_dropped_total',
-      'Log lines dropped because nothing read the output.',
-      sources.droppedLogLines,
-    )
-    gauge(
-      'wellhead_ingest_pending_bytes',
-      'Bytes of entries not yet on disk.',
-      () => sources.intake().pendingBytes,
-    )
+    const states = () => Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
+    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, ['state'])
+    const deliveries = () =>
+      Object.entries(sources.alerts().deliveries).map(([result, n]) => [{ result }, n]) as Figures
+    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, ['result'])
+    const droppedLines = 'Log lines dropped because nothing read the output.'
+    count('wellhead_log_lines_dropped_total', droppedLines, sources.droppedLogLines)
+    const pending = () => sources.intake().pendingBytes
+    gauge('wellhead_ingest_pending_bytes', 'Bytes of entries not yet on disk.', pending)
     if (freeDiskBytes() !== undefined) {
-      gauge(
-        'wellhead_disk_free_bytes',
-        'Free space on the disk of the data directory.',
-        () => freeDiskBytes() ?? 0,
-      )
+      const free = 'Free space on the disk of the data directory.'
+      gauge('wellhead_disk_free_bytes', free, () => freeDiskBytes() ?? 0)
     }
-    const stored = (name: string, help: string, figure: 'parts' | 'rows' | 'bytes') => {
-      const metric = new Gauge<'source'>({
-        name,
-        help,
-        labelNames: ['source'],
-        registers,
-        collect: async () => {
-          const tables = await sources.storage()
-          metric.reset()
-          for (const table of tables)
-            metric.inc({ source: this.#sourceLabels.of(table.source) }, table[figure])
-        },
-      })
+    const stored = (figure: 'parts' | 'rows' | 'bytes') => async () => {
+      const tables = await sources.storage()
+      return tables.map((table) => [
+        { source: this.#sourceLabels.of(table.source) },
+        table[figure],
+      ]) as Figures
     }
-    stored('wellhead_source_parts', 'Data parts of a source.', 'parts')
-    stored('wellhead_source_entries', 'Entries of a source on disk.', 'rows')
-    stored('wellhead_source_bytes', 'Bytes of a source on disk.', 'bytes')
+    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), ['source'])
+    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), ['source'])
+    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), ['source'])
   }
 }

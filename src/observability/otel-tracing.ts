@@ -14,12 +14,7 @@ import {
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  ConsoleSpanExporter,
-  type SpanExporter,
-} from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, ConsoleSpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../base/log.ts'
 import { version } from '../base/package-file.ts'
 import type { TraceContext, TraceSpan, Tracing } from '../base/tracing.ts'
@@ -40,7 +35,10 @@ export function startTracing(exporters: readonly TraceExporter[], log: Log): Tra
     resource: resourceFromAttributes({ 'service.name': 'wellhead', 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
-    spanProcessors: exporters.map((exporter) => new BatchSpanProcessor(exporterOf(exporter))),
+    spanProcessors: exporters.map(
+      (exporter) =>
+        new BatchSpanProcessor(exporter === 'otlp' ? new OTLPTraceExporter() : new ConsoleSpanExporter()),
+    ),
   })
   const tracer = provider.getTracer('wellhead', version)
   return {
@@ -54,15 +52,6 @@ export function startTracing(exporters: readonly TraceExporter[], log: Log): Tra
     },
     // An unreachable collector must not keep the service from stopping.
     stop: () => provider.shutdown().catch((error: Error) => warn(error.message)),
-  }
-}
-
-function exporterOf(exporter: TraceExporter): SpanExporter {
-  switch (exporter) {
-    case 'otlp':
-      return new OTLPTraceExporter()
-    case 'console':
-      return new ConsoleSpanExporter()
   }
 }
 
@@ -80,18 +69,11 @@ function spanOf(tracer: Tracer, span: Span): TraceSpan {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   return {
     context: { traceId, spanId, flags: traceFlags, state: traceState?.serialize() ?? '' },
-    child: (name, attributes) =>
-      spanOf(
-        tracer,
-        tracer.startSpan(
-          name,
-          {
-            kind: name === 'engine' ? SpanKind.CLIENT : SpanKind.INTERNAL,
-            ...(attributes && { attributes }),
-          },
-          trace.setSpan(context.active(), span),
-        ),
-      ),
+    child: (name, attributes) => {
+      const kind = name === 'engine' ? SpanKind.CLIENT : SpanKind.INTERNAL
+      const parent = trace.setSpan(context.active(), span)
+      return spanOf(tracer, tracer.startSpan(name, { kind, ...(attributes && { attributes }) }, parent))
+    },
     set: (attributes) => void span.setAttributes(attributes),
     end: (failure) => {
       if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure })
@@ -106,30 +88,11 @@ export function exportWarnings(
   monotonicMs: () => number = () => performance.now(),
 ): (message: string) => void {
   let warnedAtMs = Number.NEGATIVE_INFINITY
-  let suppressed = 0
   return (message) => {
-    const now = monotonicMs()
-    if (now - warnedAtMs < warnEveryMs) {
-      suppressed++
-      return
-    }
-    log.warn(
-      { reason: reasonOf(message), ...(suppressed > 0 && { suppressed }) },
-      'traces could not be exported',
-    )
-    warnedAtMs = now
-    suppressed = 0
+    if (monotonicMs() - warnedAtMs < warnEveryMs) return
+    warnedAtMs = monotonicMs()
+    // Errors of exports arrive as JSON with their whole stack.
+    const reason = /"message":"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message.split('\n', 1)[0] ?? ''
+    log.warn({ reason: reason.slice(0, maxReasonLength) }, 'traces could not be exported')
   }
-}
-
-/** Errors of exports arrive as JSON with their whole stack. */
-function reasonOf(message: string): string {
-  let text = message
-  try {
-    const { name, message: inner, code } = JSON.parse(message)
-    if (typeof inner === 'string') text = [name, code, inner].filter(Boolean).join(' ')
-  } catch {
-    // Plain text is used as it is.
-  }
-  return (text.split('\n')[0] as string).slice(0, maxReasonLength)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { callRecord, subject } from '../../test/support/call-records.ts'
-import { manualClock } from '../base/clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import type { QueryPlan } from '../engine/engine.ts'
 import type { CallRecord } from './call-record.ts'
 import { SlowCalls, withoutValues } from './slow-calls.ts'

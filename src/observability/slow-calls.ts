@@ -71,12 +71,10 @@ export class SlowCalls {
     }
   }
 
-  /** Slowest first. */
   of(endpointId: string): SlowCall[] {
     return this.#first(this.#byEndpoint.get(endpointId)?.kept ?? [], maxEach).map(({ call }) => call)
   }
 
-  /** The slowest of all endpoints, and the last that failed or were refused. Slowest first. */
   all(): { endpointId: string; call: SlowCall }[] {
     return this.#first(
       [...this.#byEndpoint.values()].flatMap(({ kept }) => kept),
@@ -84,7 +82,6 @@ export class SlowCalls {
     )
   }
 
-  /** Resolves when no plan is being read. */
   async settled(): Promise<void> {
     await this.#explaining
   }
@@ -167,13 +164,9 @@ const facts = [
   /^Search Algorithm: [a-z ]+$/,
 ]
 
-/** A column of a key, or a function of it. */
 const keyColumn = /^[a-z_]\w*(?:\([a-z_]\w*\))?$/
 
-/**
- * The engine's plan without expressions, which hold parameter values. Only known kinds of lines are kept, so that a new
- * kind of line cannot leak values.
- */
+/** Keeps only known kinds of lines, so that a new kind cannot leak parameter values. */
 export function withoutValues(plan: string): string {
   const kept: string[] = []
   let keysAt = Number.POSITIVE_INFINITY

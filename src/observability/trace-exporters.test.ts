@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { traceExporters, unsupportedProtocol } from './trace-exporters.ts'
+import { traceExporters } from './trace-exporters.ts'
 
 const endpoint = 'http://127.0.0.1:4318'
 
@@ -16,15 +16,4 @@ test.each<[Record<string, string>, string[]]>([
   [{ OTEL_SDK_DISABLED: 'TRUE', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, []],
 ])('%j sends traces to %j', (environment, exporters) => {
   expect(traceExporters(environment)).toEqual(exporters)
-})
-
-test('reports an unsupported protocol', () => {
-  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })).toBeUndefined()
-  expect(unsupportedProtocol({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toBe('grpc')
-  expect(
-    unsupportedProtocol({
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
-    }),
-  ).toBeUndefined()
 })

@@ -12,9 +12,3 @@ export function traceExporters(environment: Environment): TraceExporter[] {
   const selected = new Set(names.split(',').map((name) => name.trim().toLowerCase()))
   return (['otlp', 'console'] as const).filter((exporter) => selected.has(exporter))
 }
-
-/** The selected protocol if it is not the supported one, http/protobuf. */
-export function unsupportedProtocol(environment: Environment): string | undefined {
-  const protocol = environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || environment.OTEL_EXPORTER_OTLP_PROTOCOL
-  return protocol && protocol !== 'http/protobuf' ? protocol : undefined
-}

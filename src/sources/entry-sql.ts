@@ -21,12 +21,6 @@ export const entryRow = rowWith('toUnixTimestamp64Micro(timestamp)')
 /** The same with an ISO 8601 timestamp. */
 export const isoEntryRow = rowWith("concat(replaceOne(toString(timestamp), ' ', 'T'), 'Z')")
 
-interface BoundConditions {
-  /** Of a WHERE clause, with placeholders for the values. */
-  sql: string
-  parameters: BoundValues
-}
-
 const instant = "DateTime64(6, 'UTC')"
 
 /** A search without a start covers one hour, so that nobody reads ninety days by mistake. */
@@ -41,11 +35,7 @@ export function rangeOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: big
   return bounds
 }
 
-/** The time range and project of a filter. */
-export function rangeConditions(
-  filter: Pick<EntryFilter, 'from' | 'to' | 'project'>,
-  nowMicros: bigint,
-): BoundConditions {
+export function rangeConditions(filter: Pick<EntryFilter, 'from' | 'to' | 'project'>, nowMicros: bigint) {
   const { from, to } = rangeOf(filter, nowMicros)
   const terms = [`timestamp >= {from:${instant}}`]
   const parameters: BoundValues = { from: formatMicros(from) }
@@ -60,12 +50,8 @@ export function rangeConditions(
   return { sql: terms.join(' AND '), parameters }
 }
 
-/** All conditions of a filter. Values are parameters; column names and paths are quoted in the SQL. */
-export function conditionsOf(
-  filter: EntryFilter,
-  nowMicros: bigint,
-  query?: SearchCondition,
-): BoundConditions {
+/** All conditions of a filter, for a WHERE clause. Values are parameters; column names and paths are quoted in the SQL. */
+export function conditionsOf(filter: EntryFilter, nowMicros: bigint, query?: SearchCondition) {
   const { sql, parameters } = rangeConditions(filter, nowMicros)
   return { sql: query ? `${sql} AND (${conditionSql(query, parameters)})` : sql, parameters }
 }

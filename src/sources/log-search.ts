@@ -8,19 +8,22 @@ import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf, entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
-import { type BoundValues, groupSql, present } from './search/condition-sql.ts'
-import { readQuery, type SearchCondition } from './search/search-condition.ts'
-import { isStatus, requiredField } from './search/search-field.ts'
-import { searchNotes } from './search/search-notes.ts'
+import { type BoundValues, conditionSql, groupSql, present } from './search/condition-sql.ts'
+import {
+  isStatus,
+  positiveTests,
+  readQuery,
+  requiredField,
+  type SearchCondition,
+} from './search/search-condition.ts'
 import {
   type EntryFilter,
   entryFilterShape,
-  facetsShape,
   histogramShape,
   searchShape,
   valuesShape,
 } from './search-shape.ts'
-import { pathSettings, seenPaths } from './seen-paths.ts'
+import { seenPaths } from './seen-paths.ts'
 
 interface LogSearchOptions {
   engine: Engine
@@ -31,7 +34,6 @@ interface LogSearchOptions {
   inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
 }
 
-/** Who searches. */
 export interface EntryReader {
   id: string
   /** The only project whose entries the reader sees; undefined for all projects. */
@@ -50,7 +52,6 @@ interface ValueCount {
   count: number
 }
 
-/** One search, ready to run. */
 interface Search {
   reader: EntryReader
   source: Source
@@ -71,6 +72,9 @@ const maxGroups = 8
 /** A column with more distinct values is not a facet. */
 const maxFacetValues = 100
 const shownFacetValues = 20
+/** Conditions of a search without a match that are counted, and the characters of one that are shown. */
+const maxNotedTests = 10
+const maxNotedLength = 100
 
 /** Readable lengths of buckets, in seconds. */
 const niceSteps = [
@@ -164,12 +168,12 @@ export class LogSearch {
       if (found.counts) Object.defineProperty(found.counts, value, { value: n, enumerable: true })
       buckets.set(bucket, found)
     }
-    const notes = buckets.size === 0 ? await this.#notes(search) : []
+    // The counts are right without notes.
+    const notes = buckets.size === 0 ? await this.#notes(search).catch(unlessRefused) : []
     // In order, without empty ones.
     return { bucket_seconds: step, buckets: [...buckets.values()], notes }
   }
 
-  /** The most frequent values of a field. */
   async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
     const { path, limit, ...filter } = readShape(valuesShape, body)
     const search = this.#search(name, filter, reader)
@@ -184,7 +188,7 @@ export class LogSearch {
 
   /** The most frequent values of all typed columns that have few. */
   async facets(name: string, body: unknown, reader: EntryReader) {
-    const search = this.#search(name, readShape(facetsShape, body), reader)
+    const search = this.#search(name, readShape(entryFilterShape, body), reader)
     const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
       const field = requiredField(column, search.source.columns, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
@@ -214,16 +218,12 @@ export class LogSearch {
     const lastDay = new Date(this.#options.clock.now() - dayMs).toISOString()
     const search = this.#search(name, readShape(entryFilterShape, { from: lastDay }), reader)
     const { table, sql, parameters, source } = search
-    const [fields, counts, newest] = await Promise.all([
+    const [fields, counts, newestMicros] = await Promise.all([
       seenPaths(source, (statement, settings) => this.#rows(search, statement, {}, settings)),
       this.#rows<{ n: number }>(search, `SELECT count() AS n FROM ${table} WHERE ${sql}`, parameters),
-      this.#rows<{ at: number }>(
-        search,
-        `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ORDER BY timestamp DESC LIMIT 1`,
-        {},
-      ),
+      this.#newest(search),
     ])
-    return { fields, lastDay: counts[0]?.n ?? 0, newestMicros: newest[0]?.at }
+    return { fields, lastDay: counts[0]?.n ?? 0, newestMicros }
   }
 
   #search(name: string, sent: EntryFilter, reader: EntryReader): Search {
@@ -231,35 +231,49 @@ export class LogSearch {
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
-    const table = tableOf(source)
-    return {
-      reader,
-      source,
-      table,
-      filter,
-      condition,
-      nowMicros,
-      ...conditionsOf(filter, nowMicros, condition),
-    }
+    const bound = conditionsOf(filter, nowMicros, condition)
+    return { reader, source, table: tableOf(source), filter, condition, nowMicros, ...bound }
   }
 
-  #notes(search: Search): Promise<string[]> {
-    const { table, source, filter, condition, nowMicros } = search
-    const notes = searchNotes(
-      {
-        table,
-        project: filter.project,
-        columns: source.columns,
-        ...rangeConditions(filter, nowMicros),
-      },
-      condition,
-      (sql, parameters) => this.#rows(search, sql, parameters, pathSettings),
+  async #notes(search: Search): Promise<string[]> {
+    const { table, filter, condition, nowMicros } = search
+    const { sql, parameters } = rangeConditions(filter, nowMicros)
+    const tests = condition ? [...positiveTests(condition)].slice(0, maxNotedTests) : []
+    const counts = tests.map((test, index) => `countIf(${conditionSql(test, parameters)}) AS n${index}`)
+    const [count = {}] = await this.#rows<Record<string, number>>(
+      search,
+      `SELECT ${['count() AS entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
+      parameters,
     )
-    // The counts are right without them.
-    return notes.catch((error: unknown) => {
-      if (search.reader.signal.aborted || !(error instanceof WellheadError)) throw error
-      return ['Why nothing matches could not be determined. Try a shorter time range.']
-    })
+    if (count.entries === 0) {
+      const newest = await this.#newest(search)
+      const whose = filter.project === undefined ? '' : ` of project "${filter.project}"`
+      if (newest === undefined) return [`The source has no entries${whose}.`]
+      const at = new Date(Math.floor(newest / 1000)).toISOString()
+      return [`There are no entries in this time range. The newest entry is from ${at}.`]
+    }
+    if (tests.length === 0) return ['The query excludes every entry in this time range.']
+    const unmatched = tests.filter((_, index) => count[`n${index}`] === 0)
+    if (unmatched.length === 0) {
+      return ['Each condition matches entries alone, but no entry matches all of them.']
+    }
+    const shown = unmatched.map(({ text }) =>
+      text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text,
+    )
+    // A UUID is searched in several columns.
+    return [...new Set(shown)].map((text) => `No entry in this time range matches ${text}.`)
+  }
+
+  /** The timestamp of the newest entry of any time that the reader sees. */
+  async #newest(search: Search): Promise<number | undefined> {
+    const { project } = search.filter
+    const [newest] = await this.#rows<{ at: number }>(
+      search,
+      `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${search.table} ` +
+        `${project === undefined ? '' : 'WHERE project = {project:String} '}ORDER BY timestamp DESC LIMIT 1`,
+      project === undefined ? {} : { project },
+    )
+    return newest?.at
   }
 
   async #rows<Row>(
@@ -293,6 +307,11 @@ export class LogSearch {
       throw authorError(error, () => undefined)
     }
   }
+}
+
+function unlessRefused(error: unknown): string[] {
+  if (!(error instanceof WellheadError)) throw error
+  return []
 }
 
 function tableOf({ name }: Source): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { manualTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
 import type { Engine, QueryResult } from '../engine/engine.ts'
 import { PathSamples } from './path-samples.ts'
 

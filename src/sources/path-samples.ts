@@ -10,7 +10,6 @@ import { metadataJson, pathSettings } from './seen-paths.ts'
 interface PathSamplesOptions {
   engine: Engine
   time: Timers
-  /** Maximum time of one query. */
   withinMs: number
   maxSources: number
 }
@@ -19,7 +18,6 @@ const sampledDays = 7
 const sampledEntries = 2_000
 /** Entries can have keys that differ each time. */
 const maxPaths = 10_000
-/** Paths that are searched for at once. */
 const maxSearched = 20
 /** Someone who types SQL checks it again and again. */
 const keptMs = 30_000

@@ -17,15 +17,6 @@ export const newSearchShape = z.strictObject({
   range: z.string().max(200).nullable().default(null),
 })
 
-// Stored searches are read even if they exceed today's limits.
-const storedShape = z.looseObject({
-  name: z.string(),
-  source: z.string(),
-  query: z.string(),
-  project: z.string().nullable(),
-  range: z.string().nullable(),
-})
-
 export interface SavedSearch extends z.output<typeof newSearchShape> {
   id: string
   created_at: string
@@ -34,7 +25,6 @@ export interface SavedSearch extends z.output<typeof newSearchShape> {
 
 const maxSearches = 500
 
-/** Searches that admins share. */
 export class SavedSearches {
   readonly #catalog: Catalog
   readonly #sources: Sources
@@ -46,7 +36,6 @@ export class SavedSearches {
     catalog.onChange('search', (changed) => this.#take(changed))
   }
 
-  /** By source and name. */
   list(): SavedSearch[] {
     return [...this.#saved.values()].map(searchOf).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
@@ -88,7 +77,7 @@ export class SavedSearches {
 }
 
 function searchOf(record: CatalogRecord): SavedSearch {
-  const { name, source, query, project, range } = readBody(record, storedShape)
+  const { name, source, query, project, range } = readBody(record, newSearchShape)
   const { id, changed_at: created_at, changed_by: created_by } = record
   return { id, name, source, query, project, range, created_at, created_by }
 }

@@ -32,6 +32,4 @@ export const histogramShape = z.strictObject({
   by: path.optional(),
 })
 
-export const facetsShape = z.strictObject(range)
-
 export const valuesShape = z.strictObject({ ...range, path, limit: z.int().min(1).max(100).default(20) })

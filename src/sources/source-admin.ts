@@ -90,7 +90,6 @@ export class SourceAdmin {
     }))
   }
 
-  /** The stored share of columns that are being filled; all others are complete. */
   async #filled(source: string): Promise<Map<string, number>> {
     const { topology } = this.#options.sources
     const sql =
@@ -108,7 +107,6 @@ export class SourceAdmin {
     )
   }
 
-  /** The newest entries, newest first, as JSON written by the engine. */
   async recent(name: string, limit: unknown): Promise<Buffer> {
     const source = this.#options.sources.get(name, () => true)
     const count = limit === undefined ? 100 : Number(limit)

@@ -27,7 +27,6 @@ export type UsageInterval = keyof typeof usageIntervals
 
 const deadlineMs = 10_000
 
-/** Maximum number of sources that one statement counts. */
 const perStatement = 50
 
 interface Counts {
@@ -37,7 +36,6 @@ interface Counts {
   bySource: Map<string, number[]>
 }
 
-/** The size of each source, and how many entries it receives. */
 export class SourceUsage {
   readonly #options: SourceUsageOptions
   readonly #kept: LRUCache<string, Promise<unknown>>
@@ -62,7 +60,6 @@ export class SourceUsage {
       sources: sources.list().map(({ name }) => ({
         name,
         entries: stored.get(name)?.rows ?? 0,
-        /** Compressed size on disk. */
         bytes: stored.get(name)?.bytes ?? 0,
         /** By timestamp, oldest minute first. */
         per_minute: lastHour.bySource.get(name) ?? new Array<number>(usageIntervals['1hr'].buckets).fill(0),

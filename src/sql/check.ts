@@ -3,12 +3,12 @@ import { closestName, didYouMean } from '../base/text/closest-name.ts'
 import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
+import { firstWordHints } from './hints/dialect-hints.ts'
 import { positionOfPart, refuseFunction, refuseSource, refuseTableFunction } from './hints/name-hints.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 import { subqueryNames } from './with.ts'
 
-/** Node kinds that a SELECT over sources consists of. */
 const allowedKinds = new Set([
   ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
   ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
@@ -19,7 +19,6 @@ const allowedKinds = new Set([
   ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
 ])
 
-/** SQL names of node kinds that are not allowed. */
 const clauses: Record<string, string> = {
   Set: 'SETTINGS',
   SampleRatio: 'SAMPLE',
@@ -64,10 +63,7 @@ export async function checkSql(
   checkTree(nodes, checkTable, undefined, edited.source)
 }
 
-/**
- * Whether the name of a subquery cannot mean a table where it is out of scope. A name with a dot is a table of another
- * database, the service's own tables start with an underscore, and tables of a shard end with _local.
- */
+/** Whether it cannot mean a table out of scope: one of another database, of a shard, or the service's own. */
 export function isPlainName(name: string): boolean {
   return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
 }
@@ -157,22 +153,12 @@ const maxLength = 256 * 1024
 const maxNesting = 200
 const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 
-const writes =
-  /^(?:insert|update|delete|create|drop|alter|truncate|merge|replace|upsert|grant|revoke|rename|optimize|copy)$/i
-const startsWith = 'The query must start with SELECT or WITH.'
-
+/** What to write instead of statements that start with other words. */
 function firstWordHint(first: CodeToken | undefined): string {
   const word = first?.text ?? ''
-  if (writes.test(word)) return `${startsWith} ${word.toUpperCase()} is not allowed: queries only read.`
-  if (/^(?:show|describe|desc)$/i.test(word)) return `${startsWith} GET /api/sources lists the sources.`
-  if (/^explain$/i.test(word)) return `${startsWith} To see the plan, send _explain=1 with a request.`
-  if (/^values$/i.test(word)) return `${startsWith} Write SELECT * FROM (VALUES (1), (2)).`
-  if (/^(?:declare|set|begin|use|call|exec|execute)$/i.test(word)) {
-    return `${startsWith} ${word.toUpperCase()} is not allowed. For a value, write WITH 1 AS n SELECT n.`
-  }
-  if (word === '%') return `${startsWith} Remove the line with %, and write parameters as @project.`
+  const hint = firstWordHints.get(word.toLowerCase())?.replaceAll('$', word.toUpperCase())
   const meant = /^\w{4,8}$/.test(word) ? closestName(word, ['SELECT', 'WITH']) : undefined
-  return `${startsWith}${didYouMean(meant)}`
+  return `The query must start with SELECT or WITH.${hint ? ` ${hint}` : didYouMean(meant)}`
 }
 
 /** Checks the text before the engine reads it. */

@@ -1,4 +1,3 @@
-/** A part of an author's text and its replacement. */
 export interface SqlEdit {
   readonly start: number
   readonly end: number
@@ -7,7 +6,6 @@ export interface SqlEdit {
 
 /** A text after edits that do not overlap. */
 export interface EditedSql {
-  /** As its author wrote it. */
   readonly source: string
   readonly text: string
   /** In the order of the text. */

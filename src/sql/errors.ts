@@ -28,10 +28,7 @@ export function within(start: SqlPosition, { line, column }: SqlPosition): SqlPo
   return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
 }
 
-/**
- * The engine's error in terms of the part of a statement that its author wrote: without the rest of the statement, and
- * with the author's lines and columns. Returns errors of other kinds unchanged.
- */
+/** The engine's error in terms of what its author wrote. Returns errors of other kinds unchanged. */
 export function authorError(error: unknown, place: (at: SqlPosition) => AuthorPosition | undefined): unknown {
   if (!invalidQuery.is(error)) return error
   const { line, column } = error.details
@@ -64,11 +61,8 @@ function authorMessage(message: string, isEnd: boolean): string {
   const scope = whole.search(/ ?:? ?(?:While processing|[Ii]n scope) /)
   const meant = scope < 0 ? 0 : whole.indexOf('. Maybe you meant', scope)
   const own = scope < 0 ? whole : whole.slice(0, scope) + (meant < 0 ? '' : whole.slice(meant))
-  return short(own.replace(/([^.?])$/, '$1.'))
-}
-
-function short(text: string): string {
-  return text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text
+  const sentence = own.replace(/([^.?])$/, '$1.')
+  return sentence.length > maxMessage ? `${sentence.slice(0, maxMessage)}…` : sentence
 }
 
 /** Maps a position of edited SQL to the author's text. The engine counts columns in bytes. */
@@ -83,10 +77,7 @@ export function authorPosition({ source, text, edits }: EditedSql, at: SqlPositi
   return positionOf(source, sourceOffset(edits, lineStart + before))
 }
 
-/**
- * The same error with its position in the text as it was typed: white space before the query is not compiled. If the
- * engine only names what it does not know, the name is searched for.
- */
+/** The same error with its position in the text as it was typed, with the white space before the query. */
 export function errorInTypedText(error: unknown, typed: string): unknown {
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own)) return error

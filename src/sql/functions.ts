@@ -1,12 +1,8 @@
 import lists from './functions.json' with { type: 'json' }
 
 /**
- * Functions that saved SQL can use: those that compute their result from their arguments alone. Everything else is
- * refused, so that a new function of a later engine is reviewed before anybody can use it. A test compares the lists
- * in functions.json with the functions of the engine.
- *
- * Functions whose result depends on how a value is stored, such as byteSize and JSONDynamicPaths, are left out. Rows of
- * all tenants are stored together, so a result for one's own row would reveal something about theirs.
+ * Functions that saved SQL can use: those that compute their result from their arguments alone. Others are refused, also
+ * those whose result depends on how a value is stored, because rows of all tenants are stored together.
  */
 
 /** Families with regular names, in lower case. */
@@ -44,7 +40,6 @@ const ordinary = byLowerCase(Object.values(lists.ordinary).flat())
 const aggregateFamily =
   /^(quantiles?|median)((exact(low|high|inclusive|exclusive)?|deterministic|dd|gk)|(exact|timing|tdigest|bfloat16)(weighted)?|(exactweighted|interpolated)(interpolated|weighted))?$/
 
-/** Aggregate and window functions. */
 const aggregates = byLowerCase(lists.aggregates)
 
 const combinators =

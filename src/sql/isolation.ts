@@ -1,10 +1,6 @@
 import { sqlText } from './names.ts'
 
-/**
- * Keeps the engine from running one part of a query on rows that another part filters out. It would otherwise merge the
- * conditions of both, check the cheapest first, and check those of a join while it reads. A function of the outer part
- * could then fail on a row that the inner part filters out, and reveal what is in that row.
- */
+/** Without them, a function could run on a row that an inner condition filters out, fail, and reveal what is in it. */
 export const filterOrderSettings = { query_plan_merge_filters: 0, enable_join_runtime_filters: 0 } as const
 
 /**
@@ -63,10 +59,7 @@ interface RowFilter {
   range?: TimeRange | undefined
 }
 
-/**
- * Restricts a query to some rows of each table, however it reads them. Callers pass every name that could be a source:
- * one that is being deleted is no longer listed, but its table may still exist.
- */
+/** Restricts a query to some rows of each table. Tables of sources that are being deleted may still exist. */
 export function rowFilterSettings(database: string, tables: Iterable<string>, { project, range }: RowFilter) {
   const conditions: string[] = []
   if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)

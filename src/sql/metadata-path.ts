@@ -1,17 +1,13 @@
 import { sqlText } from './names.ts'
 import type { SelectScope } from './scopes.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from './tokens.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, type TokenRange } from './tokens.ts'
 
 export const metadata = 'metadata'
 
 /** A path of metadata in SQL, such as "e.metadata.request.path". */
-export interface MetadataPath {
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
+export interface MetadataPath extends TokenRange {
   /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
   qualifier: string
-  /** The column with its qualifier. */
   column: string
   /** Keys of objects, one list per array on the way. */
   steps: string[][]
@@ -19,15 +15,13 @@ export interface MetadataPath {
   element: string | undefined
   /** Whether it was written with ".^". */
   isObject: boolean
+  written: PathCast | undefined
   /** Its cast, if the value can be read with that type directly. */
   cast: PathCast | undefined
 }
 
-interface PathCast {
+interface PathCast extends TokenRange {
   type: string
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
 }
 
 export function pathAt(
@@ -73,33 +67,31 @@ export function pathAt(
     element: type?.type.replace(/^[`"](.*)[`"]$/, '$1'),
     isObject,
   }
-  return { ...path, cast: castOf(tokens, path) }
+  const written = castOf(tokens, path)
+  return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
-/** The name of a type with its arguments. */
-export function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
+function typeAt(tokens: readonly CodeToken[], at: number): { type: string; end: number } | undefined {
   if (identifierOf(tokens[at]) === undefined) return undefined
   const end = isSymbol(tokens[at + 1], '(') ? closingOf(tokens, at + 1) + 1 : at + 1
   const texts = tokens.slice(at, end).map(({ text }) => text)
   return { type: texts.join(''), end }
 }
 
-/**
- * Types for which JSONExtract returns the same as a cast of the engine's JSON type, and fails for no value. Other casts
- * go through Dynamic, which keeps the type of the value.
- */
+/** Types for which JSONExtract returns the same as a cast of the engine's JSON type, and fails for no value. */
 const typedCast =
   /^(?:(?:Nullable\()?(?:String|Float(?:32|64)|U?Int(?:8|16|32|64))\)?|LowCardinality\((?:String|Nullable\(String\))\)|Array\(String\))$/
 
+const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
+
 function castOf(
   tokens: readonly CodeToken[],
-  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast'>,
+  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast' | 'written'>,
 ): PathCast | undefined {
   if (steps.length > 1 || element !== undefined || isObject) return undefined
-  const isDirect = (type: string) => typedCast.test(type) && type.split('(').length === type.split(')').length
   if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {
     const cast = typeAt(tokens, end + 2)
-    return cast && isDirect(cast.type) ? { ...cast, first } : undefined
+    return cast && { ...cast, first }
   }
   if (!isKeyword(tokens[first - 2], 'CAST') || !isSymbol(tokens[first - 1], '(')) return undefined
   if (isSymbol(tokens[first - 3], '.')) return undefined
@@ -109,11 +101,10 @@ function castOf(
     : isKeyword(tokens[end], 'AS')
       ? typeAt(tokens, end + 1)
       : undefined
-  if (!cast || !isDirect(cast.type) || !isSymbol(tokens[cast.end], ')')) return undefined
+  if (!cast || !isSymbol(tokens[cast.end], ')')) return undefined
   return { type: cast.type, first: first - 2, end: cast.end + 1 }
 }
 
-/** SQL that reads the path from the JSON text. */
 export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
   const last = (from: string, keys: readonly string[]) => {
     if (isObject) return extract(from, keys, 'JSON')

@@ -41,10 +41,7 @@ export interface FoundPath {
   place: { source: string; path: string; qualifier: string } | undefined
 }
 
-/**
- * Replaces paths of metadata by the functions that read them: metadata is text, and metadata.request.path stands for
- * JSONExtract(metadata, 'request', 'path', …). A selected path keeps the name that it was written with.
- */
+/** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
 export function pathEdits(sql: string, columnOf: TextColumnOf = () => undefined): SqlEdit[] {
   const tokens = codeTokens(sql)
   const aliases = new Map<SelectScope | undefined, Map<string, string>>()

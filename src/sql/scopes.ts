@@ -1,6 +1,14 @@
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
+import {
+  type CodeToken,
+  closingOf,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  listItems,
+  startsQuery,
+  type TokenRange,
+} from './tokens.ts'
 
-/** A table that a SELECT reads. */
 export interface ReadTable {
   /** Undefined for a subquery or a table function. */
   name: string | undefined
@@ -12,35 +20,27 @@ export interface ReadTable {
 }
 
 /** One SELECT of a statement, without its subqueries. */
-export interface SelectScope {
+export interface SelectScope extends TokenRange {
   parent: SelectScope | undefined
-  /** Index of its first token, and of the one after its last. */
-  first: number
-  end: number
-  /** Depth of its own tokens. */
   depth: number
   /** Index of the bracket that opens it, or the set of SELECTs that it is part of; -1 at the top. */
   open: number
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  /** For each selected expression, the index of its first token and of the one after its last. */
-  items: { first: number; end: number }[]
+  items: TokenRange[]
 }
 
 export interface SqlScopes {
-  /** The SELECT that each token belongs to. */
   of: readonly (SelectScope | undefined)[]
   /** Indexes of tokens that name tables, not columns. */
   tableTokens: ReadonlySet<number>
 }
 
-const clauses = (
-  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO ' + 'SELECT'
-).split(' ')
-const joins = (
-  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ' + 'ARRAY'
-).split(' ')
+const clauses =
+  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO SELECT'.split(' ')
+const joins =
+  'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ARRAY'.split(' ')
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
 
 /** The SELECTs of a statement and the tables that they read, as far as its text shows. */
@@ -70,7 +70,8 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
       const fromAt = find(from, to, 'FROM')
       if (select < to) {
         const listEnd = fromAt > select && fromAt < to ? fromAt : find(select + 1, to, ...clauses)
-        scope.items = itemsOf(tokens, select + 1, listEnd, depth)
+        const first = isKeyword(tokens[select + 1], 'DISTINCT') ? select + 2 : select + 1
+        scope.items = listItems(tokens, first, listEnd, depth)
       }
       if (fromAt < to) {
         readTables(tokens, fromAt + 1, find(fromAt + 1, to, ...clauses), scope, tableTokens)
@@ -92,22 +93,6 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
 function isSetOperator(tokens: readonly CodeToken[], at: number): boolean {
   const next = isKeyword(tokens[at + 1], 'ALL', 'DISTINCT') ? at + 2 : at + 1
   return startsQuery(tokens, next)
-}
-
-function itemsOf(
-  tokens: readonly CodeToken[],
-  from: number,
-  end: number,
-  depth: number,
-): SelectScope['items'] {
-  const items: SelectScope['items'] = []
-  let first = isKeyword(tokens[from], 'DISTINCT') ? from + 1 : from
-  for (let at = first; at <= end; at++) {
-    if (at < end && !(tokens[at]?.depth === depth && isSymbol(tokens[at], ','))) continue
-    items.push({ first, end: at })
-    first = at + 1
-  }
-  return items
 }
 
 function readTables(

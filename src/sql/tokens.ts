@@ -174,6 +174,40 @@ export function closingOf(tokens: readonly CodeToken[], open: number): number {
   return at
 }
 
+/** A part of the tokens: the index of its first, and of the one after its last. */
+export interface TokenRange {
+  first: number
+  end: number
+}
+
+/** The parts between commas of this depth. */
+export function listItems(
+  tokens: readonly CodeToken[],
+  from: number,
+  end: number,
+  depth: number,
+): TokenRange[] {
+  const items: TokenRange[] = []
+  let first = from
+  for (let at = from; at <= end; at++) {
+    if (at < end && !(tokens[at]?.depth === depth && isSymbol(tokens[at], ','))) continue
+    items.push({ first, end: at })
+    first = at + 1
+  }
+  return items
+}
+
+const beforeValue = (
+  'SELECT DISTINCT WHERE HAVING QUALIFY ON USING FROM JOIN WITH FILL BY LIMIT OFFSET AS AND OR NOT IN LIKE ILIKE IS ' +
+  'BETWEEN CASE WHEN THEN ELSE INTERVAL'
+).split(' ')
+
+/** Whether a value ends with this token, so that an operator, an alias or a clause must follow. */
+export function endsValue(token: CodeToken | undefined): boolean {
+  if (token === undefined || isKeyword(token, ...beforeValue)) return false
+  return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
+}
+
 /** Words of SQL that have the form of a source name. */
 export function possibleSources(sql: string): Set<string> {
   const names = codeTokens(sql).flatMap((token) => identifierOf(token) ?? [])

@@ -1,6 +1,5 @@
 import { invalidQuery } from '../base/errors.ts'
 
-/** SQL with its bound values. */
 export interface SqlText {
   readonly sql: string
   readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
@@ -19,11 +18,9 @@ export interface SqlParser {
   ): Promise<{ readonly body: Buffer }>
 }
 
-/** A node of the engine's syntax tree. */
 export interface SqlNode {
   readonly depth: number
   readonly kind: string
-  /** The name of a function, table or column, or a literal. */
   readonly name: string
   readonly alias: string | undefined
   readonly parent: SqlNode | undefined
@@ -33,9 +30,7 @@ export interface SqlNode {
 /** A flat list of terms is a deep tree, and the engine indents each line by its depth. */
 const treeSettings = { max_ast_depth: 500, max_ast_elements: 20_000 }
 
-/**
- * Parses a statement into the engine's syntax tree, root first. EXPLAIN AST only parses: nothing of the statement runs.
- */
+/** The engine's syntax tree, root first. EXPLAIN AST only parses: nothing of the statement runs. */
 export async function parseSql(
   engine: SqlParser,
   { sql, parameters }: SqlText,
@@ -56,10 +51,7 @@ export async function parseSql(
 const frame = ['SelectWithUnionQuery', 'ExpressionList', 'SelectQuery', 'ExpressionList', 'Asterisk']
 const tables = ['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'Subquery']
 
-/**
- * Parses one SELECT. It is sent in brackets, so that nothing can follow it, and starts on the second line of the
- * statement.
- */
+/** Parses one SELECT, in brackets on lines of their own, so that nothing can follow it. */
 export async function parseSelect(
   engine: SqlParser,
   statement: SqlText,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { leadingWith, subqueryNames, withoutUnused } from './with.ts'
+import { withoutUnused } from './sent-sql.ts'
+import { leadingWith, subqueryNames } from './with.ts'
 
 describe('subqueryNames', () => {
   test.each([

@@ -1,4 +1,12 @@
-import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol, startsQuery } from './tokens.ts'
+import {
+  type CodeToken,
+  codeTokens,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  listItems,
+  startsQuery,
+} from './tokens.ts'
 
 interface NamedSubquery {
   name: string
@@ -35,7 +43,6 @@ export function subqueryNames(sql: string): Set<string> {
 export interface WithClause {
   /** From WITH up to the final SELECT. */
   text: string
-  /** Names of its subqueries, in the order of their definition. */
   names: string[]
 }
 
@@ -57,59 +64,26 @@ function finalSelect(tokens: readonly CodeToken[]): number {
   return tokens.findIndex((token) => token.depth === 0 && isKeyword(token, 'SELECT', 'FROM'))
 }
 
-/**
- * Removes unused elements of the WITH clause, because the engine analyzes every element, used or not. Any identifier
- * counts as a use, so nothing is removed that the engine could look for.
- */
-export function withoutUnused(sql: string): string {
-  const tokens = codeTokens(sql)
-  const final = finalSelect(tokens)
-  if (final < 0 || isKeyword(tokens[1], 'RECURSIVE')) return sql
-  const elements = elementsOf(tokens.slice(1, final))
-  const used = new Set<string>()
-  const use = (some: readonly CodeToken[]) => {
-    for (const token of some) {
-      const name = identifierOf(token)?.toLowerCase()
-      if (name !== undefined) for (const part of [name, ...name.split('.')]) used.add(part)
-    }
-  }
-  use(tokens.slice(final))
-  const kept = new Set<WithElement>()
-  for (let found = true; found; ) {
-    const more = elements.filter((each) => !kept.has(each) && each.names.some((name) => used.has(name)))
-    found = more.length > 0
-    for (const each of more) {
-      kept.add(each)
-      use(each.tokens)
-    }
-  }
-  // An element without a name uses syntax that this function does not know.
-  if (kept.size === elements.length || elements.some(({ names }) => names.length === 0)) return sql
-  const text = elements
-    .filter((each) => kept.has(each))
-    .map(({ tokens: own }) => sql.slice(own[0]?.start, own.at(-1)?.end))
-  const rest = sql.slice(tokens[final]?.start)
-  return text.length === 0 ? rest : `WITH\n${text.join(',\n')}\n${rest}`
-}
-
 interface WithElement {
   tokens: readonly CodeToken[]
   /** Names that it can be used by, in lower case. */
   names: readonly string[]
+  isSubquery: boolean
 }
 
-function elementsOf(tokens: readonly CodeToken[]): WithElement[] {
-  const elements: CodeToken[][] = [[]]
-  for (const token of tokens) {
-    if (token.depth === 0 && isSymbol(token, ',')) elements.push([])
-    else elements.at(-1)?.push(token)
-  }
-  return elements.map((own) => ({ tokens: own, names: namesOf(own).map((name) => name.toLowerCase()) }))
+/** The elements of a leading WITH clause, and the index of the SELECT after it. */
+export function withElements(tokens: readonly CodeToken[]) {
+  const final = finalSelect(tokens)
+  if (final < 0 || isKeyword(tokens[1], 'RECURSIVE')) return undefined
+  const elements = listItems(tokens, 1, final, 0)
+  return { final, elements: elements.map(({ first, end }) => elementOf(tokens.slice(first, end))) }
 }
 
 /** A subquery has one name. In an expression, the aliases of its parts can be used as well. */
-function namesOf(tokens: readonly CodeToken[]): string[] {
+function elementOf(tokens: readonly CodeToken[]): WithElement {
   const subquery = namedSubqueries(tokens).find(({ open }) => tokens[open]?.depth === 0)
-  if (subquery) return [subquery.name]
-  return tokens.flatMap((token, index) => (isKeyword(tokens[index - 1], 'AS') && identifierOf(token)) || [])
+  const names = subquery
+    ? [subquery.name]
+    : tokens.flatMap((token, index) => (isKeyword(tokens[index - 1], 'AS') && identifierOf(token)) || [])
+  return { tokens, names: names.map((name) => name.toLowerCase()), isSubquery: subquery !== undefined }
 }

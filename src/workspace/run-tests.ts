@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
+import { createTwoFilesPatch } from 'diff'
 import { createSources, problemOf } from './check-workspace.ts'
-import { compareResponse } from './compare-rows.ts'
 import type { FileProblem } from './file-problem.ts'
 import type { EndpointTest } from './test-file.ts'
-import type { Workbench } from './workbench.ts'
+import type { BenchResponse, Workbench } from './workbench.ts'
 import type { Workspace } from './workspace.ts'
 
 export type TestOutcome =
@@ -59,4 +60,68 @@ function bySets(tests: readonly EndpointTest[]): EndpointTest[][] {
     groups.set(key, [...(groups.get(key) ?? []), test])
   }
   return [...groups.values()]
+}
+
+type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
+type Row = Readonly<Record<string, unknown>>
+
+/** Describes how a response differs from the expected one; undefined if it does not. */
+export function compareResponse(expected: Expected, { status, body }: BenchResponse): string | undefined {
+  const code: string | undefined = body.error?.code
+  const wantsError = expected.code !== undefined || (expected.status ?? 200) !== 200
+  if (status !== 200 || wantsError) {
+    const matches =
+      wantsError &&
+      (expected.status ?? status) === status &&
+      (expected.code ?? code) === code &&
+      status >= 400
+    if (matches) return undefined
+    const wanted = [expected.status ?? (wantsError ? undefined : 200), expected.code]
+    const got =
+      status === 200 ? `200 with ${rowsText(body.result.length)}` : `${status} ${code}: ${body.error.message}`
+    return `Expected ${wanted.filter(Boolean).join(' ')}, got ${got}`
+  }
+  const rows: Row[] = body.result
+  if (expected.row_count !== undefined) {
+    return rows.length === expected.row_count
+      ? undefined
+      : `Expected ${rowsText(expected.row_count)}, got ${rows.length}`
+  }
+  if (expected.rows === undefined) {
+    return expected.status === 200
+      ? undefined
+      : `No rows are expected yet; got ${rowsText(rows.length)}. Save them with wellhead test --update`
+  }
+  return isDeepStrictEqual(plain(expected.rows), plain(rows)) ? undefined : diffRows(expected.rows, rows)
+}
+
+function rowsText(count: number): string {
+  return `${count} row${count === 1 ? '' : 's'}`
+}
+
+function plain(rows: readonly Row[]): unknown {
+  return JSON.parse(JSON.stringify(rows))
+}
+
+const maxShownLines = 200
+
+function diffRows(expected: readonly Row[], rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const texts = [expected, rows].map((each) => each.map((row) => rowText(row, columns)).join(''))
+  const patch = createTwoFilesPatch('expected', 'got', texts[0] ?? '', texts[1] ?? '', '', '', { context: 2 })
+  const lines = patch.split('\n').filter((line) => !/^(=====|\\ No newline)/.test(line))
+  const shown = lines.slice(0, maxShownLines)
+  if (lines.length > shown.length) shown.push(`… and ${lines.length - shown.length} more lines`)
+  return `The rows differ\n${shown.join('\n').trimEnd()}`
+}
+
+const maxRowWidth = 160
+
+/** One line per row if it fits. Columns are in the order of the response, so that only values differ. */
+function rowText(row: Row, columns: readonly string[]): string {
+  const shared = columns.filter((column) => Object.hasOwn(row, column))
+  const others = Object.keys(row).filter((column) => !columns.includes(column))
+  const ordered = Object.fromEntries([...shared, ...others].map((column) => [column, row[column]]))
+  const text = JSON.stringify(ordered)
+  return `${text.length > maxRowWidth ? JSON.stringify(ordered, null, 2) : text}\n`
 }

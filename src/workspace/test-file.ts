@@ -96,8 +96,6 @@ export interface EndpointTest extends z.output<typeof test> {
   fixtures: string[]
 }
 
-export type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
-
 export interface TestFile {
   file: string
   tests: EndpointTest[]

@@ -1,4 +1,3 @@
-import { type ManualTime, manualTime } from '../../src/base/clock.ts'
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
 import type {
   CacheDirectives,
@@ -8,6 +7,7 @@ import type {
 } from '../../src/cache/cache-request.ts'
 import type { Computed } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
+import { type ManualTime, manualTime } from './manual-clock.ts'
 
 export interface OpenCacheOptions extends Partial<ResultCacheOptions> {
   policy?: CacheRequest['policy']

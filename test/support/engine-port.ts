@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { socketPathFor } from '../../src/engine/embedded-engine.ts'
 
 export interface EnginePort {
   /** With user and password. */
@@ -39,4 +41,18 @@ export async function openEnginePort(
       server.closeAllConnections()
     },
   }
+}
+
+/** Runs SQL on the engine of a running service, past the service. */
+export function askEngine(dataDir: string, sql: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath: socketPathFor(dataDir), method: 'POST', path: '/' }, (response) => {
+      text(response).then((answer) => {
+        if (response.statusCode === 200) resolve(answer)
+        else reject(new Error(`${sql}: ${answer}`))
+      }, reject)
+    })
+    asked.on('error', reject)
+    asked.end(sql)
+  })
 }

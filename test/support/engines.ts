@@ -7,6 +7,7 @@ import { RemoteEngine } from '../../src/cluster/remote-engine.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
+import { defaultGrants } from '../../src/engine/host/engine-config.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
 import { openRelay, type Relay } from './relay.ts'
 import { scratchDirectory } from './scratch.ts'
@@ -110,6 +111,21 @@ interface ServerChoices {
   grants?: readonly string[]
 }
 
+/** The engine never listens on it. With this port in a cluster, it takes a replica for itself. */
+const ownPort = 9000
+
+/** Clusters by name, each with a number of shards; the engine is the only replica of each shard. */
+function clusterOptions(clusters: Record<string, number>) {
+  const shard = `<shard><replica><host>127.0.0.1</host><port>${ownPort}</port></replica></shard>`
+  const servers = Object.entries(clusters).map(
+    ([name, shards]) => `<${name}>${shard.repeat(shards)}</${name}>`,
+  )
+  return {
+    extraConfig: `<tcp_port>${ownPort}</tcp_port><remote_servers>${servers.join('')}</remote_servers>`,
+    grants: [...defaultGrants, 'TABLE ENGINE ON Distributed', 'READ, WRITE ON REMOTE'],
+  }
+}
+
 /** An engine process on a loopback port, as a substitute for a ClickHouse server. */
 export async function openServer({
   cluster,
@@ -129,7 +145,7 @@ export async function openServer({
       maxWaiting: 1000,
       graceMs: 1000 * defaultPatience,
       // The second one has the same server as two shards, to see which of them a query asks.
-      ...(cluster !== undefined && { clusters: { [cluster]: 1, [`${cluster}_twice`]: 2 } }),
+      ...(cluster !== undefined && clusterOptions({ [cluster]: 1, [`${cluster}_twice`]: 2 })),
       ...(grants && { grants }),
     },
     log,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { manualClock } from '../../src/base/clock.ts'
 import { type CommandIo, type CommandOutput, colorsFor } from '../../src/cli/command-io.ts'
+import { manualClock } from './manual-clock.ts'
 
 export interface MemoryOutput extends CommandOutput {
   text(): string
@@ -36,7 +36,7 @@ export function memoryIo(choices: Partial<CommandIo> & { input?: string | Buffer
     pid: 1,
     isAlive: () => true,
     node: 'node',
-    machine: { nodeVersion: 'v20.19.0', platform: 'linux', arch: 'x64', glibcVersion: () => '2.36' },
+    nodeVersion: 'v20.19.0',
     ...rest,
     stdout: (choices.stdout as MemoryOutput) ?? memoryOutput(),
     stderr: (choices.stderr as MemoryOutput) ?? memoryOutput(),

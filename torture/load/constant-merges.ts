@@ -1,4 +1,4 @@
-import { askEngine } from '../../test/support/engine-socket.ts'
+import { askEngine } from '../../test/support/engine-port.ts'
 
 interface MergerOptions {
   dataDir: string

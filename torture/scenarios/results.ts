@@ -16,6 +16,7 @@ const huge: Record<string, string> = {
   'escaped texts': `SELECT repeat('\\0', 1000000) AS x ${from}`,
   'texts of a dictionary': `SELECT toLowCardinality(repeat('x', 1000000)) AS x ${from}`,
   'arrays of texts of a dictionary': `SELECT arrayMap(i -> toLowCardinality(repeat('x', 1000000)), range(100)) AS x ${from}`,
+  'tuples of texts of a dictionary': `SELECT arrayMap(i -> (toLowCardinality(repeat('x', 1000000)), toDateTime(i)), range(30)) AS x ${from}`,
   'a long name of an enumeration': `SELECT arrayMap(i -> CAST(1, 'Enum8(''${longName}'' = 1)'), range(1000)) AS x ${from}`,
   'a long name in tuples': `SELECT arrayMap(i -> CAST(tuple(1), 'Tuple(${longName} UInt8)'), range(1000)) AS x ${from}`,
   'a long name of a column': `SELECT range(4000) AS ${longName} ${from}`,

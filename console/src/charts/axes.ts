@@ -13,6 +13,14 @@ export const timeTicks: uPlot.Axis.Values = [
 
 export const utcDate = (second: number): Date => uPlot.tzDate(new Date(second * 1000), 'UTC')
 
+/** Counts have no ticks between them. */
+export const wholeSteps = Array.from({ length: 16 }, (_, zeros) =>
+  [1, 2, 5].map((n) => n * 10 ** zeros),
+).flat()
+
+/** Half of a date, which is centered at the end of an axis of time. */
+export const lastLabelPx = 34
+
 const characterPx = 6.4
 const maxCharacters = 22
 

@@ -3,7 +3,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useTheme } from '../ui/theme.ts'
 import { toggled } from '../ui/toggled.ts'
-import { nameAxis, sideSize, timeTicks, utcDate } from './axes.ts'
+import { lastLabelPx, nameAxis, sideSize, timeTicks, utcDate, wholeSteps } from './axes.ts'
 import { barPaths, slotOf, stacksOf } from './bars.ts'
 import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
@@ -54,6 +54,8 @@ export default function Plot(props: PlotProps) {
     const stacks = kind === 'stacked' ? stacksOf(shown) : []
     const slot = slotOf(points)
     const unit = commonUnit(shown)
+    const isWhole =
+      unit === undefined && shown.every(({ values }) => values.every((one) => Number.isInteger(one ?? 0)))
     const axis = {
       stroke: color('faint'),
       grid: { stroke: color('line'), width: 1 },
@@ -85,7 +87,7 @@ export default function Plot(props: PlotProps) {
       {
         width: element.clientWidth,
         height,
-        padding: [10, 10, 0, 0],
+        padding: [10, names ? 10 : lastLabelPx, 0, 0],
         legend: { show: false },
         cursor: {
           y: false,
@@ -99,6 +101,7 @@ export default function Plot(props: PlotProps) {
             ...axis,
             space: 26,
             size: sideSize,
+            ...(isWhole && { incrs: wholeSteps }),
             values: (_plot, ticks) => ticks.map((tick) => valueText(tick, unit)),
           },
         ],

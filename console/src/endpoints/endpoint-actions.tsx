@@ -19,6 +19,7 @@ interface EndpointActionsProps {
   values: Record<string, string>
   isChanged: boolean
   hasProblem: boolean
+  hasWrongName: boolean
   /** Whether a newer version was saved, and the user has not resolved the conflict. */
   isBehind: boolean
   onSaved: (saved: Endpoint) => void
@@ -136,8 +137,9 @@ export function EndpointActions(props: EndpointActionsProps) {
 }
 
 /** Why the draft cannot be saved; empty if it can. */
-function obstacleOf({ draft, hasProblem, isBehind }: EndpointActionsProps): string {
+function obstacleOf({ draft, hasProblem, hasWrongName, isBehind }: EndpointActionsProps): string {
   if (draft.name === '') return 'Enter a name.'
+  if (hasWrongName) return 'Correct the name.'
   if (draft.query.trim() === '') return 'Enter the SQL.'
   if (hasProblem) return 'Fix the error in the query.'
   return isBehind ? 'Resolve the conflict with the newer version.' : ''

@@ -29,7 +29,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
       return callEndpoint(name, values, signal)
     },
     parameterValues,
-    { hasShortcut: tab === 'try', auto: tab === 'try' },
+    { asked: JSON.stringify(values), hasShortcut: tab === 'try', auto: tab === 'try' },
   )
   const live = useLiveResult(tab === 'try' ? name : undefined, values, show)
   const toggleLive = () => {

@@ -71,12 +71,18 @@ export function EndpointSettings({ draft, isDescribed, onChange }: EndpointSetti
   )
 }
 
-export function NameFields({ draft, onChange }: Pick<EndpointSettingsProps, 'draft' | 'onChange'>) {
+interface NameFieldsProps extends Pick<EndpointSettingsProps, 'draft' | 'onChange'> {
+  /** Why the name cannot be used; empty if it can. */
+  problem: string
+}
+
+export function NameFields({ draft, problem, onChange }: NameFieldsProps) {
   return (
     <div className="form-grid">
       <TextField
         label="Name"
         note="Part of the URL."
+        problem={problem}
         value={draft.name}
         onChange={(name) => onChange({ ...draft, name: name.trim() })}
       />

@@ -1,8 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { AlertOnThis } from '../alerts/alert-on-this.tsx'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
+import { queries } from '../api/queries.ts'
 import type { Endpoint, Parameters } from '../api/shapes.ts'
 import { Choices } from '../ui/choices.tsx'
+import { nameProblem } from '../ui/names.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { Empty, Waiting } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
@@ -54,6 +57,8 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
   const isDraft = base === undefined || changedFields(draft, draftOf(base)).some((field) => field !== 'chart')
   const { name, ...fields } = draft
   useLeaveGuard(isChanged)
+  const { data: others } = useQuery({ ...queries.endpoints(), enabled: saved === undefined })
+  const wrongName = saved ? '' : nameProblem('endpoint', name, others)
   const { checked, used, problem, marked, waiting } = useDraftCheck(draft, true)
   const warnings = (!problem && checked?.warnings) || noWarnings
   const { names, seenAt, isPending } = useSqlNames(draft.query)
@@ -75,6 +80,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
     },
     parameterValues,
     {
+      asked,
       hasShortcut: tab === 'query',
       auto: !isDraft && tab === 'query',
       first: carried && { state: 'done', result: carried.result },
@@ -124,6 +130,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
             values={values}
             isChanged={isChanged}
             hasProblem={problem !== undefined}
+            hasWrongName={wrongName !== ''}
             isBehind={isBehind}
             onSaved={onSaved}
             onDiscard={discard}
@@ -135,7 +142,7 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
       {isBehind && base && saved && (
         <EndpointConflict draft={draft} base={base} saved={saved} onRebase={rebase} onDiscard={discard} />
       )}
-      {!saved && <NameFields draft={draft} onChange={setDraft} />}
+      {!saved && <NameFields draft={draft} problem={wrongName} onChange={setDraft} />}
       <Choices
         label="Part of the endpoint"
         options={saved ? savedTabs : tabs}

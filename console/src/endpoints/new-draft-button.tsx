@@ -11,14 +11,18 @@ interface NewDraftButtonProps {
   fields: Partial<EndpointDraft>
   /** Values of parameters, to run it with. */
   values: Record<string, string>
+  /** Called before the page is opened. */
+  onOpen?: () => void
 }
 
 /** Opens the page of a new endpoint with these fields. Asks before it replaces unsaved work. */
-export function NewDraftButton({ label, className, disabled = false, fields, values }: NewDraftButtonProps) {
+export function NewDraftButton(props: NewDraftButtonProps) {
+  const { label, className, disabled = false, fields, values, onOpen } = props
   const [, navigate] = useLocation()
   const [isAsking, setAsking] = useState(false)
   const open = () => {
     startNewDraft(fields)
+    onOpen?.()
     navigate(`/console/new-endpoint?${new URLSearchParams(values)}`)
   }
   return (

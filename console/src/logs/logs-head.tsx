@@ -1,5 +1,4 @@
 import type { SavedSearch } from '../api/shapes.ts'
-import { ZoneChoice } from '../ui/choices.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { LiveStatus } from './live/live-status.tsx'
@@ -20,7 +19,6 @@ interface LogsHeadProps {
 export function LogsHead({ tail, paused, onPause, onLive, onRefresh, current }: LogsHeadProps) {
   const actions = (
     <>
-      <ZoneChoice />
       {current && <SavedSearches current={current} />}
       {tail && (
         <button type="button" className="button" aria-pressed={paused} onClick={() => onPause(!paused)}>

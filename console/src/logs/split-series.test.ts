@@ -4,19 +4,24 @@ import { seriesCondition, seriesOf } from './split-series.ts'
 const bucket = (counts: Record<string, number>) => ({ timestamp: 0, count: 0, counts })
 
 test('puts failures at the bottom and colors statuses and levels by what they mean', () => {
-  const statuses = seriesOf([bucket({ '2xx': 5, '…': 9 }), bucket({ '2xx': 5, '4xx': 1, '5xx': 2 })])
+  const statuses = seriesOf([
+    bucket({ '2xx': 5, '…': 9, '1xx': 1, '': 1 }),
+    bucket({ '2xx': 5, '4xx': 1, '5xx': 2 }),
+  ])
   expect(statuses.map(({ name, tone, total }) => `${name} ${tone} ${total}`)).toEqual([
     '5xx bad 2',
     '4xx warn 1',
     '2xx good 10',
+    '1xx series-3 1',
     '… other 9',
+    ' none 1',
   ])
   const levels = seriesOf([bucket({ INFO: 9, warning: 1, fatal: 1, '': 1 })])
   expect(levels.map(({ name, tone }) => `${name} ${tone}`)).toEqual([
     'fatal bad',
     'warning warn',
     'INFO good',
-    ' other',
+    ' none',
   ])
 })
 

@@ -19,7 +19,7 @@ const statusTones = new Map(
     '4xx': 'warn',
     '3xx': 'moved',
     '2xx': 'good',
-    '1xx': 'other',
+    '1xx': 'series-3',
   }),
 )
 /** From the bottom, where the bars of all buckets begin at the same height. */
@@ -33,7 +33,7 @@ export function seriesOf(buckets: Histogram['buckets']): SplitSeries[] {
     .toSorted((one, other) => other.total - one.total)
     .map((one, index) => ({ ...one, tone: toneOf(one.name) ?? `series-${(index % 6) + 1}` }))
   const rank = ({ tone }: SplitSeries) =>
-    order.includes(tone) ? order.indexOf(tone) : tone === 'other' ? 9 : 8
+    order.includes(tone) ? order.indexOf(tone) : tone === 'other' ? 8 : tone === 'none' ? 9 : 7
   return series.toSorted((one, other) => rank(one) - rank(other))
 }
 
@@ -43,7 +43,8 @@ export function countOf({ counts = {} }: Histogram['buckets'][number], name: str
 }
 
 function toneOf(name: string): string | undefined {
-  if (name === otherValues || name === '') return 'other'
+  if (name === otherValues) return 'other'
+  if (name === '') return 'none'
   return statusTones.get(name) ?? levelTone(name)
 }
 

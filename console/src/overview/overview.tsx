@@ -6,7 +6,6 @@ import { Part } from '../endpoints/usage/part.tsx'
 import { LatencyChart, RequestsChart, StatisticsOff } from '../endpoints/usage/request-charts.tsx'
 import { SlowRequests } from '../endpoints/usage/slow-requests.tsx'
 import { RangeChoice, useRange } from '../endpoints/usage/time-range.tsx'
-import { ZoneChoice } from '../ui/choices.tsx'
 import { bytes } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { EndpointRankings } from './endpoint-rankings.tsx'
@@ -30,15 +29,7 @@ export default function Overview() {
   )
   return (
     <div className="page">
-      <PageHead
-        title="Overview"
-        actions={
-          <>
-            <RangeChoice range={range} onChange={setRange} />
-            <ZoneChoice />
-          </>
-        }
-      />
+      <PageHead title="Overview" actions={<RangeChoice range={range} onChange={setRange} />} />
       <Alarms status={status.data} usage={usage.data} />
       {isEmpty && <FirstEntry />}
       <div className={isOff ? 'parts two' : 'parts three'}>

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Whoami } from '../api/shapes.ts'
 import type { SqlEditorControl } from '../endpoints/editor/sql-editor-view.tsx'
+import type { Chart } from '../endpoints/result/chart-choice.ts'
 import { Choices } from '../ui/choices.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { Examples, HistoryList } from './history-list.tsx'
@@ -8,7 +9,7 @@ import { LinkButton } from './link-button.tsx'
 import { useQueryHistory } from './query-history.ts'
 import type { Question } from './question.ts'
 import { QuestionEditor } from './question-editor.tsx'
-import { SaveAsEndpoint } from './save-as-endpoint.tsx'
+import { type Answer, SaveAsEndpoint } from './save-as-endpoint.tsx'
 import { SchemaBrowser } from './schema-browser.tsx'
 import { useQuestion } from './use-question.ts'
 
@@ -22,6 +23,8 @@ type Panel = (typeof panels)[number][0]
 /** A place for questions that are not endpoints, yet. */
 export default function PlaygroundPage({ who }: { who: Whoami }) {
   const editor = useRef<SqlEditorControl>(null)
+  const answer = useRef<Answer>(undefined)
+  const [chart, setChart] = useState<Chart | null>(null)
   const [panel, setPanel] = useState<Panel>('schema')
   const [isOpen, setOpen] = useState(() => matchMedia('(min-width: 821px)').matches)
   const history = useQueryHistory(who.id)
@@ -38,7 +41,7 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
         actions={
           <>
             <LinkButton question={question} />
-            <SaveAsEndpoint question={question} />
+            <SaveAsEndpoint question={question} answer={() => answer.current} chart={chart} />
           </>
         }
       >
@@ -77,6 +80,9 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
             question={question}
             onChange={set}
             control={editor}
+            answer={answer}
+            chart={chart}
+            onChart={setChart}
             onRun={history.remember}
             start={question.query.trim() === '' ? <Examples onChoose={choose} /> : undefined}
           />

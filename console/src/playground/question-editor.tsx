@@ -1,4 +1,4 @@
-import { type ReactNode, type Ref, useMemo, useState } from 'react'
+import { type ReactNode, type Ref, type RefObject, useMemo, useState } from 'react'
 import { previewEndpoint } from '../api/call-endpoint.ts'
 import type { DraftCheck } from '../api/shapes.ts'
 import { SqlEditor } from '../endpoints/editor/sql-editor.tsx'
@@ -7,21 +7,27 @@ import { useSqlNames } from '../endpoints/editor/use-sql-names.ts'
 import { Verdict } from '../endpoints/editor/verdict.tsx'
 import { type SqlWarning, WarningList } from '../endpoints/editor/warning-list.tsx'
 import { newDraft } from '../endpoints/endpoint-draft.ts'
+import type { Chart } from '../endpoints/result/chart-choice.ts'
 import { previewFile } from '../endpoints/result/download.tsx'
 import { EndpointResult, RowsFromBefore } from '../endpoints/result/endpoint-result.tsx'
 import { RunButton } from '../endpoints/run/parameter-form.tsx'
 import { parametersIn } from '../endpoints/run/sql-parameters.ts'
 import { useParameterValues } from '../endpoints/run/use-parameter-values.ts'
-import { useRun } from '../endpoints/run/use-run.ts'
+import { resultOf, useRun } from '../endpoints/run/use-run.ts'
 import { useDraftCheck } from '../endpoints/use-draft-check.ts'
 import { ParameterFields } from './parameter-fields.tsx'
 import { type Question, triedParameters } from './question.ts'
+import type { Answer } from './save-as-endpoint.tsx'
 
 interface QuestionEditorProps {
   question: Question
   control: Ref<SqlEditorControl>
+  /** Receives the result that is shown. */
+  answer: RefObject<Answer | undefined>
   /** Shown before the first run. */
   start: ReactNode
+  chart: Chart | null
+  onChart: (chart: Chart | null) => void
   onChange: (fields: Partial<Question>) => void
   onRun: (question: Question) => void
 }
@@ -32,7 +38,8 @@ const maxFileRows = 10_000
 const noWarnings: readonly SqlWarning[] = []
 
 /** The SQL, its parameters and its result. */
-export function QuestionEditor({ question, control, start, onChange, onRun }: QuestionEditorProps) {
+export function QuestionEditor(props: QuestionEditorProps) {
+  const { question, control, answer, start, chart, onChart, onChange, onRun } = props
   const { query, types } = question
   const isBlank = query.trim() === ''
   const names = useMemo(() => parametersIn(query), [query])
@@ -62,9 +69,11 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
       return result
     },
     parameterValues,
-    { hasShortcut: !isBlank },
+    { asked: JSON.stringify(asked), hasShortcut: !isBlank },
   )
   const { run, begin, stop } = runner
+  const result = resultOf(run)
+  answer.current = result && { result, ran }
   const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)
   const editorNames = useMemo(() => ({ ...sqlNames, parameters: [...names, 'now'] }), [sqlNames, names])
   const format = async () => {
@@ -119,6 +128,8 @@ export function QuestionEditor({ question, control, start, onChange, onRun }: Qu
         columns={[]}
         values={values}
         idle={start}
+        chart={chart}
+        onChart={onChart}
         file={previewFile(
           { query: ran.query, parameters: triedParameters(ran), max_rows: maxFileRows },
           ran.values,

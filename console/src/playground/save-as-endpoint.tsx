@@ -1,20 +1,45 @@
+import type { CallResult } from '../api/call-endpoint.ts'
 import { NewDraftButton } from '../endpoints/new-draft-button.tsx'
+import type { Chart } from '../endpoints/result/chart-choice.ts'
+import { carryResult } from '../endpoints/run/carried-result.ts'
 import { parametersIn } from '../endpoints/run/sql-parameters.ts'
+import { useAddress } from '../ui/use-address.ts'
 import { declaredParameters, type Question } from './question.ts'
 
-/** Opens the page of a new endpoint with the SQL and its parameters, declared with the types of their values. */
-export function SaveAsEndpoint({ question }: { question: Question }) {
+/** A result, and the question that it answers. */
+export interface Answer {
+  result: CallResult
+  ran: Question
+}
+
+interface SaveAsEndpointProps {
+  question: Question
+  /** What the page shows now. */
+  answer: () => Answer | undefined
+  chart: Chart | null
+}
+
+/** Opens the page of a new endpoint with the SQL, its parameters, its rows and its chart. */
+export function SaveAsEndpoint({ question, answer, chart }: SaveAsEndpointProps) {
+  const [address] = useAddress()
   const { query, values } = question
   const used = parametersIn(query).flatMap((name) =>
     Object.hasOwn(values, name) ? [[name, values[name] as string]] : [],
   )
+  const view = address.get('_view')
+  const carry = () => {
+    const { result, ran } = answer() ?? {}
+    if (!result || !ran) return
+    carryResult({ endpoint: undefined, result, ran: JSON.stringify([ran.query.trim(), ran.values]) })
+  }
   return (
     <NewDraftButton
       label="Save as endpoint"
       className="button small"
       disabled={query.trim() === ''}
-      fields={{ query: query.trim(), parameters: declaredParameters(question) }}
-      values={Object.fromEntries(used)}
+      fields={{ query: query.trim(), parameters: declaredParameters(question), chart }}
+      values={{ ...Object.fromEntries(used), ...(view !== null && { _view: view }) }}
+      onOpen={carry}
     />
   )
 }

@@ -1,11 +1,12 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
-import { invalidate } from '../api/queries.ts'
+import { invalidate, queries } from '../api/queries.ts'
 import type { Source } from '../api/shapes.ts'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
+import { nameProblem } from '../ui/names.ts'
 import { Failure } from '../ui/states.tsx'
 
 const retention = { label: 'Retention, days', inputMode: 'numeric', required: true } as const
@@ -14,6 +15,8 @@ export function NewSource({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const [name, setName] = useState('')
   const [days, setDays] = useState('90')
+  const { data: sources } = useQuery(queries.sources())
+  const problem = nameProblem('source', name, sources)
   const create = useMutation({
     mutationFn: () => api<Source>('/api/sources', { body: { name, retention_days: Number(days) } }),
     onSuccess: (created) => {
@@ -25,7 +28,7 @@ export function NewSource({ onClose }: { onClose: () => void }) {
     <Dialog title="New source" onClose={onClose}>
       <DialogForm
         action="Create source"
-        disabled={create.isPending || name === ''}
+        disabled={create.isPending || name === '' || problem !== ''}
         error={create.error}
         onSubmit={() => create.mutate()}
         onClose={onClose}
@@ -33,6 +36,7 @@ export function NewSource({ onClose }: { onClose: () => void }) {
         <TextField
           label="Name"
           note="Lowercase letters, digits and _, starting with a letter. It is the table name in SQL."
+          problem={problem}
           className="mono"
           required
           value={name}

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Source } from '../api/shapes.ts'
-import { ZoneChoice } from '../ui/choices.tsx'
 import { Figure } from '../ui/figure.tsx'
 import { bytes, count, short, sum } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
@@ -98,10 +97,7 @@ function Quarantine() {
   const query = useQuery(queries.recent('quarantine', 100))
   return (
     <section className="stack" aria-labelledby="rejected">
-      <div className="tabs-line">
-        <h2 id="rejected">Rejected entries</h2>
-        <ZoneChoice />
-      </div>
+      <h2 id="rejected">Rejected entries</h2>
       <Loaded query={query} what="rejected entries" height={160}>
         {(entries) =>
           entries.length === 0 ? (

@@ -3,13 +3,20 @@ import { type ComponentProps, type ReactNode, useId } from 'react'
 interface FieldProps {
   label: ReactNode
   note?: ReactNode
+  /** Why the value cannot be used; empty if it can. */
+  problem?: string
 }
 
-function Field({ id, label, note, children }: FieldProps & { id: string; children: ReactNode }) {
+function Field({ id, label, note, problem, children }: FieldProps & { id: string; children: ReactNode }) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       {children}
+      {problem !== undefined && (
+        <span className="problem" id={`${id}-problem`} role="status">
+          {problem}
+        </span>
+      )}
       {note && <span className="note">{note}</span>}
     </div>
   )
@@ -18,13 +25,15 @@ function Field({ id, label, note, children }: FieldProps & { id: string; childre
 type TextFieldProps = FieldProps &
   Omit<ComponentProps<'input'>, 'onChange'> & { onChange: (value: string) => void }
 
-export function TextField({ label, note, onChange, className = '', ...rest }: TextFieldProps) {
+export function TextField({ label, note, problem, onChange, className = '', ...rest }: TextFieldProps) {
   const id = useId()
   return (
-    <Field id={id} label={label} note={note}>
+    <Field id={id} label={label} note={note} {...(problem !== undefined && { problem })}>
       <input
         {...rest}
         id={id}
+        aria-invalid={problem ? true : undefined}
+        aria-describedby={problem === undefined ? undefined : `${id}-problem`}
         className={`input ${className}`}
         onChange={(event) => onChange(event.target.value)}
       />

@@ -1,9 +1,17 @@
 const numbers = new Intl.NumberFormat('en')
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
+const tiny = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 const small = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 
 export function count(value: number): string {
   return numbers.format(value)
+}
+
+/** A number of a result for reading: with separators, and without digits that only say how it was computed. */
+export function readable(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1e15 || (size > 0 && size < 1e-6)) return String(value)
+  return size < 1 ? tiny.format(value) : numbers.format(value)
 }
 
 /** `1 entry`, `2 entries`. */

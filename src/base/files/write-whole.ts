@@ -1,10 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/**
- * Replaces a file atomically, even if the power fails: file and directory are on disk when it returns. write-file-atomic does
- * not sync the directory.
- */
+/** Replaces a file atomically, also if the power fails. write-file-atomic does not sync the directory. */
 export function writeWhole(path: string, content: string, mode = 0o644): void {
   const temporary = `${path}.new`
   writeFileSync(temporary, content, { mode, flush: true })

@@ -17,7 +17,6 @@ export interface YamlFields {
   positionOf(path: readonly PropertyKey[]): TextPosition
 }
 
-/** Reads fields in YAML with their positions. */
 export function readYamlFields(text: string, example: string): YamlFields {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })

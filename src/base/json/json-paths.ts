@@ -7,7 +7,6 @@ interface PathNode {
   name: string
 }
 
-/** The name of a path. */
 export function pathName(keys: readonly string[]): string {
   return JSON.stringify(keys)
 }

@@ -36,9 +36,7 @@ export class JsonScanner {
   readonly bytes: Buffer
   at: number
   end: number
-  /** Whether whitespace between tokens was met. */
   hasSpace = false
-  /** Whether the last string has a backslash. */
   hasEscape = false
   /** The last key, with its quotes. */
   keyStart = 0
@@ -47,7 +45,6 @@ export class JsonScanner {
   values = 0
   emptyContainers = 0
   maxDepth = Number.POSITIVE_INFINITY
-  /** The first problem that was met. */
   problem: JsonProblem | undefined
   /** If set, collects start and end of integers that a double may not hold exactly. */
   longIntegers: number[] | undefined

@@ -3,10 +3,7 @@ const rewritable = /"[^"\\]*(?:\\.[^"\\]*)*"?|\s+|-?\d[\d.eE+-]*/g
 /** Escapes that the engine writes in another way. */
 const escaped = /\\[u/]|[\u2028\u2029]/
 
-/**
- * A valid JSON value as text, exactly as the engine reads it: integers of 64 bits, containers as compact JSON. Undefined
- * for null.
- */
+/** A valid JSON value as the engine reads it: integers of 64 bits, containers as compact JSON. Undefined for null. */
 export function valueText(json: string): string | undefined {
   if (json.startsWith('"')) return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1)
   if (json.startsWith('{') || json.startsWith('[')) return compact(json)

@@ -30,10 +30,7 @@ function readLowerCases(): LowerCases {
   }
 }
 
-/**
- * Lower case as the engine's case-insensitive functions see it: character by character, so that a final sigma is not special.
- * A letter that becomes several characters stays as it is.
- */
+/** Lower case as the engine sees it: letter by letter, so that a final sigma is not special and no letter becomes two. */
 export function lowerCase(text: string): string {
   if (ascii.test(text)) return text.toLowerCase()
   lowerCases ??= readLowerCases()

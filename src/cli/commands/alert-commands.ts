@@ -6,7 +6,7 @@ import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { listOf, objectWith } from '../response-reader.ts'
+import { listOf, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 type AlertTest = Awaited<ReturnType<AlertAdmin['test']>>

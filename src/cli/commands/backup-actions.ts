@@ -44,7 +44,7 @@ export async function backUp(
     await io.stdout.write(`Backed up ${amountOf(manifest)} to ${target}.\n`)
   } catch (error) {
     const retry = 'Check the log of the service, then run the command again.'
-    throw explain(error, { what: 'The backup', directory: target, retry }, io)
+    throw explain(error, 'The backup', retry, io)
   } finally {
     progress.end()
     // Lets the service release its files after a failure.
@@ -79,7 +79,7 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
     )
   } catch (error) {
     const retry = 'Run the command again. If it fails again, restore another backup.'
-    throw explain(error, { what: 'The restore', directory: target, retry }, io)
+    throw explain(error, 'The restore', retry, io)
   } finally {
     progress.end()
   }
@@ -114,30 +114,16 @@ function amountOf({ tables, files, bytes }: Manifest): string {
   return `${plural(rows, 'row')} in ${plural(tables.length, 'table')} (${plural(files, 'file')}, ${formatBytes(bytes)})`
 }
 
-interface Attempt {
-  what: string
-  directory: string
-  retry: string
-}
-
 /** Adds to a failure that nothing was kept, and what to do next. */
-function explain(error: unknown, { what, directory, retry }: Attempt, io: CommandIo): unknown {
+function explain(error: unknown, what: string, retry: string, io: CommandIo): unknown {
   const options = { cause: error }
   if (error instanceof ServiceFailure && isInterrupted(error)) {
     return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
   }
   if (error instanceof CommandFailure || io.signal.aborted) return error
   if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, options)
-  const { code, message } = error as NodeJS.ErrnoException
-  const advice =
-    code === 'ENOSPC' || code === 'EDQUOT'
-      ? `Free disk space for ${directory}, or choose a directory on another disk.`
-      : code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
-        ? 'Choose directories that this user can read and write.'
-        : code === 'EIO'
-          ? 'Check the disk, or choose a directory on another disk.'
-          : retry
-  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${advice}`, undefined, options)
+  const { message } = error as Error
+  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)
 }
 
 /** The engine or the connection failed. Without any service, the message already says how to start one. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { WellheadError } from '../../base/errors.ts'
 import { StartProblem } from '../../base/files/data-directory.ts'
 import { createLog } from '../../base/log.ts'
@@ -8,12 +7,11 @@ import { readSettings, type Settings } from '../../base/settings.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
-import { EngineStartError } from '../../engine/host/protocol.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { plural } from '../output/format-amount.ts'
-import { printJson, printList } from '../output/print.ts'
+import { type ListColumn, printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
 
@@ -46,7 +44,6 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       topology: topologyOf(to),
       signal: io.signal,
       now: io.clock.now,
-      pause: (ms) => delay(ms, undefined, { signal: io.signal }),
       chunkBytes,
       onTotal: (bytes) => {
         progress.totalBytes = (progress.totalBytes ?? 0) + bytes
@@ -101,11 +98,6 @@ function settingsOf(
 
 function explain(settings: Settings) {
   return (error: unknown): never => {
-    if (error instanceof EngineStartError && error.reason === 'in-use') {
-      throw new CommandFailure(
-        `Another process uses the data directory ${settings.dataDir}. Stop its service, then run the command again.`,
-      )
-    }
     const text = explainStartProblem(error, settings)
     throw text === undefined ? error : new CommandFailure(text, undefined, { cause: error })
   }
@@ -119,38 +111,32 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
 }
 
+const columns: readonly ListColumn<CopiedRows>[] = [
+  { title: 'TABLE', of: ({ name }) => name },
+  { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
+  { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
+  { title: 'EQUAL', of: ({ equal }) => (equal ? 'yes' : 'no') },
+]
+
 async function report(
   tables: CopiedRows[],
   finishedAt: string | undefined,
   { json }: CopyOptions,
   io: CommandIo,
 ): Promise<void> {
-  const equal = tables.every((table) => table.equal)
-  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal, tables })
-  else if (finishedAt === undefined) {
-    await printList(
-      io,
-      [
-        { title: 'TABLE', of: ({ name }) => name },
-        { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
-        { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
-        { title: 'EQUAL', of: (table) => (table.equal ? 'yes' : 'no') },
-      ],
-      tables,
-      'Nothing to copy.',
-    )
-  }
+  const different = tables.filter((table) => !table.equal).length
+  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal: different === 0, tables })
   if (finishedAt !== undefined) {
-    await io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
-  } else if (!equal) {
-    const count = tables.filter((table) => !table.equal).length
+    return io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
+  }
+  if (!json) await printList(io, columns, tables, 'Nothing to copy.')
+  if (different > 0) {
     throw new CommandFailure(
-      `${plural(count, 'table')} ${count === 1 ? 'differs' : 'differ'}. Make sure that nothing else writes to the server, then run the command again.`,
-    )
-  } else {
-    await io.stderr.write(
-      'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
-        'WELLHEAD_ADMIN_TOKEN.\n',
+      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then run the command again.`,
     )
   }
+  await io.stderr.write(
+    'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
+      'WELLHEAD_ADMIN_TOKEN.\n',
+  )
 }

@@ -6,12 +6,10 @@ import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { plural } from '../output/format-amount.ts'
 import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
-import { listOf, objectWith } from '../response-reader.ts'
-import { endpointPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { endpointPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { addEndpointNew } from '../workspace/endpoint-new-command.ts'
+import type { NewOptions } from '../workspace/new-files.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
@@ -123,19 +121,9 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(restore, io, {
     examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
     request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
-      client
-        .json('POST', `${endpointPath(name)}/versions/${version}/restore`, endpointResponse, {
-          query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
-        })
-        .catch((error: unknown) => {
-          if (!(error instanceof ServiceFailure) || error.changes.length === 0) throw error
-          const { changes } = error
-          const list = changes.map((change) => `\n  breaking  ${change}`).join('')
-          throw new CommandFailure(
-            `${plural(changes.length, 'change')} would break callers; nothing was changed. ` +
-              `Use --breaking to restore version ${version} anyway.${list}`,
-          )
-        }),
+      client.json('POST', `${endpointPath(name)}/versions/${version}/restore`, endpointResponse, {
+        query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
+      }),
     print: (restored, _name, version) =>
       io.stderr.write(`Restored version ${version} of ${restored.name} as version ${restored.version}.\n`),
   })
@@ -214,4 +202,22 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
       )
     },
   })
+}
+
+function addEndpointNew(endpoint: Command, io: CommandIo): void {
+  const command = endpoint
+    .command('new')
+    .description('write the files of a new endpoint and its test to a workspace; needs no service')
+    .argument('<name>', 'name of the endpoint')
+    .argument('[directory]', 'workspace directory', '.')
+    .requiredOption('--query <sql>', 'SQL of the endpoint; "-" reads standard input')
+    .option(
+      '-p, --parameter <name=value>',
+      'example of a parameter of the SQL, which also sets its type; repeatable',
+      collectPair,
+    )
+    .action(async (name: string, directory: string, options: NewOptions) =>
+      (await import('../workspace/new-files.ts')).writeEndpoint(name, directory, options, io),
+    )
+  addExamples(command, 'wellhead endpoint new paths.slowest --query - -p hours=24 < slowest.sql')
 }

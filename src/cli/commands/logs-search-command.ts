@@ -1,15 +1,12 @@
 import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { entryText, queryArgument } from '../logs/logged-entry.ts'
-import { emptyReasons, searchEntries } from '../logs/search-entries.ts'
+import { emptyReasons, entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SearchOptions {
   project?: string
   since?: string
-  from?: string
   to?: string
   limit: number
   json?: true
@@ -26,7 +23,6 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       'start: a duration before now such as 30m, 12h or 7d, or ISO 8601 (default: 1h)',
       time,
     )
-    .option('--from <time>', 'same as --since', time)
     .option('--to <time>', 'end, exclusive (default: none)', time)
     .option('-n, --limit <count>', 'maximum number of entries', wholeNumber(1, 10_000), 100)
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
@@ -35,27 +31,21 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       'wellhead logs search edge_logs timeout --since 12h',
       "wellhead logs search edge_logs 'status:>=500 (path:/rest/* OR path:/auth/*)'",
       "wellhead logs search edge_logs --project demo 'status:500 NOT region:eu'",
-      'wellhead logs search edge_logs --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z -n 1000 --json',
+      'wellhead logs search edge_logs --since 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z -n 1000 --json',
     ],
     request: async (client, source: string, words: string[], options: SearchOptions) => {
-      const { project, since, from = since, to, limit } = options
+      const { project, since: from, to, limit } = options
       const query = words.join(' ').trim()
-      if (since !== undefined && options.from !== undefined)
-        throw usageFailure('Use --since or --from, not both.')
       const asJson = options.json === true || !io.stdout.isTerminal
       let count = 0
-      for await (const { entry, json } of searchEntries(
-        client,
-        source,
-        { project, from, to, query },
-        limit,
-      )) {
+      const search = { project, from, to, query }
+      for await (const { entry, json } of searchEntries(client, source, search, limit)) {
         count++
         await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
       }
       if (count === 0) {
         const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
-        const reasons = await emptyReasons(client, source, { project, from, to, query })
+        const reasons = await emptyReasons(client, source, search)
         const lines = [`No entries match ${range}. Search further back with --since.`, ...reasons]
         await io.stderr.write(`${lines.join('\n')}\n`)
       } else if (count === limit) {

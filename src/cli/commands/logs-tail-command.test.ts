@@ -2,9 +2,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
-import { readEventStream } from '../logs/event-stream-reader.ts'
 import { ServiceClient } from '../service-client.ts'
-import { tailSource, withTimeout } from './logs-tail-command.ts'
+import { readEventStream, tailSource, withTimeout } from './logs-tail-command.ts'
 
 const refuse = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status).end(JSON.stringify({ error: { code: 'c', message: `It is ${status}.` } }))

@@ -3,17 +3,13 @@ import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { readEventStream, type StreamEvent } from '../logs/event-stream-reader.ts'
-import { entryText, type LoggedEntry, queryArgument } from '../logs/logged-entry.ts'
-import { newestEntries } from '../logs/search-entries.ts'
+import { entryText, type LoggedEntry, newestEntries, queryArgument } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'
 import { type ServiceClient, ServiceFailure, sourcePath, unexpectedResponse } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TailOptions {
-  source?: string
   project?: string
   lines?: number
   json?: true
@@ -30,11 +26,10 @@ standard error. Stop with Ctrl-C.
 
 export function addLogsTailCommand(logs: Command, io: CommandIo): void {
   const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
-    .argument('[source]', 'source to follow')
+    .argument('<source>', 'source to follow')
     .argument('[query...]', queryArgument)
     .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
     .option('--project <project>', 'only entries of this project')
-    .option('--source <name>', 'the source, if it is not the first argument')
     .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
     .addHelpText('after', tailHelp)
   addServiceAction(tail, io, {
@@ -43,24 +38,16 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
       "wellhead logs tail edge_logs --project demo 'status:>=500 OR timeout'",
       'wellhead logs tail edge_logs --project demo | jq .metadata',
     ],
-    request: (client, argument: string | undefined, words: string[], options: TailOptions) => {
-      const [source, ...query] =
-        options.source === undefined
-          ? [argument, ...words]
-          : [options.source, ...(argument === undefined ? [] : [argument, ...words])]
-      if (source === undefined) throw usageFailure('Name the source to follow: wellhead logs tail <source>.')
-      const tailed = { ...options, source, query: query.join(' ').trim() }
+    request: (client, source: string, words: string[], options: TailOptions) => {
+      const tailed = { ...options, source, query: words.join(' ').trim() }
       return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
     },
   })
 }
 
-interface Tailed {
+interface Tailed extends TailOptions {
   source: string
   query: string
-  project?: string
-  lines?: number
-  json?: true
 }
 
 /** Follows a source until the command is stopped or the service rejects the request. */
@@ -169,4 +156,44 @@ export async function* withTimeout(body: ReadableStream, maxSilenceMs: number): 
   } finally {
     clearTimeout(timer)
   }
+}
+
+interface StreamEvent {
+  /** Empty for an event without a type. */
+  event: string
+  id: string | undefined
+  data: string
+  retryMs: number | undefined
+}
+
+/** Larger than any event: an entry has at most 1 MiB. */
+const maxEventLength = 8 * 2 ** 20
+
+/**
+ * Reads server-sent events. Unlike common parsers it also returns events without data, whose ids the service
+ * sends as heartbeats: they are the position to resume from. Skips comments and an incomplete last event.
+ */
+export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true }).replaceAll('\r', '')
+    const blocks = text.split('\n\n')
+    text = blocks.pop() as string
+    for (const block of blocks) yield readEvent(block)
+    if (text.length > maxEventLength) throw new Error('The service sent an event without an end.')
+  }
+}
+
+function readEvent(block: string): StreamEvent {
+  const event: StreamEvent = { event: '', id: undefined, data: '', retryMs: undefined }
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+    if (field === 'event') event.event = value
+    else if (field === 'id') event.id = value
+    else if (field === 'data') data.push(value)
+    else if (field === 'retry' && /^\d{1,6}$/.test(value)) event.retryMs = Number(value)
+  }
+  return { ...event, data: data.join('\n') }
 }

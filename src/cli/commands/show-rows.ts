@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs'
-import { open, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
+import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
-import { objectWith } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { objectWith, type ServiceClient } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 
@@ -35,37 +33,15 @@ export async function showRows(
 ): Promise<void> {
   const format = formatOf(options, io)
   const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
-  // A missing token is reported before the file is touched, and an unwritable file before the query runs.
-  client.find()
-  const isNew = file !== undefined && (await prepareFile(file))
   const startedMs = performance.now()
   // Numbers do not tell which of them are timestamps; the service knows the types.
   const control = format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format }
-  try {
-    const response = await request(control)
-    const body = await client.read(response)
-    const elapsedMs = performance.now() - startedMs
-    const { output, rows } = await render(body, format, client, io)
-    await (file === undefined ? io.stdout.write(output) : writeFile(file, output))
-    await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
-  } catch (error) {
-    // Another step of a script would read an empty file as no rows.
-    if (file !== undefined && isNew) await rm(file, { force: true })
-    throw error
-  }
-}
-
-/** Fails if the file cannot be written. Returns whether it is new. */
-async function prepareFile(file: string): Promise<boolean> {
-  const isNew = !existsSync(file)
-  try {
-    await (await open(file, 'a')).close()
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'its directory does not exist' : message
-    throw new CommandFailure(`Cannot write ${file}: ${reason}.`, undefined, { cause: error })
-  }
-  return isNew
+  const response = await request(control)
+  const body = await client.read(response)
+  const elapsedMs = performance.now() - startedMs
+  const { output, rows } = await render(body, format, client, io)
+  await (file === undefined ? io.stdout.write(output) : writeFile(file, output))
+  await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
 }
 
 function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {

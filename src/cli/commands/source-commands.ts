@@ -1,14 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
-import { collect, durationDays, wholeNumber } from '../arguments.ts'
+import { collect, durationDays } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
-import { listOf, objectWith } from '../response-reader.ts'
-import { sourcePath } from '../service-client.ts'
+import { listOf, objectWith, sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SourceOptions {
@@ -16,7 +15,6 @@ interface SourceOptions {
   alias?: string[]
   /** In days. */
   retention?: number
-  retentionDays?: number
   column?: TypedColumn[]
   removeColumn?: string[]
 }
@@ -37,29 +35,18 @@ const columns: readonly ListColumn<Source>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => description || null },
 ]
 
-/** Older services send no examples. */
-type PathList = (Omit<SourcePath, 'examples'> & { examples?: string[] })[]
+const pathList = listOf<SourcePath>('path', 'types', 'entries', 'sampled', 'column')
 
-const pathList = listOf<PathList[number]>('path', 'types', 'entries', 'sampled', 'column')
-
-/** The console uses the same words. */
-const kinds: readonly (readonly [RegExp, string])[] = [
-  [/^(?:LowCardinality\()?(?:Nullable\()?String/, 'text'],
-  [/^(?:Nullable\()?(?:U?Int|Float|Decimal)/, 'number'],
-  [/^(?:Nullable\()?Bool/, 'true/false'],
-  [/^(?:Array|Tuple)/, 'list'],
-  [/^(?:JSON|Object|Map)/, 'object'],
-]
-
-const pathColumns: readonly ListColumn<PathList[number]>[] = [
+const pathColumns: readonly ListColumn<SourcePath>[] = [
   { title: 'PATH', of: ({ path }) => path },
-  { title: 'KINDS', of: ({ types }) => kindsOf(types).join(', ') || null },
-  { title: 'SHARE', align: 'right', of: ({ entries, sampled }) => shareOf(entries, sampled) },
+  { title: 'TYPES', of: ({ types }) => types.join(', ') },
+  { title: 'ENTRIES', align: 'right', of: ({ entries, sampled }) => `${entries} of ${sampled}` },
   { title: 'COLUMN', of: ({ column }) => column },
+  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) || null },
 ]
 
 const schemaHelp = `
-SHARE is the share of the sampled entries that have the path. COLUMN is the typed column of the path: SQL reads the path
+ENTRIES is how many of the sampled entries have the path. COLUMN is the typed column of the path: SQL reads the path
 from it, which is faster.
 `
 
@@ -73,18 +60,20 @@ export function defineSource(source: Command, io: CommandIo): void {
     print: (sources) => printList(io, columns, sources, 'No sources.'),
   })
 
-  addSourceSchemaCommand(source, io)
-
-  const show = addServiceCommand(source, 'show', 'show a source')
+  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
     .argument('<name>', 'source name')
-    .option('--schema', 'same as wellhead source schema')
+    .addHelpText('after', schemaHelp)
+  addServiceAction(schema, io, {
+    examples: ['wellhead source schema edge_logs'],
+    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
+    print: (paths) => printList(io, pathColumns, paths, 'The source has no entries with metadata.'),
+  })
+
+  const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')
   addServiceAction(show, io, {
     examples: ['wellhead source show edge_logs'],
-    request: (client, name: string, { schema }: { schema?: true }): Promise<PathList | Source> =>
-      schema
-        ? client.json('GET', `${sourcePath(name)}/schema`, pathList)
-        : client.json('GET', sourcePath(name), sourceResponse),
-    print: (found) => (Array.isArray(found) ? printPaths(io, found) : printSource(io, found)),
+    request: (client, name: string) => client.json('GET', sourcePath(name), sourceResponse),
+    print: (found) => printSource(io, found),
   })
 
   addCreate(source, io)
@@ -110,7 +99,6 @@ function addCreate(source: Command, io: CommandIo): void {
     .option('--description <text>', 'what the source contains')
     .option('--alias <name>', 'another name of the source; repeatable', collect)
     .option('--retention <duration>', 'how long entries are kept, such as 90d (default: 90d)', retentionDays)
-    .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
     .option('--column <name=path>', columnHelp, collectColumn)
   addServiceAction(create, io, {
     examples: [
@@ -122,7 +110,7 @@ function addCreate(source: Command, io: CommandIo): void {
         name,
         description: options.description,
         aliases: options.alias,
-        retention_days: retentionOf(options),
+        retention_days: options.retention,
         columns: options.column,
       }
       return client.json('POST', '/api/sources', sourceResponse, { json })
@@ -135,7 +123,6 @@ function addUpdate(source: Command, io: CommandIo): void {
   const update = addServiceCommand(source, 'update', 'update a source')
     .argument('<name>', 'source name')
     .option('--retention <duration>', 'how long entries are kept, such as 90d', retentionDays)
-    .option('--retention-days <n>', 'same as --retention, as a number of days', wholeNumber(1, 3650))
     .option('--column <name=path>', columnHelp, collectColumn)
     .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
   addServiceAction(update, io, {
@@ -150,7 +137,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
       const replaced = new Set([...removed, ...added.map((each) => each.name)])
       const json = {
-        retention_days: retentionOf(options),
+        retention_days: options.retention,
         ...(replaced.size > 0 && {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
@@ -159,13 +146,6 @@ function addUpdate(source: Command, io: CommandIo): void {
     },
     print: (updated) => printSource(io, updated),
   })
-}
-
-function retentionOf({ retention, retentionDays }: SourceOptions): number | undefined {
-  if (retention !== undefined && retentionDays !== undefined) {
-    throw usageFailure('Use --retention or --retention-days, not both.')
-  }
-  return retention ?? retentionDays
 }
 
 function collectColumn(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
@@ -192,38 +172,4 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
     ['typed columns', typed.join(' ') || null],
     ['updated', shortTime(source.updated_at)],
   ])
-}
-
-function addSourceSchemaCommand(source: Command, io: CommandIo): void {
-  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
-    .argument('<name>', 'source name')
-    .addHelpText('after', schemaHelp)
-  addServiceAction(schema, io, {
-    examples: ['wellhead source schema edge_logs'],
-    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
-    print: (paths) => printPaths(io, paths),
-  })
-}
-
-async function printPaths(io: CommandIo, paths: PathList): Promise<void> {
-  const { cutToWidth } = await import('../output/table.ts')
-  const exampleColumn: ListColumn<PathList[number]> = {
-    title: 'EXAMPLES',
-    of: ({ examples }) => examples?.map((text) => cutToWidth(text, 30)).join(', ') || null,
-  }
-  const hasExamples = paths.some(({ examples }) => examples !== undefined)
-  const shown = hasExamples ? [...pathColumns, exampleColumn] : pathColumns
-  return printList(io, shown, paths, 'The source has no entries with metadata.')
-}
-
-/** Plain words for types of the engine, each word once. */
-function kindsOf(types: readonly string[]): string[] {
-  return [...new Set(types.map((type) => kinds.find(([pattern]) => pattern.test(type))?.[1] ?? type))]
-}
-
-/** Rounded so that only all is 100 % and only nothing is 0 %. */
-function shareOf(entries: number, sampled: number): string | null {
-  if (sampled === 0) return null
-  const percent = Math.floor((entries / sampled) * 100)
-  return percent === 0 && entries > 0 ? '< 1 %' : `${percent} %`
 }

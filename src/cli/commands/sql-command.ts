@@ -1,14 +1,14 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { declarationsOf } from '../../endpoints/definition/declared-values.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import type { Warning } from '../../sql/warnings/warning.ts'
 import { collectPair, wholeNumber } from '../arguments.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { findInputs, readUnpacked } from '../logs/log-input.ts'
-import { visible } from '../output/visible.ts'
-import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
@@ -17,9 +17,6 @@ interface SqlOptions extends RowsOptions {
   parameter?: Record<string, string>
   maxRows?: number
 }
-
-/** The service refuses larger bodies. */
-const maxSqlBytes = 2 ** 20
 
 const help = `
 The SQL is one SELECT with the rules of an endpoint; @now is the current time. A value of a parameter is a number, true,
@@ -51,7 +48,6 @@ export function defineSql(command: Command, io: CommandIo): void {
       } catch (error) {
         throw await withExcerpt(error, query, io)
       }
-      await printWarnings(query, parameters, client, io)
     },
   })
 }
@@ -67,20 +63,12 @@ export async function readSql(
   if (sql === undefined && file === undefined && io.stdinIsTerminal) {
     throw usageFailure('There is no SQL. Write it as an argument, or use --file.')
   }
-  const [input] = await findInputs([file ?? '-'], io)
-  if (!input) return ''
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of readUnpacked(input, io.signal, () => {})) {
-    bytes += chunk.length
-    if (bytes > maxSqlBytes) throw new CommandFailure(`The SQL in ${input.name} is larger than 1 MiB.`)
-    chunks.push(chunk)
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch (error) {
-    throw new CommandFailure(`${input.name} is not valid UTF-8.`, undefined, { cause: error })
-  }
+  const bytes =
+    file === undefined || file === '-'
+      ? await buffer(addAbortSignal(io.signal, io.stdin))
+      : await readFile(resolve(io.cwd, file))
+  if (!isUtf8(bytes)) throw new CommandFailure('The SQL is not valid UTF-8.')
+  return new TextDecoder().decode(bytes)
 }
 
 /** Values of parameters: a number, true, false or null if the text looks like one. */
@@ -104,30 +92,7 @@ function readValue(text: string): JsonValue {
 /** The error with the line of SQL that it is about. */
 async function withExcerpt(error: unknown, query: string, io: CommandIo): Promise<unknown> {
   if (!(error instanceof ServiceFailure) || error.position === undefined) return error
-  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
+  const { sqlExcerpt } = await import('../output/table.ts')
   const excerpt = sqlExcerpt(query, error.position, io.stderr.columns)
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
-}
-
-const checkResponse = objectWith<{ warnings: Warning[] }>('warnings')
-
-/** Warnings are about the SQL alone, so a failure to get them does not hide the rows. */
-async function printWarnings(
-  query: string,
-  values: Record<string, JsonValue>,
-  client: ServiceClient,
-  io: CommandIo,
-): Promise<void> {
-  const json = { query, parameters: declarationsOf(values) }
-  const checking = client.json('POST', '/api/endpoints/check', checkResponse, { json })
-  const { warnings } = await checking.catch((error: unknown) => {
-    if (io.signal.aborted) throw error
-    return { warnings: [] }
-  })
-  if (warnings.length === 0) return
-  const { sqlExcerpt } = await import('../output/sql-excerpt.ts')
-  for (const { code, message, line, column } of warnings) {
-    const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
-    await io.stderr.write(`\nWarning: ${visible(message)} (${visible(code)})\n${excerpt ?? ''}\n`)
-  }
 }

@@ -7,30 +7,19 @@ import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
-import { listOf, objectWith } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-interface CreateOptions {
-  scope: string[]
+interface TokenOptions {
+  scope?: string[]
   description?: string
-  project?: string
-  parameter?: Record<string, string>
-  expires?: string
-  requestsPerMinute?: number
-}
-
-interface SessionOptions extends Pick<CreateOptions, 'project' | 'parameter' | 'requestsPerMinute'> {
-  minutes?: number
-  scope?: string[]
-}
-
-interface UpdateOptions extends Omit<CreateOptions, 'scope' | 'project' | 'requestsPerMinute'> {
-  scope?: string[]
   /** False: no project. */
   project?: string | false
+  parameter?: Record<string, string>
   removeParameter?: string[]
+  expires?: string
   requestsPerMinute?: number | 'none'
+  minutes?: number
 }
 
 const ratePerMinute = wholeNumber(1, 1_000_000)
@@ -101,71 +90,78 @@ export function defineToken(token: Command, io: CommandIo): void {
   })
 }
 
-function addCreate(token: Command, io: CommandIo): void {
-  const create = addServiceCommand(token, 'create', 'create an access token; its secret is shown only once')
-    .requiredOption('--scope <scope>', scopeHelp, collect)
-    .option('--description <text>', 'purpose of the token')
-    .option('--project <project>', 'limit the token to this project')
+/** Flags that limit a token or a session. */
+function addLimits(command: Command): Command {
+  return command
+    .option('--project <project>', 'only entries of this project')
     .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
+    .option('--requests-per-minute <n>', 'rate limit, or none', (value) =>
+      value === 'none' ? value : ratePerMinute(value),
+    )
+}
+
+/** Flags of everything that an access token has besides its scopes. */
+function addFields(command: Command, io: CommandIo): Command {
+  const expiry = instant(io.clock.now, 'future')
+  return addLimits(command)
+    .option('--description <text>', 'purpose of the token')
     .option(
       '--expires <time>',
-      'lifetime such as 30d or 12h, or a time in ISO 8601 (default: never)',
-      instant(io.clock.now, 'future'),
+      'lifetime from now such as 30d or 12h, a time in ISO 8601, or never',
+      (value) => (value === 'never' ? value : expiry(value)),
     )
-    .option('--requests-per-minute <n>', 'rate limit (default: none)', ratePerMinute)
+}
+
+/** The body of a request; fields that are undefined are not sent. */
+function bodyOf({
+  scope,
+  description,
+  project,
+  parameter,
+  expires,
+  requestsPerMinute,
+  minutes,
+}: TokenOptions) {
+  return {
+    scopes: scope,
+    description,
+    project: project === false ? null : project,
+    parameters: parameter,
+    expires_at: expires === 'never' ? null : expires,
+    requests_per_minute: requestsPerMinute === 'none' ? null : requestsPerMinute,
+    minutes,
+  }
+}
+
+function addCreate(token: Command, io: CommandIo): void {
+  const create = addServiceCommand(token, 'create', 'create an access token; its secret is shown only once')
+  addFields(create.requiredOption('--scope <scope>', scopeHelp, collect), io)
   addServiceAction(create, io, {
     examples: [
       'wellhead token create --scope query --project acme --parameter project_tier=PRO --expires 90d',
       'wellhead token create --scope ingest:edge_logs --requests-per-minute 600',
       'export WELLHEAD_TOKEN=$(wellhead token create --scope admin --expires 1h)',
     ],
-    request: (client, options: CreateOptions) => {
-      const json = {
-        scopes: options.scope,
-        description: options.description,
-        project: options.project,
-        parameters: options.parameter,
-        expires_at: options.expires,
-        requests_per_minute: options.requestsPerMinute,
-      }
-      return client.json('POST', '/api/access-tokens', newTokenResponse, { json })
-    },
+    request: (client, options: TokenOptions) =>
+      client.json('POST', '/api/access-tokens', newTokenResponse, { json: bodyOf(options) }),
     print: (created) => printSecret(io, created),
   })
 }
 
 function addUpdate(token: Command, io: CommandIo): void {
-  const expiry = instant(io.clock.now, 'future')
   const update = addServiceCommand(token, 'update', 'change an access token; its secret stays the same')
     .argument('<id>', 'token id')
     .option('--scope <scope>', `replaces all scopes: ${scopeHelp}`, collect)
-    .option('--description <text>', 'purpose of the token')
-    .option('--project <project>', 'limit the token to this project')
-    .option('--no-project', 'remove the limit to a project')
-    .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
     .option('--remove-parameter <name>', 'stop setting this parameter; repeatable', collect)
-    .option(
-      '--expires <time>',
-      'lifetime from now such as 30d or 12h, a time in ISO 8601, or never',
-      (value) => (value === 'never' ? value : expiry(value)),
-    )
-    .option('--requests-per-minute <n>', 'rate limit, or none', (value) =>
-      value === 'none' ? value : ratePerMinute(value),
-    )
+  // Declared after --project, because it would set a default otherwise.
+  addFields(update, io).option('--no-project', 'remove the limit to a project')
   addServiceAction(update, io, {
     examples: [
       'wellhead token update 0b8f… --expires 90d --requests-per-minute 600',
       'wellhead token update 0b8f… --scope query:logs.all --no-project',
     ],
-    request: async (client, id: string, options: UpdateOptions) => {
-      const json = {
-        scopes: options.scope,
-        description: options.description,
-        project: options.project === false ? null : options.project,
-        expires_at: options.expires === 'never' ? null : options.expires,
-        requests_per_minute: options.requestsPerMinute === 'none' ? null : options.requestsPerMinute,
-        parameters: await changedParameters(client, id, options),
-      }
+    request: async (client, id: string, options: TokenOptions) => {
+      const json = { ...bodyOf(options), parameters: await changedParameters(client, id, options) }
       if (Object.values(json).every((value) => value === undefined)) {
         throw usageFailure('There is nothing to change. See "wellhead help token update" for the flags.')
       }
@@ -176,27 +172,18 @@ function addUpdate(token: Command, io: CommandIo): void {
 }
 
 function addSession(token: Command, io: CommandIo): void {
-  const session = addServiceCommand(
-    token,
-    'session',
-    'create a session: a short-lived token with the rights of an access token or fewer',
-  )
+  const description = 'create a session: a short-lived token with the rights of an access token or fewer'
+  const session = addServiceCommand(token, 'session', description)
     .argument('<id>', 'token id, or self for the token of this command')
     .option('--minutes <n>', 'how long the session lasts (default: 15)', wholeNumber(1, 720))
     .option('--scope <scope>', 'one of the scopes of the token, or a narrower one; repeatable', collect)
-    .option('--project <project>', 'limit the session to this project')
-    .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
-    .option('--requests-per-minute <n>', 'rate limit of the session', ratePerMinute)
-  addServiceAction(session, io, {
+  addServiceAction(addLimits(session), io, {
     examples: [
       'wellhead token session 0b8f… --project acme',
       'wellhead token session self --minutes 60 --scope query:logs.all --project acme',
     ],
-    request: (client, id: string, options: SessionOptions) => {
-      const { minutes, scope: scopes, project, parameter: parameters, requestsPerMinute } = options
-      const json = { minutes, scopes, project, parameters, requests_per_minute: requestsPerMinute }
-      return client.json('POST', `${pathOf(id)}/session`, sessionResponse, { json })
-    },
+    request: (client, id: string, options: TokenOptions) =>
+      client.json('POST', `${pathOf(id)}/session`, sessionResponse, { json: bodyOf(options) }),
     print: async (created) => {
       await printFields(io.stderr, [
         ['token id', created.token_id],
@@ -219,7 +206,7 @@ function shownPairs(parameters: Readonly<Record<string, string>>): string | null
 async function changedParameters(
   client: ServiceClient,
   id: string,
-  { parameter: added = {}, removeParameter: removed = [] }: UpdateOptions,
+  { parameter: added = {}, removeParameter: removed = [] }: TokenOptions,
 ): Promise<Record<string, string> | undefined> {
   if (Object.keys(added).length === 0 && removed.length === 0) return undefined
   const { parameters: current } = await client.json('GET', pathOf(id), tokenResponse)

@@ -1,10 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
 import type { CommandIo } from '../command-io.ts'
-import { listOf } from '../response-reader.ts'
-import { ServiceClient } from '../service-client.ts'
-
-/** Someone waits at a prompt. */
-const maxWaitMs = 2_000
 
 /** Says that the shell shall complete names of files. */
 const files = ':files'
@@ -16,12 +11,12 @@ export async function printCompletions(
   io: CommandIo,
 ): Promise<void> {
   const current = words.at(-1) ?? ''
-  const found = await completionsOf(program, words, io)
+  const found = completionsOf(program, words)
   const fitting = found.filter((line) => line === files || line.startsWith(current))
   await io.stdout.write(fitting.map((line) => `${line}\n`).join(''))
 }
 
-async function completionsOf(program: Command, words: readonly string[], io: CommandIo): Promise<string[]> {
+function completionsOf(program: Command, words: readonly string[]): string[] {
   let command = program
   let pending: Option | undefined
   let position = 0
@@ -36,12 +31,12 @@ async function completionsOf(program: Command, words: readonly string[], io: Com
       else position++
     }
   }
-  if (pending) return valuesOf(pending, pending.flags.replace(/^.*[<[]|[>\]]$/g, ''), command, io)
+  if (pending) return valuesOf(pending, pending.flags.replace(/^.*[<[]|[>\]]$/g, ''))
   const flags = command.createHelp().visibleOptions(command).flatMap(flagsOf)
   if (words.at(-1)?.startsWith('-')) return flags
   if (command.commands.length > 0) return commandsOf(command)
   const argument = command.registeredArguments[position]
-  const values = argument ? await valuesOf(argument, argument.name(), command, io) : []
+  const values = argument ? valuesOf(argument, argument.name()) : []
   return values.length > 0 ? values : flags
 }
 
@@ -55,30 +50,7 @@ function flagsOf({ short, long, description }: Option): string[] {
   return [short, long].filter((flag) => flag !== undefined).map((flag) => `${flag}\t${description}`)
 }
 
-/** Values of an option or argument: its choices, files, or names that the service knows. */
-async function valuesOf(
-  { argChoices }: Option | Argument,
-  name: string,
-  command: Command,
-  io: CommandIo,
-): Promise<string[]> {
-  if (argChoices) return argChoices
-  if (/^(?:directory|files?)$/.test(name)) return [files]
-  const group = command.parent?.name()
-  if (name === 'source' || (name === 'name' && (group === 'source' || command.name() === 'send')))
-    return command.name() === 'create' ? [] : namesOf('sources', io)
-  const isEndpoint = name === 'name' && (group === 'endpoint' || command.name() === 'pull')
-  return isEndpoint && command.name() !== 'new' ? namesOf('endpoints', io) : []
-}
-
-/** None if no service is reached. */
-async function namesOf(kind: 'endpoints' | 'sources', io: CommandIo): Promise<string[]> {
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(maxWaitMs)])
-  try {
-    const client = new ServiceClient({}, { ...io, signal })
-    const found = await client.json('GET', `/api/${kind}`, listOf<{ name: string }>('name'))
-    return found.map(({ name }) => name).filter((name) => /^[\w.-]+$/.test(name))
-  } catch {
-    return []
-  }
+/** Values of an option or argument: its choices, or files. */
+function valuesOf({ argChoices }: Option | Argument, name: string): string[] {
+  return argChoices ?? (/^(?:directory|files?)$/.test(name) ? [files] : [])
 }

@@ -44,14 +44,13 @@ test('completes flags of a command, also after its arguments and other flags', a
   expect(await complete('endpoint', 'list', '--url', 'token', '--js')).toEqual(['--json'])
 })
 
-test('completes values of flags, files and names', async () => {
+test('completes values of flags, and files', async () => {
   expect(await complete('endpoint', 'run', 'x', '--format', 'c')).toEqual(['csv'])
   expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish'])
   expect(await complete('endpoint', 'run', 'x', '--output', 'a')).toEqual([':files'])
   expect(await complete('serve', '--data-dir', '')).toEqual([':files'])
   expect(await complete('check', '')).toEqual([':files'])
   expect(await complete('token', 'create', '--project', '')).toEqual([])
-  // Without a service, flags are all that fits.
   expect(await complete('endpoint', 'show', '')).toContain('--sql')
 })
 

@@ -1,10 +1,18 @@
 import type { Command } from 'commander'
+import { readSettings } from '../../base/settings.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { printJson } from '../output/print.ts'
-import { hasProblem, printFindings } from './doctor-report.ts'
-import type { DoctorOptions } from './examine.ts'
+import { type Finding, ok, printFindings, problem } from './finding.ts'
+
+interface DoctorOptions {
+  dataDir?: string
+  host?: string
+  port?: string
+  engine: boolean
+  json?: true
+}
 
 export function defineDoctor(doctor: Command, io: CommandIo): void {
   doctor
@@ -14,11 +22,34 @@ export function defineDoctor(doctor: Command, io: CommandIo): void {
     .option('--no-engine', 'check neither an embedded engine nor a ClickHouse server')
     .option('--json', 'print JSON')
     .action(async (options: DoctorOptions) => {
-      const { examine } = await import('./examine.ts')
       const checks = await examine(options, io)
-      const isOk = !hasProblem(checks)
+      const isOk = checks.every(({ status }) => status !== 'problem')
       await (options.json ? printJson(io, { ok: isOk, checks }) : printFindings(io, checks))
       if (!isOk) throw new CommandFailure('')
     })
   addExamples(doctor, 'wellhead doctor', 'wellhead doctor --data-dir /var/lib/wellhead --json')
+}
+
+async function examine({ engine, json: _, ...flags }: DoctorOptions, io: CommandIo): Promise<Finding[]> {
+  const reading = readSettings(io.environment, flags)
+  const local = await import('./doctor-local.ts')
+  const machine = [...local.checkVersions(io.nodeVersion), local.checkClock(io.clock.now())]
+  if ('problems' in reading) {
+    const advice = 'See docs/reference/settings.md for all settings.'
+    return [...reading.problems.map((message) => problem('settings', message, advice)), ...machine]
+  }
+  const { settings } = reading
+  const client = local.runningService(settings, io)
+  const findings = [
+    ok('settings', 'valid'),
+    ...machine,
+    ...local.checkData(settings, io),
+    await local.checkPort(settings, client),
+    ...(client ? [await local.checkRunningEngine(client)] : []),
+  ]
+  if (engine && settings.clickhouseUrl !== undefined) {
+    const { checkServers } = await import('./doctor-server.ts')
+    findings.push(...(await checkServers(settings, settings.clickhouseUrl, io.clock.now)))
+  } else if (engine && !client) findings.push(await local.checkEngine(settings, io))
+  return findings
 }

@@ -1,18 +1,16 @@
 import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
-import { builtInSources } from '../../catalog/built-in-sources.ts'
 import { findLeak } from '../../catalog/find-leak.ts'
-import { ForeignTable, refuseForeignOwnTables, refuseForeignTables } from '../../catalog/foreign-tables.ts'
 import { serverEngine } from '../../cluster/cluster-engine.ts'
 import { ServerProblem } from '../../cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
 import { queryRows } from '../../engine/json-rows.ts'
 import { formatBytes } from '../output/format-amount.ts'
-import { type Finding, ok, problem, warning } from './doctor-report.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
 
 const limits = { deadlineMs: 30_000 }
 
-/** Runs the checks of a start on all addresses of WELLHEAD_CLICKHOUSE_URL, and looks at clock, disks and tables. */
+/** Runs the checks of a start on all addresses of WELLHEAD_CLICKHOUSE_URL, and looks at clock and disks. */
 export async function checkServers(settings: Settings, url: string, nowMs: () => number): Promise<Finding[]> {
   const { clickhouseCluster: cluster, diskReserve } = settings
   const engine = serverEngine(settings, url, {
@@ -29,7 +27,6 @@ export async function checkServers(settings: Settings, url: string, nowMs: () =>
       ...started,
       ...(await guarded('server clock', () => checkClock(engine, nowMs))),
       ...(await guarded('server disk', () => checkDisks(engine, diskReserve))),
-      ...(await guarded('tables', () => checkTables(engine, cluster))),
     ]
   } finally {
     await engine.close()
@@ -41,9 +38,7 @@ async function guarded(name: string, check: () => Promise<Finding[]>): Promise<F
   try {
     return await check()
   } catch (error) {
-    if (error instanceof ForeignTable || error instanceof ServerProblem) {
-      return [problem(name, error.reason, error.advice)]
-    }
+    if (error instanceof ServerProblem) return [problem(name, error.reason, error.advice)]
     const [line = ''] = (error as Error).message.split('\n')
     return [problem(name, line, 'Check the log of the ClickHouse server, and docs/cluster.md.')]
   }
@@ -87,12 +82,4 @@ async function checkDisks(engine: Engine, reserve: number): Promise<Finding[]> {
     if (Number(free) < Number(total) / 10) return warning('server disk', `${text}: space is low.`, advice)
     return ok('server disk', text)
   })
-}
-
-async function checkTables(engine: Engine, cluster: string | undefined): Promise<Finding[]> {
-  const read = <Row>(sql: string) => queryRows<Row>(engine, { sql }, limits)
-  const names = builtInSources.map(({ name }) => name)
-  await refuseForeignOwnTables(read)
-  await refuseForeignTables(read, names, cluster)
-  return [ok('tables', `no other program's tables are in the way in database ${engine.database}`)]
 }

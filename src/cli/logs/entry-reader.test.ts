@@ -40,8 +40,6 @@ describe('readEntries', () => {
     ],
     ['nothing', '', []],
     ['nothing from blank lines', '\n \n', []],
-    ['nothing from an empty array', '[]', []],
-    ['nothing from an empty array with spaces', ' [ \n ] ', []],
     [
       'a line that is not JSON as one entry',
       '{"a":1}\n{"a":\n{"a":3}\n',
@@ -52,39 +50,29 @@ describe('readEntries', () => {
       '{"cut off":"at the begin\n{"a":2}\n',
       ['1: {"cut off":"at the begin', '2: {"a":2}'],
     ],
-    [
-      'members of an array with the line where each starts',
-      '[\n  {"a": 1,\n   "b": "],}\\""},\n\n  {"a": [2, {}]}, 3,"x"\n]\n',
-      ['2: {"a": 1,    "b": "],}\\""}', '5: {"a": [2, {}]}', '5: 3', '5: "x"'],
-    ],
+    ['an array as a document', '[\n{"a":1},{"a":2}]', '[\n{"a":1},{"a":2}]'],
     ['an object of several lines as a document', '{\n "a": 1\n}\n', '{\n "a": 1\n}\n'],
     ['a batch as a document', batch, batch],
     ['lines that are too long', `{"a":1}\n${long}\n{"a":2}`, ['1: {"a":1}', '2: too long', '3: {"a":2}']],
-    ['members that are too long', `[${long},\n{"a":2}]`, ['1: too long', '2: {"a":2}']],
   ])('reads %s', async (_, text, expected) => {
     expect(await read(text)).toEqual(expected)
   })
 
   test.each([
     ['a large batch', `{"batch":[${'1,'.repeat(4_000)}1]}`, 'one document of more than'],
-    ['an incomplete array', '[{"a":1},', 'input ends in the middle of its array'],
-    ['content after an array', '[{"a":1}]\n{}', 'input:2: unexpected content after the array'],
+    ['a large array', `[${'1,'.repeat(4_000)}1]`, 'one document of more than'],
   ])('rejects %s', async (_, text, message) => {
     await expect(read(text)).rejects.toThrow(message)
   })
 
-  test('returns any entries unchanged, from lines and from an array', async () => {
+  test('returns any entries unchanged', async () => {
     const roomy = { maxEntryBytes: 10 ** 6, maxDocumentBytes: 10 ** 6 }
     const anyEntries = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 })
     const property = fc.asyncProperty(anyEntries, async (entries) => {
-      const lines = entries.map((one) => JSON.stringify(one)).join('\n')
-      for (const text of [lines, JSON.stringify(entries, null, 1)]) {
-        if (/^\{\s*"batch"/.test(text)) continue
-        const found = (await readInChunks(text, 13, roomy)) as string[]
-        expect(found.map((entry) => JSON.parse(entry.replace(/^\d+: /, '')))).toEqual(
-          JSON.parse(JSON.stringify(entries)),
-        )
-      }
+      const lines = entries.map((one) => JSON.stringify(one))
+      if (/^\{\s*"batch"/.test(lines[0] ?? '')) return
+      const found = (await readInChunks(lines.join('\n'), 13, roomy)) as string[]
+      expect(found.map((entry) => entry.replace(/^\d+: /, ''))).toEqual(lines)
     })
     await fc.assert(property, { numRuns: 60 })
   })

@@ -1,9 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import { CommandFailure } from '../command-failure.ts'
 import { formatBytes } from '../output/format-amount.ts'
 import { prepend, readUntil } from './log-input.ts'
-import { type ReadEntry, splitArray, splitLines } from './split-entries.ts'
 
-/** An input contains entries to collect into batches, or it is one document that is sent unchanged. */
+type ReadEntry =
+  | { text: Buffer; line: number }
+  /** Larger than any entry that would be stored, so it is not kept in memory. */
+  | { tooLong: true; line: number }
+
+/** An input contains lines to collect into batches, or it is one document that is sent unchanged. */
 export type InputReading =
   | { kind: 'entries'; entries: AsyncGenerator<ReadEntry> }
   | { kind: 'document'; text: Buffer }
@@ -11,11 +16,11 @@ export type InputReading =
 interface EntryBounds {
   /** Longer entries are rejected without reading them into memory. */
   maxEntryBytes: number
-  /** A document of several lines is read into memory up to this size. */
+  /** A document is read into memory up to this size. */
   maxDocumentBytes: number
 }
 
-/** Detects JSON lines, an array or a single document by the start of the input. */
+/** Detects JSON lines, or an array, a batch or an object of several lines by the start of the input. */
 export async function readEntries(
   name: string,
   chunks: AsyncGenerator<Buffer>,
@@ -23,17 +28,14 @@ export async function readEntries(
 ): Promise<InputReading> {
   let head = await readUntil(chunks, maxEntryBytes, hasWholeLine)
   const start = head.toString('utf8', 0, Math.min(head.length, 4096)).trimStart()
-  if (start.startsWith('[')) {
-    return { kind: 'entries', entries: splitArray(name, prepend(head, chunks), maxEntryBytes) }
-  }
-  const isBatch = /^\{\s*"batch"\s*:/.test(start)
-  if (isBatch || (start.startsWith('{') && !firstLine(head).endsWith('}'))) {
+  const isList = /^(?:\[|\{\s*"batch"\s*:)/.test(start)
+  if (isList || (start.startsWith('{') && !firstLine(head).endsWith('}'))) {
     head = Buffer.concat([head, await readUntil(chunks, maxDocumentBytes - head.length)])
     const isWhole = head.length < maxDocumentBytes
-    if (isWhole && isJson(head)) return { kind: 'document', text: head }
-    if (!isWhole && isBatch) {
+    if (isWhole && (isList || isJson(head))) return { kind: 'document', text: head }
+    if (isList) {
       throw new CommandFailure(
-        `${name} is one document of more than ${formatBytes(maxDocumentBytes)}. Send its entries as an array or as lines.`,
+        `${name} is one document of more than ${formatBytes(maxDocumentBytes)}. Send its entries as lines: jq -c '.[]'`,
       )
     }
   }
@@ -57,4 +59,43 @@ function isJson(text: Buffer): boolean {
   } catch {
     return false
   }
+}
+
+/** One entry per line; blank lines are skipped but counted. */
+async function* splitLines(chunks: AsyncIterable<Buffer>, maxEntryBytes: number): AsyncGenerator<ReadEntry> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  let line = 1
+  const add = (part: Buffer) => {
+    bytes += part.length
+    if (bytes > maxEntryBytes) parts = []
+    else parts.push(part)
+  }
+  function* take(): Generator<ReadEntry> {
+    const text = trimmed(Buffer.concat(parts))
+    if (bytes > maxEntryBytes) yield { tooLong: true, line }
+    else if (text.length > 0) yield { text, line }
+    parts = []
+    bytes = 0
+    line++
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
+      add(chunk.subarray(from, at))
+      yield* take()
+      from = at + 1
+    }
+    add(chunk.subarray(from))
+  }
+  yield* take()
+}
+
+const isPrintable = (byte: number | undefined) => byte !== undefined && byte > 0x20 && byte < 0x7f
+
+/** Trims as the service does: it must count the same lines, or it would report wrong line numbers. */
+function trimmed(text: Buffer): Buffer {
+  // Invalid text is reported later and must not change here.
+  if ((isPrintable(text[0]) && isPrintable(text.at(-1))) || !isUtf8(text)) return text
+  return Buffer.from(text.toString().replace(/^\x1e/, '').trim())
 }

@@ -24,10 +24,7 @@ interface BatchBounds {
 
 export type BatchOrRejection = { batch: LogBatch } | { rejection: { line: number; reason: string } }
 
-/**
- * Collects entries into batches. Batch boundaries depend only on the entries, never on time, so that sending the
- * same input again produces the same batches.
- */
+/** Batch boundaries depend only on the entries, never on time, so that the same input produces the same batches. */
 export async function* gatherBatches(
   reading: InputReading,
   { maxBytes, maxEntries }: BatchBounds,

@@ -1,6 +1,5 @@
 import type { IntakeOutcome } from '../../intake/entry-store.ts'
-import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
 
 export interface SendOptions {

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
-import { sqlExcerpt } from './sql-excerpt.ts'
+import { sqlExcerpt } from './table.ts'
 
 test('shows the line with a mark under the column', () => {
   expect(sqlExcerpt('SELECT 1,\n  nothing\nFROM x', { line: 2, column: 3 }, 80)).toBe(

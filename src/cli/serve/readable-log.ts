@@ -19,7 +19,7 @@ export function readableLine(text: string, colors: CommandOutput['colors']): str
     return `${visible(text.trimEnd())}\n`
   }
   const { level, time, msg = '', err, ...fields } = line
-  const { name, color } = levels.find(({ from }) => level >= from) ?? lowest
+  const [name, color] = levels[level] ?? ['trace', 'blue']
   const head = [colors.dim(timeOfDay(time)), colors[color](name.padEnd(5))]
   const parts = msg === 'request' ? [requestText(fields, colors)] : [visible(msg), fieldsText(fields, colors)]
   const body = [...head, ...parts, err?.message === undefined ? '' : colors.red(visible(err.message))]
@@ -29,22 +29,18 @@ export function readableLine(text: string, colors: CommandOutput['colors']): str
   return [shown, ...stack.map((one) => colors.dim(`    ${visible(one.trim())}`)), ''].join('\n')
 }
 
-const lowest = { from: 0, name: 'trace', color: 'dim' } as const
-const levels = [
-  { from: 60, name: 'fatal', color: 'red' },
-  { from: 50, name: 'error', color: 'red' },
-  { from: 40, name: 'warn', color: 'yellow' },
-  { from: 30, name: 'info', color: 'green' },
-  { from: 20, name: 'debug', color: 'blue' },
-  lowest,
-] as const
+const levels: Record<number, readonly [name: string, color: 'red' | 'yellow' | 'green' | 'blue']> = {
+  60: ['fatal', 'red'],
+  50: ['error', 'red'],
+  40: ['warn', 'yellow'],
+  30: ['info', 'green'],
+  20: ['debug', 'blue'],
+}
 
 /** In the time zone of the terminal. */
 function timeOfDay(time: string): string {
   const date = new Date(time)
-  if (Number.isNaN(date.getTime())) return visible(String(time))
-  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map((n) => String(n).padStart(2, '0'))
-  return `${clock.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
 /** Ids are shown for failed requests only, to find the line of an error. */

@@ -3,8 +3,7 @@ import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts
 import { projects } from '../../demo/world.ts'
 import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { listOf } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { listOf, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
   client: ServiceClient
@@ -30,7 +29,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
       nowMs - historyMs,
       reached.get(source) ?? (await newestOf(options.client, source)),
     )
-    const sent = await send(options, source, { afterMs, untilMs: nowMs, nowMs })
+    const sent = await send(options, source, { afterMs, untilMs: nowMs })
     reached.set(source, nowMs)
     return sent
   }
@@ -45,14 +44,12 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   }
 }
 
-interface Span {
-  afterMs: number
-  untilMs: number
-  nowMs: number
-}
-
 /** Sends the oldest entries first, so that an interrupted run leaves no gap. */
-async function send({ client, signal }: DemoOptions, source: DemoSource, span: Span): Promise<number> {
+async function send(
+  { client, signal }: DemoOptions,
+  source: DemoSource,
+  span: Parameters<typeof demoTraffic>[1],
+): Promise<number> {
   const keyOf = await batchKeys(source)
   async function* entries() {
     for (const { entry } of demoTraffic(source, span)) {
@@ -78,12 +75,8 @@ async function send({ client, signal }: DemoOptions, source: DemoSource, span: S
 /** Time of the newest entry that an earlier run has sent. */
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
-  for (const limit of ['20', '1000']) {
-    const path = `/api/sources/${source}/recent`
-    const recent = await client.json('GET', path, recentResponse, { query: { limit } })
-    const newest = recent.find(({ project }) => ours.has(project))
-    if (newest) return newest.timestamp / 1000
-    if (recent.length < Number(limit)) break
-  }
-  return 0
+  const path = `/api/sources/${source}/recent`
+  const recent = await client.json('GET', path, recentResponse, { query: { limit: '1000' } })
+  const newest = recent.find(({ project }) => ours.has(project))
+  return (newest?.timestamp ?? 0) / 1000
 }

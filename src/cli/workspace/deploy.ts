@@ -2,14 +2,19 @@ import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { DeployedAlert, DeploymentView } from '../../endpoints/manage/deployments.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
 import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
+import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { objectWith } from '../response-reader.ts'
-import { endpointPath, type ServiceClient, ServiceFailure, sourcePath } from '../service-client.ts'
+import {
+  endpointPath,
+  objectWith,
+  type ServiceClient,
+  ServiceFailure,
+  sourcePath,
+} from '../service-client.ts'
 import { printFindings } from './findings.ts'
 import {
   alertAction,
@@ -41,7 +46,6 @@ export async function deploy(
   options: DeployOptions,
   io: CommandIo,
 ): Promise<void> {
-  refuseOptions(options)
   const workspace = await openChecked(directory, options.json, io)
   if (options.prune && workspace.endpoints.length === 0) {
     throw new CommandFailure(
@@ -68,11 +72,6 @@ export async function deploy(
     }
     throw error
   }
-}
-
-function refuseOptions({ replay, showValues, prune, yes }: DeployOptions): void {
-  if (showValues && !replay) throw usageFailure('--show-values needs --replay.')
-  if (yes && !prune) throw usageFailure('--yes needs --prune.')
 }
 
 /** Checks everything before it changes anything. */

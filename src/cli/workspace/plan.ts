@@ -18,8 +18,7 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { objectWith } from '../response-reader.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings } from './findings.ts'
 import { fetchAlerts, fetchEndpoints, fetchSources } from './pull-files.ts'
 
@@ -63,17 +62,8 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
     workspace.alerts.length === 0 ? [] : await fetchAlerts(client),
   )
   const json = { endpoints: deploymentOf(comparison), ...alertsOf(alerts), dry_run: true }
-  const deployment = await client
-    .json('POST', '/api/deployments', objectWith<DeploymentView>('endpoints'), { json })
-    .catch((error: unknown) => {
-      // An endpoint that reads a missing source cannot be checked before the source exists.
-      const isUncheckable = error instanceof ServiceFailure && error.code === 'invalid_query'
-      if (!isUncheckable || missing.length === 0) throw error
-      const names = missing.map(({ name }) => name).join(', ')
-      throw new CommandFailure(
-        `Cannot compare the endpoints before "wellhead deploy" creates the source ${names}: ${error.message}`,
-      )
-    })
+  const read = objectWith<DeploymentView>('endpoints')
+  const deployment = await client.json('POST', '/api/deployments', read, { json })
   const endpoints = planOf(comparison, deployment.endpoints)
   return { comparison, endpoints, missing, changed: sourceChanges(files, current), alerts }
 }
@@ -103,4 +93,53 @@ export function planText({ name, action, version, server_version, changes }: Pla
     breaking ? `  ${colors.red('breaking')}    ${visible(message)}` : `  compatible  ${visible(message)}`,
   )
   return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
+}
+
+export interface DiffOptions {
+  exitCode?: true
+  json?: true
+}
+
+export async function diff(
+  client: ServiceClient,
+  directory: string,
+  { exitCode, json }: DiffOptions,
+  io: CommandIo,
+): Promise<void> {
+  const plan = await planFor(await openChecked(directory, json, io), client)
+  const { endpoints, missing, changed, comparison } = plan
+  if (json) {
+    await printJson(io, {
+      endpoints,
+      missing_sources: missing.map(({ name }) => name),
+      sources: changed,
+      only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
+    })
+  } else await printDiff(plan, io)
+  const sources = missing.length + changed.length
+  const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+  if (exitCode && differs) throw new CommandFailure('')
+}
+
+async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: CommandIo) {
+  const { colors } = io.stdout
+  const changes = endpoints.filter(({ action }) => action !== 'unchanged')
+  for (const endpoint of changes) {
+    const diff = endpoint.diff.split('\n').map((line) => {
+      if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
+      if (line.startsWith('-')) return colors.red(visible(line))
+      return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
+    })
+    await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
+  }
+  for (const { name } of missing) await io.stdout.write(`not on the service: source ${name}\n`)
+  for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)
+  const others = comparison.onlyOnServer.map(({ definition }) => definition.name)
+  if (others.length > 0) await io.stdout.write(`only on the service: ${others.join(', ')}\n`)
+  await printFindings(
+    endpoints.flatMap(({ warnings }) => warnings),
+    io,
+  )
+  const unchanged = endpoints.length - changes.length
+  await io.stdout.write(`${plural(changes.length, 'endpoint')} to deploy, ${unchanged} unchanged.\n`)
 }

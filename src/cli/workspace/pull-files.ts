@@ -21,8 +21,7 @@ import { readAlertFiles, readEndpointFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { listOf } from '../response-reader.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { listOf, type ServiceClient } from '../service-client.ts'
 
 export interface PullOptions {
   all?: true
@@ -41,7 +40,7 @@ export async function pullFiles(
   const pulled =
     name === undefined
       ? all.filter((each) => !isReserved(each.definition.name) && (options.all || !each.isShipped))
-      : [findByName(name, all, io)]
+      : [findByName(name, all)]
   const { endpoints, problems } = readEndpointFiles(directory)
   const existing = new Set([...endpoints, ...problems].map(({ file }) => file))
   const plan = pullPlan(endpoints, existing, pulled)
@@ -63,7 +62,7 @@ export async function pullFiles(
   return [...plan.map(({ file, action }) => ({ file, action })), ...sources, ...alerts]
 }
 
-function findByName(name: string, endpoints: readonly ServerEndpoint[], io: CommandIo): ServerEndpoint {
+function findByName(name: string, endpoints: readonly ServerEndpoint[]): ServerEndpoint {
   if (isReserved(name)) {
     throw new CommandFailure(
       `${name} is part of the service. Show it with "wellhead endpoint show ${name}", and save a copy with another name.`,
@@ -75,11 +74,7 @@ function findByName(name: string, endpoints: readonly ServerEndpoint[], io: Comm
     name,
     endpoints.map(({ definition }) => definition.name),
   )
-  // Other commands have the directory as their argument.
-  const hint = existsSync(resolve(io.cwd, name))
-    ? ` To write to the directory ${name}, use --directory ${name}.`
-    : ''
-  throw new CommandFailure(`No endpoint has the name "${name}".${didYouMean(closest)}${hint}`)
+  throw new CommandFailure(`No endpoint has the name "${name}".${didYouMean(closest)}`)
 }
 
 /** Adds files for the service's own sources that queries read, which "wellhead check" needs. Keeps existing files. */

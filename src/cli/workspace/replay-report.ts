@@ -15,18 +15,12 @@ export function replayText(name: string, replay: Replay, { colors }: CommandOutp
   const counts = (['same', 'different', 'failed'] as const).map(
     (outcome) => `${requests.filter((request) => request.outcome === outcome).length} ${outcome}`,
   )
-  const kinds = {
-    different: colors.yellow('different'),
-    failed: colors.red('failed   '),
-    slower: 'slower   ',
-  }
-  const lines = requests.flatMap((request) => {
-    const kind = request.outcome === 'same' ? (isSlower(request) ? 'slower' : undefined) : request.outcome
-    if (kind === undefined) return []
+  const kinds = { different: colors.yellow('different'), failed: colors.red('failed   '), same: '' }
+  const lines = differing(replay).flatMap((request) => {
     const { examples = [] } = request
     const about = [plural(request.uses, 'use'), ...(request.tenant ? ['tenant'] : []), ...valuesOf(request)]
     return [
-      `  ${kinds[kind]}  ${visible(about.join(', '))}: ${visible(effectOf(request))}`,
+      `  ${kinds[request.outcome]}  ${visible(about.join(', '))}: ${visible(effectOf(request))}`,
       ...examples.map((example) => `    ${visible(JSON.stringify(example))}`),
     ]
   })
@@ -39,18 +33,6 @@ export function replayText(name: string, replay: Replay, { colors }: CommandOutp
   return [title, ...lines, ...late, `  in total: ${costText(total('before'), total('after'))}`]
     .map((line) => `${line}\n`)
     .join('')
-}
-
-const slowerFactor = 2
-/** Shorter times vary too much from run to run. */
-const minSlowerMs = 100
-
-function isSlower({ before, after }: ReplayedRequest): boolean {
-  const grows = (one: number, other: number) => other > one * slowerFactor
-  return (
-    grows(before.rows_read ?? 0, after.rows_read ?? 0) ||
-    (grows(before.duration_ms, after.duration_ms) && after.duration_ms - before.duration_ms > minSlowerMs)
-  )
 }
 
 function valuesOf({ parameters = {}, project }: ReplayedRequest): string[] {

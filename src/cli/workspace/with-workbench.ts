@@ -29,9 +29,5 @@ function explainOpenError(error: unknown): unknown {
     return new CommandFailure(`${error.message} Set TMPDIR to use another temporary directory.`)
   }
   if (!(error instanceof EngineStartError)) return error
-  const message =
-    error.reason === 'no-engine'
-      ? `This command needs the embedded engine, which this machine does not have: ${error.message.split('\n')[0]}`
-      : `The embedded engine cannot start: ${error.message}`
-  return new CommandFailure(message, undefined, { cause: error })
+  return new CommandFailure(`The embedded engine cannot start: ${error.message}`, undefined, { cause: error })
 }

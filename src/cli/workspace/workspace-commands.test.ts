@@ -57,8 +57,6 @@ test('reports unreadable files before starting an engine or sending a request', 
 test.each([
   [['--replay=loose'], 'The only mode is strict.'],
   [['--replay', 'shop'], 'Write the directory before --replay.'],
-  [['--show-values'], '--show-values needs --replay.'],
-  [['--yes'], '--yes needs --prune.'],
 ])('deploy %j exits with 2', async (flags, message) => {
   const { run } = openDirectory()
   await run('init')

@@ -1,16 +1,20 @@
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
-import type { CheckOptions } from './check-files.ts'
-import type { TestOptions } from './test-workspace.ts'
+import { addServiceAction, addServiceOptions } from '../service-command.ts'
+import type { CheckOptions, TestOptions } from './check-and-test.ts'
+import type { DeployOptions } from './deploy.ts'
+import type { DiffOptions } from './plan.ts'
+import type { PullOptions } from './pull-files.ts'
 
-/** Commands for endpoint files that need no running service. Their actions are loaded on use. */
+/** Commands for endpoint files. Their actions are loaded on use. */
 export function defineInit(init: Command, io: CommandIo): void {
   init
     .argument('[directory]', 'new workspace directory', '.')
     .action(async (directory: string) =>
-      (await import('./create-workspace.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
+      (await import('./new-files.ts')).createWorkspace(resolve(io.cwd, directory), directory, io),
     )
   addExamples(init, 'wellhead init', 'wellhead init shop')
 }
@@ -22,7 +26,7 @@ export function defineCheck(check: Command, io: CommandIo): void {
     .option('--fix', 'write a new id into endpoint files that have none')
     .option('--json', 'print JSON')
     .action(async (directory: string, options: CheckOptions) =>
-      (await import('./check-files.ts')).checkFiles(directory, options, io),
+      (await import('./check-and-test.ts')).checkFiles(directory, options, io),
     )
   addExamples(check, 'wellhead check', 'wellhead check shop --json', 'wellhead check --strict')
 }
@@ -34,7 +38,74 @@ export function defineTest(test: Command, io: CommandIo): void {
     .option('--update', 'save the returned rows as the expected rows')
     .option('--json', 'print JSON')
     .action(async (directory: string, options: TestOptions) =>
-      (await import('./test-workspace.ts')).testWorkspace(directory, options, io),
+      (await import('./check-and-test.ts')).testWorkspace(directory, options, io),
     )
   addExamples(test, 'wellhead test', 'wellhead test --filter usage', 'wellhead test --update')
+}
+
+export function defineDiff(diff: Command, io: CommandIo): void {
+  addServiceOptions(diff)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--json', 'print JSON')
+  addServiceAction(diff, io, {
+    examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
+    request: async (client, directory: string, options: DiffOptions) =>
+      (await import('./plan.ts')).diff(client, directory, options, io),
+  })
+}
+
+export function defineDeploy(deploy: Command, io: CommandIo): void {
+  addServiceOptions(deploy)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--dry-run', 'show what would be deployed')
+    .option('--breaking', 'deploy changes that break callers')
+    .option('--strict', 'deploy nothing if there are warnings')
+    .option(
+      '--replay [mode]',
+      'compare the rows of recent requests before and after; --replay=strict deploys nothing if they differ',
+      replayMode,
+    )
+    .option('--show-values', 'show parameters and differing rows of replayed requests')
+    .option('--prune', 'delete endpoints that no file has, except shipped ones')
+    .option('--yes', 'delete without asking for confirmation')
+    .option('--note <text>', 'why, stored with each new version')
+    .option('--json', 'print JSON')
+  addServiceAction(deploy, io, {
+    examples: [
+      'wellhead deploy --dry-run',
+      'wellhead deploy --strict --replay=strict',
+      'wellhead deploy --breaking --note "Drop the column old_status"',
+      'wellhead deploy --prune',
+    ],
+    request: async (client, directory: string, options: DeployOptions) =>
+      (await import('./deploy.ts')).deploy(client, directory, options, io),
+  })
+}
+
+function replayMode(value: string): 'strict' {
+  if (value === 'strict') return value
+  throw new InvalidArgumentError('The only mode is strict. Write the directory before --replay.')
+}
+
+export function definePull(pull: Command, io: CommandIo): void {
+  addServiceOptions(pull)
+    .argument('[name]', 'endpoint to write (default: all that are not shipped unchanged with the service)')
+    .option('--all', 'also endpoints that are shipped with the service, except wellhead.*')
+    .option('--force', 'replace files that differ from the service')
+    .option('--directory <directory>', 'workspace directory', '.')
+  addServiceAction(pull, io, {
+    examples: ['wellhead pull', 'wellhead pull usage.api-counts', 'wellhead pull --all --force'],
+    request: async (client, name: string | undefined, options: PullOptions) => {
+      if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
+      const { pullFiles } = await import('./pull-files.ts')
+      return { files: await pullFiles(name, client, options, io) }
+    },
+    print: async ({ files }, _name, { all }) => {
+      for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)
+      if (files.length > 0) return
+      const advice = all ? '' : ' Use --all for those that are shipped with the service.'
+      await io.stderr.write(`No endpoints to pull.${advice}\n`)
+    },
+  })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../base/clock.ts'
+import { manualClock } from '../../../test/support/manual-clock.ts'
 import { blamedBounds, CrashGuard } from '../../engine/crash-guard.ts'
 import { blameFor } from './computation.ts'
 

@@ -16,7 +16,6 @@ export interface ComputationParts {
   arrivals: Arrivals | undefined
 }
 
-/** On whose behalf a query runs. */
 type Requester = Pick<BoundCall, 'caller' | 'signal' | 'purpose' | 'engineTime' | 'trace' | 'blame'>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
@@ -78,11 +77,7 @@ type BlamedCall = Pick<PreparedCall, 'sql' | 'project'> & { endpoint: { definiti
 /** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */
 const tolerated = { callerSql: 1, sandbox: 20, saved: 3 }
 
-/**
- * Who is refused for a while if the query crashes the engine. A caller whose own SQL does is refused in all sandboxes, and
- * one who makes a saved query do it is refused that endpoint. A sandbox tolerates more crashes than one token can
- * cause, so that no token can close it for the others.
- */
+/** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
 export function blameFor({ endpoint, sql, project }: BlamedCall, caller: string): readonly Blame[] {
   const { id } = endpoint.definition
   if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)

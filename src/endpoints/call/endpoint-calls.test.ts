@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { manualClock, manualTime } from '../../base/clock.ts'
+import { manualClock, manualTime } from '../../../test/support/manual-clock.ts'
 import { ResultCache } from '../../cache/result-cache.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'

@@ -5,7 +5,7 @@ import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/c
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
-import { requireIsolation } from '../../engine/require-isolation.ts'
+import { requireIsolation } from '../../engine/readiness.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { Part, RunPurpose, RunResult } from './endpoint-runner.ts'
@@ -28,7 +28,6 @@ export interface EndpointCall extends CallParameters {
   trace?: TraceSpan | undefined
   /** 'call' if undefined. */
   purpose?: RunPurpose | undefined
-  /** Measures the time that this call spends in the engine. */
   engineTime?: EngineTime | undefined
 }
 
@@ -41,7 +40,6 @@ export type CallResponse =
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
 
-/** A call whose result is followed. */
 export interface FollowedCall {
   /** The same for calls with the same results. */
   key: string
@@ -68,7 +66,6 @@ interface EndpointCallsOptions extends ComputationParts {
   endpoints: Endpoints
 }
 
-/** Serves calls from the cache, or by running the query. */
 export class EndpointCalls {
   readonly cache: ResultCache
   readonly sandboxes: Sandboxes

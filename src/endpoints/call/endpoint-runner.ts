@@ -11,7 +11,7 @@ import {
   type Statement,
 } from '../../engine/engine.ts'
 import { engineCodeOf } from '../../engine/engine-errors.ts'
-import { readJsonRows, textRows } from '../../engine/json-rows.ts'
+import { readJsonRows, templateRows, textRows } from '../../engine/json-rows.ts'
 import { authorError } from '../../sql/errors.ts'
 import {
   callerSqlSettings,
@@ -23,7 +23,7 @@ import {
 } from '../../sql/isolation.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
-import { isJsonColumn, outwardSettings, wrapQuery } from '../definition/result-columns.ts'
+import { isJsonColumn, outwardSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
 import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
@@ -53,7 +53,6 @@ export interface BoundCall {
   trace?: TraceSpan | undefined
   /** 'call' if undefined. */
   purpose?: RunPurpose | undefined
-  /** Measures the time in the engine, also if the run fails. */
   engineTime?: EngineTime | undefined
   /** Who is refused for a while if the query crashes the engine. */
   blame?: readonly Blame[]
@@ -90,11 +89,9 @@ const badPattern = 427
 const plainText = /^[\w ,:;@/%&=#~-]*$/
 const maxGoodPatterns = 10_000
 
-/** Runs queries of endpoints in turn and within their limits. */
 export class EndpointRunner {
   readonly #options: EndpointRunnerOptions
 
-  /** Regular expressions that the engine accepted. */
   readonly #goodPatterns = new LRUCache<string, true>({ max: maxGoodPatterns })
 
   constructor(options: EndpointRunnerOptions) {
@@ -118,11 +115,12 @@ export class EndpointRunner {
       await this.#checkPatterns(ready, values, startedAt)
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
-      const { form, ...output } = outputOf(ready)
       const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
+      const { form, ...output } = outputOf(ready, selected)
       const maxRowBytes = isUnsaved(ready) ? maxResultBytes : undefined
-      const { json } = definition
-      const sql = wrapQuery(compiled.sent, selected, rows, form, json, format.isoTimestamps, maxRowBytes)
+      const { isoTimestamps } = format
+      const wrapping = { rows, form, json: definition.json, isoTimestamps, maxRowBytes }
+      const sql = wrapQuery(compiled, selected, wrapping)
       const answer = await this.#query(ready, values, sql, { ...output, startedAt }, part.range)
       return { answer, more: format.cut ? false : await this.#hasMore(ready, values, startedAt) }
     }).finally(() => {
@@ -159,7 +157,7 @@ export class EndpointRunner {
     return this.inTurn(call, async () => {
       const ready = await compiledCall(call)
       const { compiled, columns, definition } = ready.endpoint
-      const sql = wrapQuery(compiled.sent, columns, definition.max_rows + 1, 'json')
+      const sql = wrapQuery(compiled, columns, { rows: definition.max_rows + 1, form: 'json' })
       const output = { deadlineMs: explainWithinMs }
       const text = { ...output, format: 'TabSeparatedRaw' }
       const plan = await this.#query(ready, values, `EXPLAIN indexes = 1 ${sql}`, text)
@@ -279,15 +277,18 @@ function isUnsaved({ settings, purpose }: BoundCall): boolean {
   return settings !== undefined || purpose === 'preview'
 }
 
-function outputOf(call: BoundCall) {
-  const { format } = call
-  const { columns, definition } = call.endpoint
+function outputOf(call: BoundCall, columns: readonly ResultColumn[]) {
+  const { form, engineFormat, textRows: asText, settings } = call.format
   // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
-  if (
-    format.textRows &&
-    (isUnsaved(call) || columns.some((column) => isJsonColumn(column, definition.json)))
-  ) {
-    return { form: 'text-rows' as const, format: textRows.format, settings: format.textRows }
+  if (asText && isUnsaved(call)) {
+    return { form: 'text-rows' as const, format: textRows.format, settings: { ...settings, ...asText } }
   }
-  return { form: format.form, format: format.engineFormat, settings: format.settings ?? {} }
+  const members = columns.map((column) => {
+    return { name: column.name, isJson: isJsonColumn(column, call.endpoint.definition.json) }
+  })
+  if (asText && members.some(({ isJson }) => isJson)) {
+    const template = templateRows(members, call.format.name === 'json')
+    return { form: 'template' as const, format: 'Template', settings: { ...settings, ...template } }
+  }
+  return { form, format: engineFormat, settings: settings ?? {} }
 }

@@ -1,4 +1,3 @@
-/** The time that a call has spent in the engine so far. */
 export class EngineTime {
   readonly #monotonicMs: () => number
   #sinceMs: number | undefined

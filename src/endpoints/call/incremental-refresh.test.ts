@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../base/clock.ts'
+import { manualClock } from '../../../test/support/manual-clock.ts'
 import { Arrivals } from '../../catalog/arrivals.ts'
 import type { Part, RunResult } from './endpoint-runner.ts'
 import {

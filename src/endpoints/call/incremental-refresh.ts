@@ -10,7 +10,6 @@ interface RefreshOptions {
   arrivals: Arrivals
   /** Sources that the query may read. */
   sources: readonly string[]
-  /** The column with the start of the bucket. */
   column: string
   span: Span
   /** Whether the window starts with a whole bucket. */
@@ -85,7 +84,6 @@ function digestOf(body: Buffer): string {
   return hash('sha256', body, 'base64')
 }
 
-/** The span for the value of the parameter. */
 export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): Span | undefined {
   if (by !== null && typeof value === 'string' && Object.hasOwn(spans, value)) return spans[value]
   return otherwise ?? undefined
@@ -94,30 +92,18 @@ export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): S
 interface RefreshTimes {
   span: Span
   wholeBuckets: boolean
-  /** Times of the previous run and of this one. */
   beforeMicros: bigint
   nowMicros: bigint
   /** The earliest timestamp among entries that arrived since the previous run. */
   earliestMicros: bigint | undefined
 }
 
-interface RefreshPlan {
-  /** Set if the result can only have changed by losing rows of the bucket that leaves the window. */
-  unchanged: { unlessIn: bigint | undefined } | undefined
-  /** The buckets to keep and the time range to compute again; undefined if that is everything. */
-  part: { kept: KeptBuckets; range: TimeRange } | undefined
-}
-
-interface KeptBuckets {
-  fromMicros: bigint
-  beforeMicros: bigint
-}
-
 /**
  * Plans to compute the buckets that got new entries, those that were still open, and the first one if the window starts
- * within it, since it loses entries all the time.
+ * within it, since it loses entries all the time. A plan without a part computes everything. A result without new entries
+ * is unchanged unless it has rows of the bucket that leaves the window.
  */
-export function planRefresh(times: RefreshTimes): RefreshPlan {
+export function planRefresh(times: RefreshTimes) {
   const { span, wholeBuckets, beforeMicros, nowMicros, earliestMicros } = times
   const bucketMicros = BigInt(span.bucket_seconds) * 1_000_000n
   const windowMicros = BigInt(span.window_seconds) * 1_000_000n
@@ -180,7 +166,7 @@ function bucketOf(row: string, column: string): bigint | undefined {
 function splice(
   previous: readonly BucketRow[],
   fresh: readonly BucketRow[],
-  { fromMicros, beforeMicros }: KeptBuckets,
+  { fromMicros, beforeMicros }: Required<TimeRange>,
 ): string[] {
   return [
     ...fresh.filter(({ bucket }) => bucket < fromMicros),

@@ -2,7 +2,6 @@ import { textRows } from '../../engine/json-rows.ts'
 import type { OutwardForm } from '../definition/outward-types.ts'
 
 export interface OutputFormat {
-  /** Identifies the format in cache keys. */
   id: string
   name: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow'
   engineFormat: string
@@ -133,7 +132,6 @@ const isoFormats = new Map(
         id: `${format.name}-iso`,
         isoTimestamps: true,
         settings: { ...format.settings, ...isoSettings },
-        ...(format.textRows && { textRows: { ...format.textRows, ...isoSettings } }),
       },
     ]),
 )

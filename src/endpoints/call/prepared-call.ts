@@ -10,7 +10,6 @@ export interface CallParameters {
   /** As sent, unchecked. */
   parameters: Readonly<Record<string, string>>
   format: OutputFormat
-  /** The project of a tenant's token. */
   project: string | undefined
 }
 
@@ -43,7 +42,6 @@ export function prepareCall({ endpoint, parameters, format, project }: CallParam
 /** Enough to repeat a call after a restart. */
 export const recipeShape = z.object({
   endpoint: z.string(),
-  /** The version that was requested. */
   version: z.int(),
   /** Absent from files of earlier releases. */
   tag: z.string().optional(),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualTime } from '../../base/clock.ts'
+import { manualTime } from '../../../test/support/manual-clock.ts'
 import { QueryQueue, type QueryQueueOptions } from './query-queue.ts'
 
 const time = manualTime()

@@ -32,10 +32,7 @@ class RunTime {
   }
 }
 
-/**
- * Limits the number of running queries. The others wait in one line per caller, and the lines take turns, so that a
- * caller with a thousand queries does not delay a caller with one.
- */
+/** Limits running queries. The others wait in one line per caller, and the lines take turns. */
 export class QueryQueue {
   readonly #options: QueryQueueOptions
   readonly #lines = new Map<string, (() => void)[]>()

@@ -7,15 +7,13 @@ import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import {
-  type Chart,
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
-  type Incremental,
   isReserved,
   problemSentence,
 } from './definition.ts'
-import { type ShownParameter, shownParameters } from './parameter-declaration.ts'
+import { shownParameters } from './parameter-declaration.ts'
 
 type DefinitionReading =
   | { definition: EndpointDefinition; queryAt: TextPosition }
@@ -138,25 +136,31 @@ export function splitFile(content: string): FileParts | undefined {
 
 /** The text of an endpoint's file. Reading it returns the same definition. */
 export function formatDefinition(definition: EndpointDefinition): string {
-  const { cache_seconds, warm_seconds, timeout_seconds, incremental } = definition
-  const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => [
-    name,
-    withoutDefaults(parameter),
-  ])
+  const { id, name, description, cache_seconds, warm_seconds, published } = definition
+  const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental } = definition
+  const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => {
+    const { type, required, empty_is_omitted, description, ...values } = parameter
+    const shownType = type === 'string' ? null : type
+    return [
+      name,
+      {
+        ...given({ type: shownType, required }),
+        ...values,
+        ...given({ empty_is_omitted, description: description || null }),
+      },
+    ]
+  })
   const header = new Document({
-    id: definition.id,
-    ...(definition.description !== '' && { description: definition.description }),
-    ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
-    max_rows: definition.max_rows,
+    ...given({ id, description: description || null, parameters: Object.fromEntries(parameters), max_rows }),
     cache: cache_seconds === null ? 'none' : formatDuration(cache_seconds),
-    ...(warm_seconds !== null && { warm: formatDuration(warm_seconds) }),
-    ...(incremental && { incremental: withoutAbsent(incremental) }),
-    timeout: formatDuration(timeout_seconds),
-    ...(definition.json.length > 0 && { json: definition.json }),
-    ...(definition.sandbox && { sandbox: true }),
-    ...(definition.strict && { strict: true }),
-    ...(definition.chart && { chart: chartFields(definition.chart) }),
-    ...((isReserved(definition.name) || !definition.published) && { published: definition.published }),
+    ...given({
+      warm: warm_seconds === null ? null : formatDuration(warm_seconds),
+      incremental: incremental && given(incremental),
+      timeout: formatDuration(timeout_seconds),
+      ...{ json, sandbox, strict },
+      chart: chart && given(chart),
+    }),
+    ...((isReserved(name) || !published) && { published }),
   })
   visit(header, {
     Scalar(_key, node) {
@@ -166,29 +170,11 @@ export function formatDefinition(definition: EndpointDefinition): string {
   return `/*\n${keepInComment(header.toString({ lineWidth: 0 }))}*/\n${definition.query}\n`
 }
 
-function withoutDefaults(parameter: ShownParameter) {
-  const { type, required, empty_is_omitted, description, ...values } = parameter
-  return {
-    ...(type !== 'string' && { type }),
-    ...(required && { required }),
-    ...values,
-    ...(empty_is_omitted && { empty_is_omitted }),
-    ...(description !== '' && { description }),
-  }
-}
-
-function withoutAbsent({ column, whole_buckets, by, spans, otherwise }: Incremental) {
-  return {
-    column,
-    ...(whole_buckets && { whole_buckets }),
-    ...(by !== null && { by }),
-    ...(Object.keys(spans).length > 0 && { spans }),
-    ...(otherwise !== null && { otherwise }),
-  }
-}
-
-function chartFields({ type, x, y, series }: Chart) {
-  return { type, ...(x !== null && { x }), ...(y.length > 0 && { y }), ...(series !== null && { series }) }
+/** Without null, false and empty lists, which are the defaults. */
+function given(fields: Record<string, unknown>): Record<string, unknown> {
+  const isDefault = (value: unknown) =>
+    value === null || value === false || (typeof value === 'object' && Object.keys(value).length === 0)
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isDefault(value)))
 }
 
 /** Only double quotes can hold every character on one line, with comment marks escaped. */

@@ -60,10 +60,7 @@ const span = z
     error: 'must divide a day',
   })
 
-/**
- * The author's promise that rows are ordered by a column with the start of a time bucket, and that each row depends on
- * entries of its bucket alone. A cached result is then refreshed by its newest part.
- */
+/** The author's promise that rows are in the order of time buckets, and that each depends on its bucket alone. */
 const incrementalShape = z.strictObject(
   {
     column: text,
@@ -184,7 +181,6 @@ export function fieldProblems(error: z.ZodError): FieldProblem[] {
   })
 }
 
-/** The problem of a field as a sentence. */
 export function problemSentence(field: string, message: string): string {
   return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
 }
@@ -212,7 +208,6 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
 }
 
-/** The definition of an endpoint with other fields. */
 export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
   if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
     throw invalidParameter('id', 'The id of an endpoint cannot be changed.')

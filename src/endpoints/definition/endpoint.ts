@@ -3,12 +3,12 @@ import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
-import type { TextColumnOf } from '../../sql/paths.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
 import type { ColumnsOf } from '../../sql/warnings/query-text.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
-import { bindQuery, type CompiledQuery, withNow } from './parameters.ts'
+import { bindQuery, type CompiledQuery, type SourceColumns, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 import { sandboxViews } from './sandbox.ts'
 
@@ -20,17 +20,14 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
-/** The sources and their typed columns. */
-export interface KnownSources {
+export interface KnownSources extends SourceColumns {
   has(name: string): boolean
   keys(): Iterable<string>
   aliased?(name: string): string | undefined
-  readonly columnOf?: TextColumnOf
   /** For warnings. */
   readonly typedColumns?: ColumnsOf
 }
 
-/** The values and the time of a query that runs once. */
 interface OnlyRun {
   values: Readonly<Record<string, string>>
   nowMicros: bigint
@@ -59,7 +56,7 @@ async function compile(
 ): Promise<Endpoint> {
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)
-  const compiled = bindQuery(definition.query, definition.parameters, sources.columnOf)
+  const compiled = bindQuery(definition.query, definition.parameters, sources)
   const parameters = withNow(
     compiled.check(onlyRun?.values ?? sampleValues(definition.parameters)),
     onlyRun?.nowMicros ?? sampleNowMicros,
@@ -71,7 +68,11 @@ async function compile(
     await describeColumns(engine, { sql: unused, parameters })
   }
   const statement = { sql: compiled.sent, parameters }
-  if (compiled.sent !== compiled.sql) await checkSql(engine, statement, sources)
+  if (compiled.sent !== compiled.sql) {
+    await checkSql(engine, statement, sources)
+    // Columns that are not sent must be valid, too.
+    await describeColumns(engine, { sql: withoutUnused(compiled.sql), parameters })
+  }
   const columns = await describeColumns(engine, statement)
   if (!onlyRun) await checkColumnNames(engine, definition, compiled, columns)
   checkBucketColumn(definition, columns)

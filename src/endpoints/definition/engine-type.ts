@@ -2,12 +2,10 @@
 export interface EngineType {
   readonly name: string
   readonly arguments: readonly EngineArgument[]
-  /** As the engine writes it. */
   readonly text: string
 }
 
 interface EngineArgument {
-  /** Name of a tuple member. */
   readonly label: string | undefined
   readonly type: EngineType
   /** Source text, for arguments that are not types. */

@@ -1,10 +1,8 @@
 import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
 
-/** A value as it leaves the service. */
 interface Outward {
   sql: string
-  /** The engine's name of its type. */
   type: string
 }
 
@@ -120,14 +118,12 @@ const containers = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineStrin
 
 export type OutwardForm = 'json' | 'csv' | 'typed'
 
-/** Expression of a column as it leaves the service. */
-export function outwardSql(name: string, type: string, form: OutwardForm, isoTimestamps: boolean): string {
-  const column = sqlName(name)
+export function outwardSql(value: string, type: string, form: OutwardForm, isoTimestamps: boolean): string {
   const parsed = withoutWrappers(parseEngineType(type))
   if (form === 'csv' && containers.test(parsed.name)) {
-    return `toJSONString(${convert(column, parsed, 'json', isoTimestamps)?.sql ?? column})`
+    return `toJSONString(${convert(value, parsed, 'json', isoTimestamps)?.sql ?? value})`
   }
-  return convert(column, parsed, form, isoTimestamps)?.sql ?? column
+  return convert(value, parsed, form, isoTimestamps)?.sql ?? value
 }
 
 /** Conversions keep null, so a nullable column is converted like any other. */

@@ -1,20 +1,17 @@
 import { z } from 'zod'
 import { formatMicros, parseIsoTimestamp } from '../../base/text/timestamps.ts'
 
-/** A value that is sent to the engine beside the SQL, never inside it. */
-export type BoundValue = string | number | boolean | null
+type TypedValue = string | number | boolean
+export type JsonValue = TypedValue | null
 
 interface ParameterType {
-  /** ClickHouse type of the value. */
   engineType: string
   /** What a caller should send; follows "must be". */
   expected: string
-  /** Any valid value, for checking a query without a request. */
-  sample: string
-  /** Two other valid values. */
-  others: readonly [string, string]
+  /** Two valid values, for checking a query without a request. */
+  samples: readonly [string, string]
   /** Equal values are read as equal, however they are written. Undefined if the text is not a value of the type. */
-  read(text: string): Exclude<BoundValue, null> | undefined
+  read(text: string): TypedValue | undefined
 }
 
 export const timestampType = "DateTime64(6, 'UTC')"
@@ -23,13 +20,19 @@ const wholeNumber = /^-?\d{1,19}$/
 const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
 
+const string = {
+  engineType: 'String',
+  expected: 'text',
+  samples: ['', '1'],
+  read: (text) => text,
+} as const satisfies ParameterType
+
 export const parameterTypes = {
-  string: { engineType: 'String', expected: 'text', sample: '', others: ['1', '2'], read: (text) => text },
+  string,
   integer: {
     engineType: 'Int64',
     expected: 'a whole number of at most 64 bits',
-    sample: '0',
-    others: ['1', '2'],
+    samples: ['0', '1'],
     read: (text) => {
       if (!wholeNumber.test(text)) return undefined
       const value = BigInt(text)
@@ -39,8 +42,7 @@ export const parameterTypes = {
   number: {
     engineType: 'Float64',
     expected: 'a number',
-    sample: '0',
-    others: ['1', '2'],
+    samples: ['0', '1'],
     read: (text) => {
       const value = decimalNumber.test(text) ? Number(text) : Number.NaN
       return Number.isFinite(value) ? value : undefined
@@ -49,28 +51,20 @@ export const parameterTypes = {
   boolean: {
     engineType: 'Bool',
     expected: 'true or false',
-    sample: 'true',
-    others: ['true', 'false'],
+    samples: ['true', 'false'],
     read: (text) => (Object.hasOwn(booleans, text) ? booleans[text] : undefined),
   },
   timestamp: {
     engineType: timestampType,
     expected: 'an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
-    sample: '2026-01-01T00:00:00Z',
-    others: ['2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z'],
+    samples: ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'],
     read: (text) => {
       const micros = parseIsoTimestamp(text)
       return micros === undefined ? undefined : formatMicros(micros)
     },
   },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
-  regex: {
-    engineType: 'String',
-    expected: 'a regular expression',
-    sample: '',
-    others: ['1', '2'],
-    read: (text) => text,
-  },
+  regex: { ...string, expected: 'a regular expression' },
 } as const satisfies Record<string, ParameterType>
 
 export type ParameterTypeName = keyof typeof parameterTypes
@@ -141,7 +135,7 @@ export function sampleValues(declared: ParameterDeclarations): Record<string, st
   return Object.fromEntries(
     Object.entries(declared).map(([name, { example, default: preset, enum: allowed, type }]) => [
       name,
-      example ?? preset ?? allowed?.[0] ?? parameterTypes[type].sample,
+      example ?? preset ?? allowed?.[0] ?? parameterTypes[type].samples[0],
     ]),
   )
 }
@@ -155,7 +149,7 @@ export function otherValues(
   return Object.fromEntries(
     [...new Set([...Object.keys(declared), ...names])].map((name) => {
       const { type, enum: allowed } = declarationOf(declared, name)
-      const others = allowed ?? parameterTypes[type].others
+      const others = allowed ?? parameterTypes[type].samples
       return [name, others.find((value) => value !== samples[name]) ?? samples[name] ?? '']
     }),
   )
@@ -163,10 +157,6 @@ export function otherValues(
 
 /** The time of a check, a day after the sample timestamp: the engine refuses bounds before 1970 and ranges that end first. */
 export const sampleNowMicros = BigInt(Date.UTC(2026, 0, 2)) * 1000n
-
-export type JsonValue = string | number | boolean | null
-
-type TypedValue = string | number | boolean
 
 /** A declaration as people write it: its values have the type of the parameter. */
 export type ShownParameter = Omit<ParameterDeclaration, 'default' | 'enum' | 'example'> & {
@@ -198,4 +188,17 @@ function typedValue(type: ParameterTypeName, value: string): TypedValue {
   if (type !== 'integer' && type !== 'number') return value
   const number = Number(value)
   return String(number) === value && (type === 'number' || Number.isSafeInteger(number)) ? number : value
+}
+
+/** Declarations whose types follow from the values. Each value is the example, so that the SQL is checked with it. */
+export function declarationsOf(values: Readonly<Record<string, JsonValue>>) {
+  const declared = Object.entries(values).map(([name, value]) => {
+    return [name, value === null ? {} : { type: typeOf(value), required: true, example: value }] as const
+  })
+  return Object.fromEntries(declared)
+}
+
+function typeOf(value: string | number | boolean): ParameterTypeName {
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value === 'boolean' ? 'boolean' : 'string'
 }

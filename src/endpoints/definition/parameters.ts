@@ -3,27 +3,29 @@ import { formatMicros } from '../../base/text/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { pathEdits, type TextColumnOf } from '../../sql/paths.ts'
+import { certainColumns, sentSql, type TypedColumnsOf } from '../../sql/sent-sql.ts'
 import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
-import { withoutUnused } from '../../sql/with.ts'
 import { reservedName } from './definition.ts'
 import {
-  type BoundValue,
   declarationOf,
+  type JsonValue,
   type ParameterDeclaration,
   type ParameterDeclarations,
   parameterTypes,
   timestampType,
 } from './parameter-declaration.ts'
 
-export type BoundValues = Readonly<Record<string, BoundValue>>
+/** Values that are sent to the engine beside the SQL, never inside it. */
+export type BoundValues = Readonly<Record<string, JsonValue>>
 
 /** A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. */
 export interface CompiledQuery {
   readonly sql: string
   /** Maps positions of errors to the author's text. */
   readonly edited: EditedSql
-  /** The SQL that is sent to the engine: without unused parts of its WITH clause. */
+  /** The SQL that is sent to the engine: without what the result does not depend on. */
   readonly sent: string
+  readonly certain: ReturnType<typeof certainColumns>
   /** Words of the sent SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses except @now, in the order of their first appearance. */
@@ -36,10 +38,19 @@ export interface CompiledQuery {
 
 const maxValueBytes = 64 * 1024
 
+export interface SourceColumns {
+  readonly columnOf?: TextColumnOf
+  readonly typedColumns?: TypedColumnsOf
+}
+
+export function factsOf(sent: string) {
+  return { sent, certain: certainColumns(sent), possibleSources: possibleSources(sent) }
+}
+
 export function bindQuery(
   sql: string,
   declared: ParameterDeclarations,
-  columnOf?: TextColumnOf,
+  { columnOf, typedColumns }: SourceColumns = {},
 ): CompiledQuery {
   const names = new Set<string>()
   const edits: SqlEdit[] = []
@@ -53,18 +64,16 @@ export function bindQuery(
     edits.push({ start, end, text: `{${name}:${type}}` })
   }
   const edited = editSql(sql, [...edits, ...pathEdits(sql, columnOf)])
-  const sentSql = withoutUnused(edited.text)
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
   return {
     sql: edited.text,
     edited,
-    sent: sentSql,
-    possibleSources: possibleSources(sentSql),
+    ...factsOf(sentSql(edited.text, typedColumns)),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
     check(sent) {
-      const values: [string, BoundValue][] = []
+      const values: [string, JsonValue][] = []
       for (const name of checked) {
         const text = Object.hasOwn(sent, name) ? sent[name] : undefined
         const value = readValue(name, declarationOf(declared, name), text)
@@ -98,7 +107,7 @@ function engineTypeOf({ type, required, default: fallback }: ParameterDeclaratio
   return required || fallback !== undefined ? engineType : `Nullable(${engineType})`
 }
 
-function readValue(name: string, declaration: ParameterDeclaration, sent: string | undefined): BoundValue {
+function readValue(name: string, declaration: ParameterDeclaration, sent: string | undefined): JsonValue {
   const omitted = sent === undefined || (sent === '' && declaration.empty_is_omitted)
   const text = omitted ? declaration.default : sent
   if (text === undefined) {

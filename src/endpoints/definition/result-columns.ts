@@ -1,11 +1,19 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, outwardJson, readJsonRows, withinBytes, written } from '../../engine/json-rows.ts'
-import { sqlName } from '../../sql/names.ts'
+import {
+  jsonRowSql,
+  jsonText,
+  outwardJson,
+  readJsonRows,
+  withinBytes,
+  written,
+} from '../../engine/json-rows.ts'
+import { sqlName, sqlText } from '../../sql/names.ts'
+import { type EngineType, parseEngineType } from './engine-type.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
+import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
   name: string
-  /** The engine's name of the type. */
   type: string
 }
 
@@ -33,50 +41,66 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
   return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
+interface Wrapping {
+  rows: number
+  /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
+  form: OutwardForm | 'text-rows' | 'template'
+  json?: readonly string[]
+  isoTimestamps?: boolean | undefined
+  maxRowBytes?: number | undefined
+}
+
 /** Wraps the saved query in one that converts its columns and limits its rows. */
 export function wrapQuery(
-  sql: string,
+  { sent, certain }: Pick<CompiledQuery, 'sent' | 'certain'>,
   columns: readonly ResultColumn[],
-  rows: number,
-  /** Rows of text are JSON that the query itself writes. */
-  form: OutwardForm | 'text-rows',
-  json: readonly string[] = [],
-  isoTimestamps = false,
-  maxRowBytes?: number,
+  { rows, form, json = [], isoTimestamps = false, maxRowBytes }: Wrapping,
 ): string {
+  const columnSql = (column: ResultColumn): string => {
+    const own = sqlName(column.name)
+    if (form === 'template' && isJsonColumn(column, json)) {
+      // Only rows that others inserted have no metadata.
+      if (certain.stored.has(column.name)) return `if(empty(${own}), '""', ${own})`
+      return written(`ifNull(${jsonText(`toString(${own})`)}, 'null')`, 'String')
+    }
+    const outward = form === 'template' || form === 'text-rows' ? 'json' : form
+    if (outward === 'json' && certain.counts.has(column.name)) return own
+    return writtenSql(column, outward, isoTimestamps)
+  }
+  const names = columns.map(({ name }) => sqlName(name))
   const selected =
     form === 'text-rows'
       ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
-      : columns
-          .map((column) => {
-            const value = outwardSql(column.name, column.type, form, isoTimestamps)
-            return `${asWritten(column, value)} AS ${sqlName(column.name)}`
-          })
-          .join(', ')
-  const names = columns.map(({ name }) => sqlName(name))
+      : columns.map((column, index) => `${columnSql(column)} AS ${names[index]}`).join(', ')
   const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
-  return `SELECT ${selected} FROM (\n${sql}\n) ${where}LIMIT ${rows}`
+  return `SELECT ${selected} FROM (\n${sent}\n) ${where}LIMIT ${rows}`
 }
 
 function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
   const { name, type } = column
   return isJsonColumn(column, json)
     ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
-    : { name, sql: outwardSql(name, type, 'json', isoTimestamps) }
+    : { name, sql: outwardSql(sqlName(name), type, 'json', isoTimestamps) }
 }
 
-/** Types that store a text once and refer to it, however often it is written. */
-const dictionaries = [
-  [/LowCardinality\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/g, '$1'],
-  [/Enum(?:8|16)\((?:[^()']|'(?:[^'\\]|\\.)*')*\)/g, 'String'],
-] as const
+/** The type without types that store a text once and refer to it, however often it is written. */
+function withoutDictionaries({ name, arguments: parts, text }: EngineType): string {
+  if (name.startsWith('Enum')) return 'String'
+  const full = parts.map(
+    (part) => part.text.slice(0, -part.type.text.length) + withoutDictionaries(part.type),
+  )
+  if (name === 'LowCardinality') return full.join()
+  return full.length === 0 ? text : `${name}(${full.join(', ')})`
+}
 
-/** A column with the size that the output has, except for what the format adds. */
-function asWritten({ name, type }: ResultColumn, sql: string): string {
-  // However many, empty tuples have no size.
-  if (type.includes('Tuple()')) return written(`toJSONString(${sql})`, 'String')
-  const full = dictionaries.reduce((text, [dictionary, plain]) => text.replace(dictionary, plain), type)
-  return written(sql, full === type || sql !== sqlName(name) ? undefined : full)
+/** A column as it leaves the service, with the size that the output has, except for what the format adds. */
+function writtenSql({ name, type }: ResultColumn, form: OutwardForm, isoTimestamps: boolean): string {
+  const hasDictionary = /LowCardinality|Enum/.test(type)
+  const full = hasDictionary ? withoutDictionaries(parseEngineType(type)) : type
+  const value = hasDictionary ? `CAST(${sqlName(name)}, ${sqlText(full)})` : sqlName(name)
+  const sql = outwardSql(value, full, form, isoTimestamps)
+  // However many, empty tuples have no size. CSV has them as JSON anyway.
+  return written(form !== 'csv' && type.includes('Tuple()') ? `toJSONString(${sql})` : sql)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

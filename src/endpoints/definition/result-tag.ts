@@ -3,10 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 
 const tags = new WeakMap<object, string>()
 
-/**
- * The same for versions of an endpoint that return the same results and cache them alike: its name, description, chart and
- * publication do not matter. Columns do, because sources can change.
- */
+/** The same for versions that return and cache the same. Columns count, because sources can change. */
 export function resultTag(endpoint: Pick<Endpoint, 'definition' | 'columns'>): string {
   let tag = tags.get(endpoint)
   if (tag === undefined) {

@@ -9,18 +9,18 @@ import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
 import { pathEdits } from '../../sql/paths.ts'
-import { codeTokens, possibleSources } from '../../sql/tokens.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
+import { codeTokens } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
-import { leadingWith, subqueryNames, type WithClause, withoutUnused } from '../../sql/with.ts'
+import { leadingWith, subqueryNames, type WithClause } from '../../sql/with.ts'
 import type { Endpoint } from './endpoint.ts'
 import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
-import { type BoundValues, withNow } from './parameters.ts'
+import { type BoundValues, factsOf, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
 export const maxCheckMs = 10_000
 
-/** Maximum length of a caller's SQL. */
 export const maxSandboxBytes = 64 * 1024
 
 /** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
@@ -35,7 +35,6 @@ export function sandboxViews(query: string): WithClause {
   return { ...clause, names }
 }
 
-/** What checking a caller's SQL needs. */
 interface Checking {
   engine: Engine
   /** The remaining time of the request, read before each statement. */
@@ -43,11 +42,7 @@ interface Checking {
   tables: ReadonlySet<string>
 }
 
-/**
- * Replaces the final SELECT of the endpoint by the caller's. The caller's SQL can read the endpoint's views and
- * generators, and nothing else. Its columns are found without reading a row, so the outcome is the same for all callers
- * and values.
- */
+/** Replaces the final SELECT by the caller's, which can read the views and generators, and nothing else. */
 export function compileSandboxed(
   engine: Engine,
   endpoint: Endpoint,
@@ -116,8 +111,7 @@ async function compile(
   const compiled = {
     ...endpoint.compiled,
     sql: statement.sql,
-    sent: statement.sql,
-    possibleSources: possibleSources(statement.sql),
+    ...factsOf(statement.sql),
   }
   return { ...endpoint, compiled, columns }
 }
@@ -175,19 +169,13 @@ const namelessSubquery = /_subquery_?\d/
 
 const tableKinds = new Set(['TableIdentifier', 'Identifier'])
 
-/**
- * Checks the names that the caller's SQL defines. The engine finds the name of a subquery wherever it is in scope, also
- * inside a view of the endpoint, and elsewhere it would mean a table. So it must not be used already.
- */
+/** The engine would find a subquery of the caller inside the views as well, so no name must be used already. */
 function checkNames({ tables }: Checking, names: readonly string[], views: WithClause): void {
   const taken = names.find((name) => tables.has(name) || views.names.includes(name))
   if (taken !== undefined) throw invalidQuery(`The name ${taken} is taken. Choose another.`)
 }
 
-/**
- * Puts everything that a view uses of the endpoint's WITH clause inside the view. The engine resolves names in the SELECT
- * that uses a view before it looks at the definition of the view, and this leaves no name to resolve there.
- */
+/** Puts all that a view uses inside the view: the engine looks for names in the SELECT that uses it first. */
 function compose(views: WithClause, read: readonly string[], sql: string): string {
   const definitions = read.map((name) => `\`${name}\` AS (\n${viewAlone(views, name)}\n)`)
   return `${definitions.length > 0 ? `WITH ${definitions.join(',\n')}\n` : ''}SELECT * FROM (\n${sql}\n)`
@@ -247,10 +235,7 @@ async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> 
   return new Set(body.toString().split('\n').filter(Boolean))
 }
 
-/**
- * The columns of a statement. The engine runs scalar subqueries to find them, so a filter makes every table empty: no type
- * or error can reveal a row, and little work is done before the query's turn in the queue.
- */
+/** The engine runs scalar subqueries to find columns, so a filter keeps types and errors from revealing a row. */
 function describe(
   { engine, tables, limits }: Checking,
   statement: { sql: string; parameters: BoundValues },

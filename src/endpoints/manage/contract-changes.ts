@@ -27,90 +27,73 @@ export type ChangeKind = (typeof changeKinds)[number]
 export interface ContractChange {
   kind: ChangeKind
   breaking: boolean
-  /** A sentence for people. */
   message: string
   parameter?: string
   column?: string
 }
 
-/** What callers of an endpoint rely on. */
 interface Contract {
   definition: EndpointDefinition
   columns: readonly ResultColumn[]
 }
 
-type Subject = Pick<ContractChange, 'parameter' | 'column'>
+type Effect = 'breaking' | 'compatible'
 
-/**
- * How a new version of an endpoint affects its callers. A change is breaking if a request that worked is refused or
- * means something else, or if rows lack something they had. Freshness and speed never break callers.
- */
+type Add = (
+  isChange: boolean | undefined,
+  kind: ChangeKind,
+  effect: Effect,
+  message: string,
+  subject?: Pick<ContractChange, 'parameter' | 'column'>,
+) => void
+
+/** A change is breaking if a request that worked is refused or means something else, or if rows lack something they had. */
 export function contractChanges(before: Contract, after: Contract): ContractChange[] {
   const changes: ContractChange[] = []
-  const add = (kind: ChangeKind, effect: Effect, message: string, subject: Subject = {}) => {
-    changes.push({ kind, breaking: effect === 'breaking', message, ...subject })
+  const add: Add = (isChange, kind, effect, message, subject) => {
+    if (isChange) changes.push({ kind, breaking: effect === 'breaking', message, ...subject })
   }
   const [was, is] = [before.definition, after.definition]
-  if (was.name !== is.name) {
-    const message = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
-    add('endpoint_renamed', 'breaking', message)
-  }
+  const renamed = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
+  add(was.name !== is.name, 'endpoint_renamed', 'breaking', renamed)
   addParameterChanges(was, is, add)
   addColumnChanges(outwardColumns(before), outwardColumns(after), add)
-  if (was.max_rows !== is.max_rows) {
-    const message = `The maximum number of rows changed from ${was.max_rows} to ${is.max_rows}.`
-    if (is.max_rows < was.max_rows) add('max_rows_lowered', 'breaking', message)
-    else add('max_rows_raised', 'compatible', message)
-  }
+  const rows = `The maximum number of rows changed from ${was.max_rows} to ${is.max_rows}.`
+  add(is.max_rows < was.max_rows, 'max_rows_lowered', 'breaking', rows)
+  add(is.max_rows > was.max_rows, 'max_rows_raised', 'compatible', rows)
   addSandboxChanges(was, is, add)
-  if (!was.strict && is.strict)
-    add('strict_on', 'breaking', 'Requests with unknown parameters are now refused.')
-  if (was.strict && !is.strict) {
-    add('strict_off', 'compatible', 'Unknown parameters in requests are now ignored.')
-  }
-  if (was.published && !is.published) {
-    add('unpublished', 'breaking', 'Tokens with a project can no longer call the endpoint.')
-  }
-  if (!was.published && is.published) {
-    add('published', 'compatible', 'Tokens with a project can now call the endpoint.')
-  }
-  if (was.query !== is.query) add('query_changed', 'compatible', 'The SQL changed; values may differ.')
-  if (was.cache_seconds !== is.cache_seconds) {
-    const message = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
-    add('cache_changed', 'compatible', message)
-  }
-  if (refreshOf(was) !== refreshOf(is)) {
-    add('cache_changed', 'compatible', 'The way cached results are refreshed changed.')
-  }
-  if (was.timeout_seconds !== is.timeout_seconds) {
-    const message = `The time limit changed from ${was.timeout_seconds} s to ${is.timeout_seconds} s.`
-    add('timeout_changed', 'compatible', message)
-  }
-  if (was.description !== is.description) {
-    add('description_changed', 'compatible', 'The description of the endpoint changed.')
-  }
-  if (JSON.stringify(was.chart) !== JSON.stringify(is.chart)) {
-    add('chart_changed', 'compatible', 'The chart of the endpoint changed.')
-  }
+  const refused = 'Requests with unknown parameters are now refused.'
+  add(!was.strict && is.strict, 'strict_on', 'breaking', refused)
+  const ignored = 'Unknown parameters in requests are now ignored.'
+  add(was.strict && !is.strict, 'strict_off', 'compatible', ignored)
+  const hidden = 'Tokens with a project can no longer call the endpoint.'
+  add(was.published && !is.published, 'unpublished', 'breaking', hidden)
+  const visible = 'Tokens with a project can now call the endpoint.'
+  add(!was.published && is.published, 'published', 'compatible', visible)
+  add(was.query !== is.query, 'query_changed', 'compatible', 'The SQL changed; values may differ.')
+  const kept = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
+  add(was.cache_seconds !== is.cache_seconds, 'cache_changed', 'compatible', kept)
+  const refreshed = 'The way cached results are refreshed changed.'
+  add(refreshOf(was) !== refreshOf(is), 'cache_changed', 'compatible', refreshed)
+  const limit = `The time limit changed from ${was.timeout_seconds} s to ${is.timeout_seconds} s.`
+  add(was.timeout_seconds !== is.timeout_seconds, 'timeout_changed', 'compatible', limit)
+  const described = 'The description of the endpoint changed.'
+  add(was.description !== is.description, 'description_changed', 'compatible', described)
+  const isNewChart = JSON.stringify(was.chart) !== JSON.stringify(is.chart)
+  add(isNewChart, 'chart_changed', 'compatible', 'The chart of the endpoint changed.')
   return changes
 }
 
-interface ChangedContract {
-  /** Name of the endpoint. */
-  name: string
-  changes: readonly ContractChange[]
-}
-
 /** Throws if a change breaks callers. The remedy follows "… would break callers, so". */
-export function refuseBreaking(changed: readonly ChangedContract[], remedy: string): void {
+export function refuseBreaking(
+  changed: readonly { name: string; changes: readonly ContractChange[] }[],
+  remedy: string,
+): void {
   const found = changed.flatMap(({ name, changes }) =>
     changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
   )
   if (found.length > 0) throw breakingChange(found, remedy)
 }
-
-type Effect = 'breaking' | 'compatible'
-type Add = (kind: ChangeKind, effect: Effect, message: string, subject?: Subject) => void
 
 function cached(seconds: number | null): string {
   return seconds === null ? 'not cached' : `cached for ${seconds} s`
@@ -121,17 +104,17 @@ function refreshOf({ warm_seconds, incremental }: EndpointDefinition): string {
 }
 
 function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add: Add): void {
-  if (was.sandbox && !is.sandbox) add('sandbox_off', 'breaking', 'Callers can no longer send their own SQL.')
-  if (!was.sandbox && is.sandbox) {
-    add('sandbox_on', 'compatible', 'Callers can now send their own SQL over the views of the query.')
-  }
-  if (!was.sandbox || !is.sandbox) return
+  const off = 'Callers can no longer send their own SQL.'
+  add(was.sandbox && !is.sandbox, 'sandbox_off', 'breaking', off)
+  const on = 'Callers can now send their own SQL over the views of the query.'
+  add(!was.sandbox && is.sandbox, 'sandbox_on', 'compatible', on)
+  const isStill = was.sandbox && is.sandbox
   const [then, now] = [was, is].map(({ query }) => leadingWith(query)?.names ?? []) as [string[], string[]]
   for (const view of without(then, now)) {
-    add('sandbox_view_removed', 'breaking', `View ${view} was removed from the sandbox.`)
+    add(isStill, 'sandbox_view_removed', 'breaking', `View ${view} was removed from the sandbox.`)
   }
   for (const view of without(now, then)) {
-    add('sandbox_view_added', 'compatible', `View ${view} was added to the sandbox.`)
+    add(isStill, 'sandbox_view_added', 'compatible', `View ${view} was added to the sandbox.`)
   }
 }
 
@@ -151,23 +134,21 @@ const widerTypes: Record<ParameterTypeName, readonly ParameterTypeName[]> = {
 
 function addParameterChanges(before: EndpointDefinition, after: EndpointDefinition, add: Add): void {
   const [was, is] = [parametersOf(before), parametersOf(after)]
+  const sent = after.strict ? 'requests that send it are refused' : 'it is ignored in requests that send it'
   for (const parameter of without(Object.keys(was), Object.keys(is))) {
-    const effect = after.strict
-      ? 'requests that send it are refused'
-      : 'it is ignored in requests that send it'
-    const message = `Parameter ${parameter} was removed; ${effect}.`
-    add('parameter_removed', 'breaking', message, { parameter })
+    const message = `Parameter ${parameter} was removed; ${sent}.`
+    add(true, 'parameter_removed', 'breaking', message, { parameter })
   }
   for (const [parameter, now] of Object.entries(is)) {
     const then = Object.hasOwn(was, parameter) ? was[parameter] : undefined
     if (then) addChangesOf(parameter, then, now, add)
     else if (now.required) {
-      add('parameter_required', 'breaking', `Required parameter ${parameter} was added.`, { parameter })
-    } else add('parameter_added', 'compatible', `Optional parameter ${parameter} was added.`, { parameter })
+      add(true, 'parameter_required', 'breaking', `Required parameter ${parameter} was added.`, { parameter })
+    } else
+      add(true, 'parameter_added', 'compatible', `Optional parameter ${parameter} was added.`, { parameter })
   }
 }
 
-/** Declared parameters, and those that only the SQL names. */
 function parametersOf({ query, parameters }: EndpointDefinition): ParameterDeclarations {
   const names = [...Object.keys(parameters), ...bindQuery(query, parameters).names]
   return Object.fromEntries(names.map((name) => [name, declarationOf(parameters, name)]))
@@ -179,42 +160,39 @@ function addChangesOf(
   is: ParameterDeclaration,
   addChange: Add,
 ): void {
-  const add = (kind: ChangeKind, effect: Effect, message: string) =>
-    addChange(kind, effect, message, { parameter })
+  const add: Add = (isChange, kind, effect, message) =>
+    addChange(isChange, kind, effect, message, { parameter })
   const shown = (value: string | undefined) => (value === undefined ? 'null' : JSON.stringify(value))
-  if (!was.required && is.required) {
-    add('parameter_required', 'breaking', `Parameter ${parameter} is now required.`)
-  } else if (was.required && !is.required) {
-    add('parameter_optional', 'compatible', `Parameter ${parameter} is now optional.`)
-  } else if (was.default !== is.default) {
-    const message = `The default of parameter ${parameter} changed from ${shown(was.default)} to ${shown(is.default)}.`
-    add('parameter_default_changed', 'breaking', message)
-  }
-  if (was.type !== is.type) {
-    const message = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}`
-    if (widerTypes[was.type].includes(is.type)) {
-      add('parameter_type_changed', 'compatible', `${message}; all previous values are still accepted.`)
-    } else add('parameter_type_changed', 'breaking', `${message}; some values are no longer accepted.`)
-  }
-  if (was.enum && !is.enum) {
-    add('parameter_values_added', 'compatible', `Parameter ${parameter} now accepts any value.`)
-  } else if (is.enum) {
+  const required = `Parameter ${parameter} is now required.`
+  add(!was.required && is.required, 'parameter_required', 'breaking', required)
+  const optional = `Parameter ${parameter} is now optional.`
+  add(was.required && !is.required, 'parameter_optional', 'compatible', optional)
+  const preset = `The default of parameter ${parameter} changed from ${shown(was.default)} to ${shown(is.default)}.`
+  const isOtherDefault = was.required === is.required && was.default !== is.default
+  add(isOtherDefault, 'parameter_default_changed', 'breaking', preset)
+  const retyped = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}`
+  const [effect, outcome] = widerTypes[was.type].includes(is.type)
+    ? (['compatible', 'all previous values are still accepted'] as const)
+    : (['breaking', 'some values are no longer accepted'] as const)
+  add(was.type !== is.type, 'parameter_type_changed', effect, `${retyped}; ${outcome}.`)
+  const unlimited = `Parameter ${parameter} now accepts any value.`
+  add(was.enum && !is.enum, 'parameter_values_added', 'compatible', unlimited)
+  if (is.enum) {
     const [removed, added] = [without(was.enum ?? [], is.enum), without(is.enum, was.enum ?? is.enum)]
-    const only = was.enum ? undefined : `now accepts only ${is.enum.join(', ')}`
-    const fewer = only ?? (removed.length > 0 ? `no longer accepts ${removed.join(', ')}` : undefined)
-    if (fewer) add('parameter_values_removed', 'breaking', `Parameter ${parameter} ${fewer}.`)
-    if (added.length > 0) {
-      const message = `Parameter ${parameter} now also accepts ${added.join(', ')}.`
-      add('parameter_values_added', 'compatible', message)
-    }
+    const fewer = was.enum
+      ? `no longer accepts ${removed.join(', ')}`
+      : `now accepts only ${is.enum.join(', ')}`
+    const isFewer = !was.enum || removed.length > 0
+    add(isFewer, 'parameter_values_removed', 'breaking', `Parameter ${parameter} ${fewer}.`)
+    const more = `Parameter ${parameter} now also accepts ${added.join(', ')}.`
+    add(added.length > 0, 'parameter_values_added', 'compatible', more)
   }
-  if (was.empty_is_omitted !== is.empty_is_omitted) {
-    const meaning = is.empty_is_omitted ? 'is now treated as omitted' : 'is no longer treated as omitted'
-    add('parameter_empty_changed', 'breaking', `An empty value of parameter ${parameter} ${meaning}.`)
-  }
-  if (was.description !== is.description || was.example !== is.example) {
-    add('parameter_description_changed', 'compatible', `The description of parameter ${parameter} changed.`)
-  }
+  const meaning = is.empty_is_omitted ? 'is now treated as omitted' : 'is no longer treated as omitted'
+  const empty = `An empty value of parameter ${parameter} ${meaning}.`
+  add(was.empty_is_omitted !== is.empty_is_omitted, 'parameter_empty_changed', 'breaking', empty)
+  const isOtherText = was.description !== is.description || was.example !== is.example
+  const described = `The description of parameter ${parameter} changed.`
+  add(isOtherText, 'parameter_description_changed', 'compatible', described)
 }
 
 /** A text column that is returned as JSON has another type for its readers. */
@@ -233,32 +211,33 @@ function addColumnChanges(before: readonly ResultColumn[], after: readonly Resul
     const now = after[index]
     if (now && now.type === type && !was.has(now.name)) {
       newNames.add(now.name)
-      add('column_renamed', 'breaking', `Column ${column} was renamed to ${now.name}.`, { column })
-    } else add('column_removed', 'breaking', `Column ${column} was removed.`, { column })
+      add(true, 'column_renamed', 'breaking', `Column ${column} was renamed to ${now.name}.`, { column })
+    } else add(true, 'column_removed', 'breaking', `Column ${column} was removed.`, { column })
   }
   for (const { name, type } of before) addTypeChange(name, type, is.get(name) ?? type, add)
   for (const { name: column, type } of after) {
-    if (was.has(column) || newNames.has(column)) continue
-    add('column_added', 'compatible', `Column ${column} (${type}) was added.`, { column })
+    const isNew = !was.has(column) && !newNames.has(column)
+    add(isNew, 'column_added', 'compatible', `Column ${column} (${type}) was added.`, { column })
   }
   const places = [...is.keys()]
   const kept = before.flatMap(({ name }) => (is.has(name) ? places.indexOf(name) : []))
+  const isReordered = kept.some((place, index) => place < (kept[index - 1] ?? -1))
   // Every format names its columns, so callers do not rely on positions.
-  if (kept.some((place, index) => place < (kept[index - 1] ?? -1))) {
-    const message = 'The columns are in another order; only code that reads CSV by position is affected.'
-    add('columns_reordered', 'compatible', message)
-  }
+  const message = 'The columns are in another order; only code that reads CSV by position is affected.'
+  add(isReordered, 'columns_reordered', 'compatible', message)
 }
 
 function addTypeChange(column: string, was: string, is: string, add: Add): void {
-  if (was === is) return
   const [then, now] = [outwardForm(was), outwardForm(is)]
-  const message = `The type of column ${column} changed from ${was} to ${is}`
-  if (now.isNullable && !then.isNullable) {
-    add('column_type_changed', 'breaking', `${message}; it can now be null.`, { column })
-  } else if (now.form === then.form || (now.form === 'integer' && then.form === 'number')) {
-    add('column_type_changed', 'compatible', `${message}; it looks the same in JSON and CSV.`, { column })
-  } else add('column_type_changed', 'breaking', `${message}; it looks different in JSON and CSV.`, { column })
+  const isAlike = now.form === then.form || (now.form === 'integer' && then.form === 'number')
+  const [effect, outcome] =
+    now.isNullable && !then.isNullable
+      ? (['breaking', 'it can now be null'] as const)
+      : isAlike
+        ? (['compatible', 'it looks the same in JSON and CSV'] as const)
+        : (['breaking', 'it looks different in JSON and CSV'] as const)
+  const message = `The type of column ${column} changed from ${was} to ${is}; ${outcome}.`
+  add(was !== is, 'column_type_changed', effect, message, { column })
 }
 
 /** What a value of a type looks like in JSON and CSV. Other types are forms of their own. */

@@ -63,18 +63,8 @@ export const deploymentShape = z.strictObject({
   note: noteShape.default(''),
 })
 
-export interface DeployedEndpoint {
-  name: string
-  id: string
-  action: 'created' | 'updated' | 'unchanged'
-  /** Version of the endpoint after the deployment. */
-  version: number
-  changes: ContractChange[]
-  /** What is probably wrong in its SQL. */
-  warnings: Warning[]
-}
-
 export type DeploymentView = Awaited<ReturnType<Deployments['deploy']>>
+export type DeployedEndpoint = DeploymentView['endpoints'][number]
 
 interface DesiredEndpoint {
   definition: EndpointDefinition
@@ -83,7 +73,14 @@ interface DesiredEndpoint {
   current: SavedEndpoint | undefined
 }
 
-interface Step extends DeployedEndpoint {
+interface Step {
+  name: string
+  id: string
+  action: 'created' | 'updated' | 'unchanged'
+  /** After the deployment. */
+  version: number
+  changes: ContractChange[]
+  warnings: Warning[]
   stored: StoredEndpoint
 }
 
@@ -92,7 +89,6 @@ const maxAttempts = 5
 
 const remedy = 'nothing was deployed. Send "allow_breaking": true to deploy anyway.'
 
-/** Deploys a set of definitions atomically. */
 export class Deployments {
   readonly #options: DeploymentsOptions
 
@@ -133,7 +129,7 @@ export class Deployments {
       definition,
       version,
       columns,
-      compiled: bindQuery(definition.query, definition.parameters, this.#options.sources().columnOf),
+      compiled: bindQuery(definition.query, definition.parameters, this.#options.sources()),
     }))
     const find = (reference: string): Endpoint | undefined =>
       planned.find(({ definition: { name, id } }) => name === reference || id === reference.toLowerCase()) ??
@@ -193,17 +189,15 @@ export class Deployments {
     })
     const warnings = await this.#options.warningsOf(definition, typed)
     const { id, name } = definition
-    if (!current) return { name, id, action: 'created', version: 1, changes: [], warnings, stored }
+    const step = { name, id, changes: [], warnings, stored }
+    if (!current) return { ...step, action: 'created', version: 1 }
     const { version } = current
-    if (isSameDefinition(definition, current.definition)) {
-      return { name, id, action: 'unchanged', version, changes: [], warnings, stored }
-    }
+    if (isSameDefinition(definition, current.definition)) return { ...step, action: 'unchanged', version }
     const changes = contractChanges(current, stored)
-    return { name, id, action: 'updated', version: version + 1, changes, warnings, stored }
+    return { ...step, action: 'updated', version: version + 1, changes }
   }
 }
 
-/** Adds to an error which of the sent endpoints it is about. */
 async function naming<T>(
   { name }: { name?: unknown },
   index: number,

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { type Catalog, lastWins, readBody } from '../../catalog/catalog.ts'
-import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
+import { type Catalog, lastWins } from '../../catalog/catalog.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import { withoutUnused } from '../../sql/sent-sql.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
-import { withoutUnused } from '../../sql/with.ts'
 import {
   changedDefinition,
   type EndpointDefinition,
-  isSameDefinition,
   parseDefinition,
   shippedBy,
   writableFields,
@@ -19,13 +17,7 @@ import { shownParameters } from '../definition/parameter-declaration.ts'
 import { contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
-import {
-  type CompileOptions,
-  compileStored,
-  type StoredEndpoint,
-  storedChange,
-  storedEndpointShape,
-} from './stored-endpoint.ts'
+import { type CompileOptions, compileStored, type StoredEndpoint, storedChange } from './stored-endpoint.ts'
 
 interface EndpointAdminOptions extends CompileOptions {
   catalog: Catalog
@@ -34,28 +26,20 @@ interface EndpointAdminOptions extends CompileOptions {
   log: Log
 }
 
-/** An endpoint as the management API shows it. */
 export type EndpointView = ReturnType<typeof view>
 
 export interface ChangeTerms {
-  /** Id of the token that makes the change. */
   by: string
   /** Version that the change is based on. Undefined: any version. */
   expected: number | undefined
-  /** Whether the change may break callers. */
   breaking: boolean
-  /** Why the version is made. */
   note: string
 }
 
 const remedy = 'nothing was changed. Set breaking=true to change the endpoint anyway.'
 
-/** An endpoint after a change, with what is probably wrong in its SQL. */
-export interface ChangedEndpoint extends EndpointView {
-  warnings: Warning[]
-}
+export type ChangedEndpoint = EndpointView & { warnings: Warning[] }
 
-/** Creates, changes and deletes endpoints. Every change is checked and creates a new version. */
 export class EndpointAdmin {
   readonly #options: EndpointAdminOptions
 
@@ -65,10 +49,8 @@ export class EndpointAdmin {
 
   /** Stores each shipped endpoint once. Later versions of its file do not replace it. */
   async seed(shipped: readonly EndpointDefinition[]): Promise<void> {
-    const { catalog, log, endpoints } = this.#options
-    const history = (id: string) =>
-      catalog.history('endpoint', id) as readonly CatalogRecord<StoredEndpoint>[]
-    const missing = shipped.filter(({ id }) => history(id).length === 0)
+    const { catalog } = this.#options
+    const missing = shipped.filter(({ id }) => catalog.history('endpoint', id).length === 0)
     const compiled = await Promise.all(missing.map((definition) => this.#compileShipped(definition)))
     const stored = compiled.filter((body) => body !== undefined)
     const store = (...bodies: StoredEndpoint[]) =>
@@ -83,16 +65,6 @@ export class EndpointAdmin {
         for (const body of stored) await store(body).catch(ignoreConflict)
       })
     }
-    for (const definition of shipped) {
-      const record = history(definition.id).findLast(({ changed_by }) => changed_by === shippedBy)
-      const original = record && readBody(record, storedEndpointShape).definition
-      if (original && !isSameDefinition(original, definition) && endpoints.find(definition.id)) {
-        log.info(
-          { endpoint: definition.name },
-          'the shipped file of this endpoint is newer than the stored endpoint, which is not updated automatically',
-        )
-      }
-    }
   }
 
   list(): EndpointView[] {
@@ -103,7 +75,6 @@ export class EndpointAdmin {
     return view(this.#options.endpoints.get(reference))
   }
 
-  /** Every version, newest first. */
   versions(reference: string): EndpointView[] {
     return this.#options.endpoints.versions(reference).map(view)
   }
@@ -129,12 +100,10 @@ export class EndpointAdmin {
     return this.#changed(definition, String(fields.query))
   }
 
-  /** Replaces the whole definition; omitted fields get their defaults. */
   replace(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
     return this.#change(reference, terms, () => writableFields(body))
   }
 
-  /** Changes only the fields of the body. */
   patch(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
     return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body) }))
   }

@@ -6,10 +6,9 @@ import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import type { OutputFormat } from '../call/output-formats.ts'
-import { declarationsOf } from '../definition/declared-values.ts'
 import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
-import { must, text } from '../definition/parameter-declaration.ts'
+import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
 import { usedParameters } from '../definition/parameters.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 
@@ -49,7 +48,6 @@ const draftName = 'draft'
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
 
-/** Checks and runs endpoints that are being written. Nothing is saved. */
 export class EndpointDrafts {
   readonly #options: EndpointDraftsOptions
 
@@ -57,7 +55,6 @@ export class EndpointDrafts {
     this.#options = options
   }
 
-  /** Errors and warnings have their position in the SQL as it was typed. */
   async check(body: unknown, caller: string, signal: AbortSignal) {
     const { columns, compiled, definition } = await this.#compile(body, caller, signal)
     const typed = String(writableFields(body).query)

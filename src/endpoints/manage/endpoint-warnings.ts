@@ -4,7 +4,6 @@ import type { Warning } from '../../sql/warnings/warning.ts'
 import { type EndpointDefinition, reservedName } from '../definition/definition.ts'
 import type { KnownSources } from '../definition/endpoint.ts'
 
-/** Warnings of a checked definition. Positions are in the SQL as it was typed. */
 export type WarningsOf = (definition: EndpointDefinition, typed: string) => Promise<Warning[]>
 
 export function endpointWarnings(

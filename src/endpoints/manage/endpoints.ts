@@ -1,6 +1,6 @@
 import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import { type Catalog, namesOf, readBody } from '../../catalog/catalog.ts'
+import { type Catalog, readBody } from '../../catalog/catalog.ts'
 import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
@@ -18,13 +18,11 @@ export interface SavedEndpoint extends Endpoint {
 /** Receives the id of an endpoint, and whether it returns the same results as before. */
 type ChangeListener = (id: string, isSameResult: boolean) => void
 
-/** The endpoints of the catalog, by name and by id. */
 export class Endpoints {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
-  #renamed: ReadonlyMap<string, SavedEndpoint> | undefined
   readonly #onChange: ChangeListener[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
@@ -33,7 +31,6 @@ export class Endpoints {
     catalog.onChange('endpoint', (changed) => this.#take(changed))
   }
 
-  /** The listener is called for every endpoint that changes. */
   onChange(listener: ChangeListener): void {
     this.#onChange.push(listener)
   }
@@ -62,7 +59,6 @@ export class Endpoints {
     return endpoint
   }
 
-  /** Names of the endpoints whose SQL may read a column of a source. */
   readersOf(source: string, column: string): string[] {
     return this.list().flatMap(({ definition }) => {
       // A path of metadata that the column serves is not a use: it works without the column.
@@ -71,21 +67,6 @@ export class Endpoints {
     })
   }
 
-  /** Endpoints by their former names that no other endpoint has taken. */
-  renamed(): ReadonlyMap<string, SavedEndpoint> {
-    this.#renamed ??= new Map(
-      this.list().flatMap((endpoint) =>
-        this.#catalog
-          .history('endpoint', endpoint.definition.id)
-          .flatMap((record) => namesOf('endpoint', record.body))
-          .filter((former) => !this.#byName.has(former))
-          .map((former) => [former, endpoint] as const),
-      ),
-    )
-    return this.#renamed
-  }
-
-  /** Every version, newest first. */
   versions(reference: string): SavedEndpoint[] {
     const { id } = this.get(reference).definition
     return this.#catalog
@@ -107,7 +88,6 @@ export class Endpoints {
       const endpoint = read(record, this.#sources)
       return { record, endpoint, before: this.#byId.get(endpoint.definition.id) }
     })
-    this.#renamed = undefined
     for (const { endpoint, before } of readings) {
       if (before && this.#byName.get(before.definition.name) === before) {
         this.#byName.delete(before.definition.name)
@@ -130,7 +110,7 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
   const { definition, columns, created_at, note } = readBody(record, storedEndpointShape)
   const compile = (current: KnownSources) => ({
     sources: current,
-    compiled: bindQuery(definition.query, definition.parameters, current.columnOf),
+    compiled: bindQuery(definition.query, definition.parameters, current),
   })
   let latest: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
   return {

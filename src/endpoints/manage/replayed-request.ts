@@ -1,8 +1,13 @@
 import { invalidParameter, invalidQuery, type WellheadError } from '../../base/errors.ts'
-import type { RecentRequest } from './recent-requests.ts'
 import { isSame, type RowDifference } from './row-difference.ts'
 
-/** A run of a request against one version. */
+export interface RecentRequest {
+  parameters: Readonly<Record<string, string>>
+  project: string | undefined
+  format: string
+  uses: number
+}
+
 export interface Run {
   /** Rows of the format NDJSON. Undefined if it failed. */
   body: Buffer | undefined
@@ -16,21 +21,7 @@ export type RunFigures = ReturnType<typeof figuresOf>
 
 type ShownRow = Record<string, unknown>
 
-export interface ReplayedRequest {
-  uses: number
-  tenant: boolean
-  format: string
-  outcome: 'same' | 'different' | 'failed'
-  before: RunFigures
-  after: RunFigures
-  added_rows: number
-  removed_rows: number
-  reordered: boolean
-  unstable: boolean
-  parameters?: Record<string, string>
-  project?: string | null
-  examples?: { before: ShownRow | null; after: ShownRow | null }[]
-}
+export type ReplayedRequest = ReturnType<typeof replayedRequest>
 
 interface Compared {
   /** Undefined if one of the runs failed. */
@@ -44,7 +35,7 @@ export function replayedRequest(
   { before, after }: { before: Run; after: Run },
   { difference, unstable }: Compared,
   showValues: boolean,
-): ReplayedRequest {
+) {
   return {
     // Each refresh halves the number.
     uses: Math.max(1, Math.round(uses)),
@@ -68,7 +59,11 @@ export function replayedRequest(
   }
 }
 
-function outcomeOf(before: Run, after: Run, { difference, unstable }: Compared): ReplayedRequest['outcome'] {
+function outcomeOf(
+  before: Run,
+  after: Run,
+  { difference, unstable }: Compared,
+): 'same' | 'different' | 'failed' {
   if (difference) {
     // If the order varies between runs of the same version, nobody can rely on it.
     return isSame(unstable ? { ...difference, reordered: false } : difference) ? 'same' : 'different'

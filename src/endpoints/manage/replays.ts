@@ -3,21 +3,21 @@ import type { Timers } from '../../base/clock.ts'
 import { unknownParameter, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
+import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { Computation } from '../call/computation.ts'
 import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
-import { type OutputFormat, outputFormats } from '../call/output-formats.ts'
-import { parameterNames, prepareCall } from '../call/prepared-call.ts'
+import { findFormat, type OutputFormat, outputFormats } from '../call/output-formats.ts'
+import { isCurrent, parameterNames, prepareCall, recipeShape } from '../call/prepared-call.ts'
 import { QueryQueue } from '../call/query-queue.ts'
 import { Sandboxes } from '../call/sandboxes.ts'
 import { changedDefinition, writableFields } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
 import type { Endpoints } from './endpoints.ts'
-import { type RecentRequest, recentRequests } from './recent-requests.ts'
-import { type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
+import { type RecentRequest, type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
 import { isSame, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
@@ -36,13 +36,7 @@ export const replayShape = z.strictObject({
   show_values: trueOrFalse.default(false),
 })
 
-export interface Replay {
-  endpoint: string
-  version: number
-  at: string
-  requests: ReplayedRequest[]
-  skipped: number
-}
+export type Replay = Awaited<ReturnType<Replays['replay']>>
 
 const maxRequests = 50
 const maxWaitingReplays = 20
@@ -56,7 +50,6 @@ const comparable: OutputFormat = {
 /** All replays share one line in the queue of queries. */
 const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
 
-/** What all runs of a replay have in common. */
 interface Terms {
   signal: AbortSignal
   nowMicros: bigint
@@ -84,7 +77,7 @@ export class Replays {
   }
 
   /** Errors have their position in the SQL as it was typed. */
-  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal): Promise<Replay> {
+  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal) {
     const { endpoints, time, withinMs } = this.#options
     endpoints.get(reference)
     const sent = readShape(replayShape, body)
@@ -118,14 +111,8 @@ export class Replays {
     })
   }
 
-  async #replayAll(
-    current: Endpoint,
-    next: Endpoint,
-    showValues: boolean,
-    late: AbortSignal,
-    terms: Terms,
-  ): Promise<Pick<Replay, 'requests' | 'skipped'>> {
-    const recent = recentRequests(current, this.#options.cache.keysOf(current.definition.id), maxRequests)
+  async #replayAll(current: Endpoint, next: Endpoint, showValues: boolean, late: AbortSignal, terms: Terms) {
+    const recent = recentRequests(current, this.#options.cache.keysOf(current.definition.id))
     const requests: ReplayedRequest[] = []
     try {
       // The first run after a pause is slower than others, which must not count against the current version.
@@ -184,6 +171,21 @@ export class Replays {
   }
 }
 
+/** The most frequent requests of this version, or of one with the same results. Requests that differ only in their format are one. */
+function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[]): RecentRequest[] {
+  const requests = new Map<string, RecentRequest>()
+  for (const { recipe, uses } of keys) {
+    const { data } = recipeShape.safeParse(recipe)
+    const format = data && isCurrent(data, endpoint) ? findFormat(data.format)?.name : undefined
+    if (data === undefined || format === undefined) continue
+    const { parameters, project } = data
+    const name = JSON.stringify([project, parameters])
+    const same = requests.get(name) ?? { parameters, project, format, uses: 0 }
+    requests.set(name, { ...same, uses: same.uses + uses })
+  }
+  return [...requests.values()].sort((one, other) => other.uses - one.uses).slice(0, maxRequests)
+}
+
 /** As a request is refused that sends a parameter which a strict endpoint does not know. */
 function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentRequest): void {
   const known = parameterNames(endpoint)
@@ -193,7 +195,6 @@ function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentReques
   if (unknown !== undefined) throw unknownParameter(unknown, known)
 }
 
-/** Undefined if one of the runs failed. */
 async function differenceOf(one: Run, other: Run) {
   return one.body && other.body && rowDifference(one.body, other.body)
 }

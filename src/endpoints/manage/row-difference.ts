@@ -4,17 +4,12 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 export interface RowDifference {
   added: number
   removed: number
-  /** Whether the same rows are in another order. */
   reordered: boolean
-  /** Some rows that differ, as lines of NDJSON. */
   examples: { before: string | null; after: string | null }[]
 }
 
 const maxExamples = 5
-
-/** Compared without a pause, so that a large result does not delay requests. Short rows take time as well. */
 const charactersPerTurn = 200_000
-const charactersPerRow = 100
 
 export function isSame({ added, removed, reordered }: RowDifference): boolean {
   return added + removed === 0 && !reordered
@@ -27,17 +22,16 @@ export async function rowDifference(before: Buffer, after: Buffer): Promise<RowD
   const left = await without(was, is, withoutNoise)
   const right = await without(is, was, withoutNoise)
   const [removed, added] = [await without(left, right), await without(right, left)]
-  let reordered = false
-  if (removed.length + added.length === 0) {
-    await inTurns(was, (line, index) => {
-      const other = is[index] ?? ''
-      reordered ||= line !== other && withoutNoise(line) !== withoutNoise(other)
-    })
-  }
   const examples = Array.from({ length: maxExamples }, (_, index) => [
     ...removed.slice(index, index + 1).map((line) => ({ before: line, after: null })),
     ...added.slice(index, index + 1).map((line) => ({ before: null, after: line })),
   ])
+  let reordered = false
+  if (removed.length + added.length === 0) {
+    await inTurns(was, (line, index) => {
+      reordered ||= line !== is[index] && withoutNoise(line) !== withoutNoise(is[index] ?? '')
+    })
+  }
   return {
     added: added.length,
     removed: removed.length,
@@ -46,18 +40,7 @@ export async function rowDifference(before: Buffer, after: Buffer): Promise<RowD
   }
 }
 
-async function inTurns(lines: Iterable<string>, work: (line: string, index: number) => void): Promise<void> {
-  let [index, characters] = [0, 0]
-  for (const line of lines) {
-    work(line, index++)
-    characters += charactersPerRow + line.length
-    if (characters < charactersPerTurn) continue
-    characters = 0
-    await giveWay()
-  }
-}
-
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** The last digits of a sum of floating-point numbers depend on the order in which threads add them. */
 const significantDigits = 14
@@ -70,15 +53,8 @@ function withoutNoise(line: string): string {
 }
 
 async function linesOf(body: Buffer): Promise<string[]> {
-  const lines: string[] = []
-  await inTurns(slicesOf(body), (line) => lines.push(line))
-  return lines
-}
-
-function* slicesOf(body: Buffer): Generator<string> {
-  for (let start = 0, end = body.indexOf(10); end >= 0; start = end + 1, end = body.indexOf(10, start)) {
-    yield body.toString('utf8', start, end)
-  }
+  await giveWay()
+  return body.toString().split('\n').slice(0, -1)
 }
 
 /** The lines without those of the other list, each of which counts once. */
@@ -96,4 +72,17 @@ async function without(
     if (count <= 0) left.push(change(line))
   })
   return left
+}
+
+/** Serves requests in between, so that a large result does not delay them. Short rows take time as well. */
+async function inTurns(lines: readonly string[], work: (line: string, index: number) => void): Promise<void> {
+  let characters = 0
+  for (const [index, line] of lines.entries()) {
+    characters += 100 + line.length
+    if (characters > charactersPerTurn) {
+      characters = 0
+      await giveWay()
+    }
+    work(line, index)
+  }
 }

@@ -6,12 +6,9 @@ import { errorInTypedText } from '../../sql/errors.ts'
 import { definitionShape, type EndpointDefinition } from '../definition/definition.ts'
 import { compileEndpoint, type KnownSources } from '../definition/endpoint.ts'
 
-const noteLength = { error: 'must have at most 500 characters' }
-
-/** Why a version was made. */
 export const noteShape = z
   .string({ error: 'must be text' })
-  .max(500, noteLength)
+  .max(500, { error: 'must have at most 500 characters' })
   .refine((note) => note.isWellFormed(), { error: notWellFormed })
 
 /** The catalog record of an endpoint. It contains the columns, so that a start need not ask the engine. */

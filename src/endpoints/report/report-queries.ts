@@ -4,12 +4,6 @@ import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
 
-export interface IntervalLength {
-  seconds: number
-  bucketSeconds: number
-  cacheSeconds: number
-}
-
 /** How far back a report goes, how long its buckets are, and how long it is cached. */
 export const reportIntervals = {
   '5min': { seconds: 300, bucketSeconds: 10, cacheSeconds: 5 },
@@ -17,21 +11,16 @@ export const reportIntervals = {
   '1day': { seconds: 86_400, bucketSeconds: 900, cacheSeconds: 10 },
   '7day': { seconds: 604_800, bucketSeconds: 7200, cacheSeconds: 30 },
   '30day': { seconds: 2_592_000, bucketSeconds: 21_600, cacheSeconds: 60 },
-} as const satisfies Record<string, IntervalLength>
+} as const
 
 export type ReportInterval = keyof typeof reportIntervals
+type IntervalLength = (typeof reportIntervals)[ReportInterval]
 
 /** Maximum number of endpoints, callers and error codes. There are always fewer buckets. */
 const maxEach = 200
 
 /** Lists are separated by commas, which names cannot contain. Empty: no restriction. */
-const parameters = {
-  endpoints: { default: '' },
-  token: { default: '' },
-  /** Former names of endpoints, and in the same order their present names. */
-  former: { default: '' },
-  present: { default: '' },
-}
+const parameters = { endpoints: { default: '' }, token: { default: '' } }
 
 /** An entry may stand for several requests that were alike; their number is its weight. */
 const recorded = ({ seconds, bucketSeconds }: IntervalLength, code: string) => `
@@ -41,7 +30,7 @@ WITH
         SELECT
             toDateTime64(toStartOfInterval(timestamp, toIntervalSecond(${bucketSeconds})), 6, 'UTC') AS bucket,
             timestamp AS at,
-            transform(endpoint, splitByChar(',', @former), splitByChar(',', @present), endpoint) AS name,
+            endpoint AS name,
             token_id AS token,
             toUInt64(ifNull(calls, 1)) AS weight,
             toUInt16(ifNull(status, 0)) AS response,

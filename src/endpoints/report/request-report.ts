@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { EndpointCall, EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
-import { type IntervalLength, type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
+import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
 
 interface Figures {
   requests: number
@@ -12,6 +12,7 @@ interface Figures {
   p99_ms: number | null
 }
 
+export type RequestReports = ReturnType<typeof requestReports>
 export type RequestReport = ReturnType<typeof reportOf>
 
 interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
@@ -19,11 +20,9 @@ interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signa
   /** Undefined: all except those of the service. */
   endpoints: readonly string[] | undefined
   token: string | undefined
-  /** Present names of endpoints by their former ones. */
-  renamed: ReadonlyMap<string, string>
 }
 
-interface FiguresRow extends Required<Figures> {
+interface FiguresRow extends Figures {
   part: 'bucket' | 'endpoint' | 'caller' | 'total'
   timestamp: number
   last_at: number
@@ -48,12 +47,10 @@ const noEndpoint = '-'
 
 /** Reads statistics of requests, in the way in which an endpoint is called: cached, in turn, and isolated by project. */
 export function requestReports(calls: EndpointCalls, clock: Clock) {
-  return async ({ interval, endpoints, token, renamed, ...on }: ReportRequest) => {
+  return async ({ interval, endpoints, token, ...on }: ReportRequest) => {
     const parameters = {
       endpoints: endpoints?.length === 0 ? noEndpoint : (endpoints ?? []).join(),
       token: token ?? '',
-      former: [...renamed.keys()].join(),
-      present: [...renamed.values()].join(),
     }
     const rowsOf = async <Row>(endpoint: EndpointCall['endpoint']): Promise<Row[]> => {
       const response = await calls.call({ endpoint, parameters, format: json, ...on })
@@ -66,15 +63,13 @@ export function requestReports(calls: EndpointCalls, clock: Clock) {
   }
 }
 
-export type RequestReports = ReturnType<typeof requestReports>
-
 function reportOf(
   interval: ReportInterval,
   rows: readonly FiguresRow[],
   failed: readonly CodesRow[],
   nowMs: number,
 ) {
-  const { seconds, bucketSeconds }: IntervalLength = reportIntervals[interval]
+  const { seconds, bucketSeconds } = reportIntervals[interval]
   const of = (part: FiguresRow['part']) => rows.filter((row) => row.part === part)
   const total = of('total')[0]
   const byTime = new Map(of('bucket').map((row) => [row.timestamp, figuresOf(row)]))
@@ -86,23 +81,16 @@ function reportOf(
   )
   return {
     interval,
-    bucket_seconds: bucketSeconds,
+    bucket_seconds: bucketSeconds as number,
     buckets: times.map((timestamp) => ({ timestamp, ...(byTime.get(timestamp) ?? noFigures) })),
     totals: total ? figuresOf(total) : noFigures,
-    endpoints: of('endpoint').map(({ endpoint, requests, errors, hits, p95_ms }) => ({
-      endpoint,
-      requests,
-      errors,
-      hits,
-      p95_ms,
-    })),
-    callers: of('caller').map(({ token_id, requests, errors, p95_ms, last_at }) => ({
-      token_id,
-      requests,
-      errors,
-      p95_ms,
-      last_at: isoOf(last_at),
-    })),
+    endpoints: of('endpoint').map((row) => {
+      const { endpoint, requests, errors, hits, p95_ms } = row
+      return { endpoint, requests, errors, hits, p95_ms }
+    }),
+    callers: of('caller').map(({ token_id, requests, errors, p95_ms, last_at }) => {
+      return { token_id, requests, errors, p95_ms, last_at: isoOf(last_at) }
+    }),
     codes: failed.map((row) => ({ ...row, last_at: isoOf(row.last_at) })),
   }
 }

@@ -6,7 +6,6 @@ const whole: JsonSchema = { type: 'integer' }
 /** NaN, such as the mean of no rows, is null. */
 const fraction: JsonSchema = { type: ['number', 'null'] }
 const anything: JsonSchema = {}
-const point: JsonSchema = { type: 'array', prefixItems: [fraction, fraction], minItems: 2, maxItems: 2 }
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 
 const simpleTypes: Record<string, JsonSchema> = {
@@ -24,12 +23,6 @@ const simpleTypes: Record<string, JsonSchema> = {
   Float64: fraction,
   BFloat16: fraction,
   Nothing: { type: 'null' },
-  Point: point,
-  Ring: listOf(point),
-  LineString: listOf(point),
-  MultiLineString: listOf(listOf(point)),
-  Polygon: listOf(listOf(point)),
-  MultiPolygon: listOf(listOf(listOf(point))),
   JSON: { type: 'object', additionalProperties: true },
   Object: { type: 'object', additionalProperties: true },
   AggregateFunction: text,
@@ -49,7 +42,6 @@ const dateTime: JsonSchema = {
 }
 const inexact = 'A string if a double cannot hold it exactly.'
 
-/** The schema of a result column in JSON. */
 export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
   return schemaOf(parseEngineType(type), timestamps === 'iso')
 }
@@ -93,7 +85,6 @@ function schemaOf(type: EngineType, isIso: boolean): JsonSchema {
   return Object.hasOwn(simpleTypes, name) ? (simpleTypes[name] as JsonSchema) : anything
 }
 
-/** An object if the members have names, otherwise an array. */
 function tupleSchema({ arguments: members }: EngineType, isIso: boolean): JsonSchema {
   const schemas = members.map(({ type }) => schemaOf(type, isIso))
   const labels = members.flatMap(({ label }) => (label === undefined ? [] : [label]))

@@ -15,7 +15,6 @@ interface ParameterSchema {
 /** Any type: a query can make any JSON. */
 const jsonColumn: JsonSchema = { description: 'JSON, as it was sent.' }
 
-/** The schema of a row. */
 export function rowSchema(
   { columns, definition }: Endpoint,
   timestamps?: Parameters<typeof columnSchema>[1],
@@ -29,7 +28,6 @@ export function rowSchema(
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-/** The limits of an endpoint, as sentences. */
 export function limitsOf({ definition, version }: Endpoint): string {
   const { max_rows, cache_seconds, warm_seconds, timeout_seconds } = definition
   const refreshed = warm_seconds === null ? '' : ` and refreshed every ${warm_seconds} s`

@@ -5,7 +5,6 @@ export interface ComposedStatement {
   sql: string
   /** The same with placeholders instead of values: it can be parsed but never runs. */
   unbound: string | undefined
-  /** The text appended to the statement. */
   tail: string
 }
 

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { HostOptions } from './protocol.ts'
 import type { SqlSession } from './session.ts'
 
 /** The engine's user has no grants for files, the network, other servers or dictionaries. */
-const defaultGrants = [
+export const defaultGrants: readonly string[] = [
   'SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM ON *.*',
 ]
 
@@ -23,7 +24,6 @@ const durabilitySettings = {
   min_rows_to_fsync_after_merge: '1',
 } as const
 
-/** Reduces what an idle engine does. */
 const idleSettings = {
   // By default the engine corrects its count of used memory 20 times a second.
   memory_worker_period_ms: '500',
@@ -44,32 +44,14 @@ function elements(values: Record<string, string>): string {
     .join('')
 }
 
-/** The engine never listens on it. With this port in a cluster, it takes a replica for itself. */
-const ownPort = 9000
-
-const distributedGrants = ['TABLE ENGINE ON Distributed', 'READ, WRITE ON REMOTE']
-
-/** Clusters by name, each with a number of shards; this engine is the only replica of each shard. */
-function clusterConfig(clusters: Readonly<Record<string, number>>): string {
-  const shard = `<shard><replica><host>127.0.0.1</host><port>${ownPort}</port></replica></shard>`
-  const shards = Object.entries(clusters).map(([name, count]) => [name, shard.repeat(count)] as const)
-  return `<tcp_port>${ownPort}</tcp_port><remote_servers>${elements(Object.fromEntries(shards))}</remote_servers>`
-}
-
-interface EngineConfig {
-  memoryBytes: number
-  atRest?: boolean
-  clusters?: Readonly<Record<string, number>> | undefined
-  grants?: readonly string[] | undefined
-}
+type EngineConfig = Pick<HostOptions, 'memoryBytes' | 'atRest' | 'extraConfig' | 'grants'>
 
 /** Writes the engine's configuration files and returns the arguments of a session that reads them. */
 export function writeEngineConfig(
   directory: string,
-  { memoryBytes, atRest, clusters, grants = defaultGrants }: EngineConfig,
+  { memoryBytes, atRest, extraConfig = '', grants = defaultGrants }: EngineConfig,
 ): string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const granted = [...grants, ...(clusters ? distributedGrants : [])]
   const usersPath = join(directory, 'users.xml')
   const configPath = join(directory, 'config.xml')
   writeFileSync(
@@ -77,7 +59,7 @@ export function writeEngineConfig(
     `<clickhouse><profiles><default>${elements(sessionSettings)}</default></profiles><quotas><default/></quotas>` +
       '<users><default><password></password><networks><ip>127.0.0.1</ip><ip>::1</ip></networks>' +
       '<profile>default</profile><quota>default</quota>' +
-      `<grants>${granted.map((grant) => `<query>GRANT ${grant}</query>`).join('')}</grants></default></users></clickhouse>`,
+      `<grants>${grants.map((grant) => `<query>GRANT ${grant}</query>`).join('')}</grants></default></users></clickhouse>`,
     { mode: 0o600 },
   )
   writeFileSync(
@@ -87,7 +69,7 @@ export function writeEngineConfig(
       '<remote_url_allow_hosts></remote_url_allow_hosts>' +
       // The service asks for confirmation before it drops a table.
       '<max_table_size_to_drop>0</max_table_size_to_drop>' +
-      `${clusters ? clusterConfig(clusters) : ''}` +
+      extraConfig +
       `<merge_tree>${elements({ ...durabilitySettings, ...(atRest && atRestSettings) })}</merge_tree></clickhouse>`,
     { mode: 0o600 },
   )

@@ -1,4 +1,3 @@
-/** An error of ClickHouse's HTTP interface. */
 export class EngineException extends Error {
   readonly engineCode: number
   readonly engineType: string
@@ -14,7 +13,6 @@ export class EngineException extends Error {
     return /^Code: 246\. DB::Exception: (?:Empty|Bad size of) marks file /.test(this.message)
   }
 
-  /** Body of the error response. */
   get text(): string {
     const { message, engineCode, engineType } = this
     return message.startsWith('Code: ')
@@ -23,42 +21,24 @@ export class EngineException extends Error {
   }
 }
 
-const define =
-  <Values extends string[] | [number]>(code: number, type: string, text: (...values: Values) => string) =>
-  (...values: Values) =>
-    new EngineException(code, type, text(...values))
+const exception = (code: number, type: string, text: string) => new EngineException(code, type, text)
 
 export const exceptions = {
-  badRequest: define(36, 'BAD_ARGUMENTS', (message: string) => message),
-  severalStatements: define(62, 'SYNTAX_ERROR', () => 'Syntax error: several statements are not allowed.'),
-  readOnly: define(
-    164,
-    'READONLY',
-    (verb: string) => `Only statements that read are allowed, not "${verb}".`,
-  ),
-  parameterMissing: define(
-    456,
-    'UNKNOWN_QUERY_PARAMETER',
-    (name: string) => `Substitution \`${name}\` is not set.`,
-  ),
-  timeout: define(
-    159,
-    'TIMEOUT_EXCEEDED',
-    (seconds: number) => `Timeout exceeded: maximum ${seconds} seconds.`,
-  ),
-  resultTooLarge: define(396, 'TOO_MANY_ROWS_OR_BYTES', () => 'Limit for result exceeded.'),
-  tooMany: define(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', () => 'Too many simultaneous queries.'),
-  notWritten: define(243, 'NOT_ENOUGH_SPACE', () => 'The insert was not written to disk.'),
-  tableDropped: define(
-    60,
-    'UNKNOWN_TABLE',
-    (table: string) => `Table ${table} was dropped during the insert.`,
-  ),
-  notImplemented: define(
-    48,
-    'NOT_IMPLEMENTED',
-    (what: string) => `${what} is not supported by this interface.`,
-  ),
+  badRequest: (message: string) => exception(36, 'BAD_ARGUMENTS', message),
+  severalStatements: () => exception(62, 'SYNTAX_ERROR', 'Syntax error: several statements are not allowed.'),
+  readOnly: (verb: string) =>
+    exception(164, 'READONLY', `Only statements that read are allowed, not "${verb}".`),
+  parameterMissing: (name: string) =>
+    exception(456, 'UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set.`),
+  timeout: (seconds: number) =>
+    exception(159, 'TIMEOUT_EXCEEDED', `Timeout exceeded: maximum ${seconds} seconds.`),
+  resultTooLarge: () => exception(396, 'TOO_MANY_ROWS_OR_BYTES', 'Limit for result exceeded.'),
+  tooMany: () => exception(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many simultaneous queries.'),
+  notWritten: () => exception(243, 'NOT_ENOUGH_SPACE', 'The insert was not written to disk.'),
+  tableDropped: (table: string) =>
+    exception(60, 'UNKNOWN_TABLE', `Table ${table} was dropped during the insert.`),
+  notImplemented: (what: string) =>
+    exception(48, 'NOT_IMPLEMENTED', `${what} is not supported by this interface.`),
 }
 
 const nativeForm = /^Code: (\d+)\. .*\(([A-Z_0-9]+)\)\s*$/s

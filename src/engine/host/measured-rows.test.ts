@@ -61,6 +61,43 @@ test('returns rows of text with the requested separators', () => {
   expect(rowFormOf('SELECT r\nFORMAT CSV', settings)).toBeUndefined()
 })
 
+test('writes the text of raw columns of a template into rows', () => {
+  const settings = new Map(
+    [
+      [
+        'format_template_row_format',
+        '{"a\\"$$":@{`a"$`:JSON},"b":@{`b`:Raw},"c:Raw}":@{`c:Raw}`:JSON},"d":@{`d`:Raw}}',
+      ],
+      ['format_template_rows_between_delimiter', ',\n'],
+      ['format_template_resultset_format', '[\n@{data}\n]\n'],
+    ].map(([name = '', text = '']) => [name, text.replaceAll('@', '$')]),
+  )
+  const form = rowFormOf('SELECT 1\nFORMAT Template', settings)
+  if (!form) throw new Error('no form')
+  expect(form).toEqual({
+    before: '[\n',
+    between: ',\n',
+    behind: '',
+    after: '\n]\n',
+    raw: [false, true, false, true],
+  })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(...Array.from({ length: 4 }, () => fc.jsonValue()))), (rows) => {
+      const lines = rows.map(([a, b, c, d]) => {
+        const row = { 'a"$': a, b: JSON.stringify(b), 'c:Raw}': c, d: d === null ? null : JSON.stringify(d) }
+        return `{"row":${JSON.stringify(row)}}\n`
+      })
+      const { bytes } = measuredRows(Buffer.from(`${meta}${lines.join('')}${progress(7)}`), form)
+      const texts = rows.map(([a, b, c, d]) => JSON.stringify({ 'a"$': a, b, 'c:Raw}': c, d }))
+      expect(bytes.toString()).toBe(`[\n${texts.join(',\n')}\n]\n`)
+    }),
+  )
+  for (const row of ['{"a":@{`a`:CSV}}', '{"a":@{`a`:Raw}', '@{`a`:Raw}', '{"a":@{`a`:Raw}}x']) {
+    const other = new Map([...settings, ['format_template_row_format', row.replace('@', '$')]])
+    expect(rowFormOf('SELECT 1\nFORMAT Template', other)).toBeUndefined()
+  }
+})
+
 test('returns rows with any content', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(fc.string(), fc.jsonValue())), fc.boolean(), (rows, asArray) => {

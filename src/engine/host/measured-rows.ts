@@ -12,19 +12,19 @@ const progressOpen = Buffer.from('{"progress":')
 const exceptionOpen = Buffer.from('{"exception":')
 const totalsOpen = Buffer.from('{"totals":')
 
-/** Text around rows. */
 export interface RowForm {
   before: string
   between: string
-  /** After each row. */
   behind: string
   after: string
+  /** For each column, whether its text is written as it is; undefined if none is. */
+  raw?: readonly boolean[]
   /** Rows consist of the text of their only column. */
-  isText: boolean
+  isText?: true
 }
 
-export const rowLines: RowForm = { before: '', between: '', behind: '\n', after: '', isText: false }
-export const rowArray: RowForm = { before: '[\n', between: ',\n', behind: '', after: '\n]\n', isText: false }
+export const rowLines: RowForm = { before: '', between: '', behind: '\n', after: '' }
+export const rowArray: RowForm = { before: '[\n', between: ',\n', behind: '', after: '\n]\n' }
 
 /** Longer separators would not fit into the space of the `{"row":…}` around each row. */
 const maxBetween = 8
@@ -34,6 +34,7 @@ export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): R
   if (sql.endsWith('\nFORMAT JSONEachRow')) {
     return settings.get('output_format_json_array_of_rows') === '1' ? rowArray : rowLines
   }
+  if (sql.endsWith('\nFORMAT Template')) return templateForm(settings)
   if (!sql.endsWith('\nFORMAT CustomSeparated')) return undefined
   const custom = (name: string) => settings.get(`format_custom_${name}_delimiter`) ?? ''
   const form = {
@@ -41,16 +42,36 @@ export function rowFormOf(sql: string, settings: ReadonlyMap<string, string>): R
     between: custom('row_between'),
     behind: custom('row_after'),
     after: custom('result_after'),
-    isText: true,
+    isText: true as const,
   }
   const isRaw = settings.get('format_custom_escaping_rule') === 'Raw'
   return isRaw && form.between.length + form.behind.length <= maxBetween ? form : undefined
 }
 
-/**
- * Converts rows of the measured format, without totals. Throws if anything else stands before the line of columns, or if
- * there are two such lines: that is output of another query.
- */
+/** Where the rows are in a template of the result. */
+const templateData = `\${data}`
+
+const member = /[{,]"(?:[^"\\]|\\.)*":\$\{`(?:[^`\\]|\\.)*`:(JSON|Raw)\}/y
+
+/** A template of JSON objects, as the service writes it. */
+function templateForm(settings: ReadonlyMap<string, string>): RowForm | undefined {
+  const row = settings.get('format_template_row_format') ?? ''
+  const [before, after] = settings.get('format_template_resultset_format')?.split(templateData) ?? []
+  const between = settings.get('format_template_rows_between_delimiter') ?? '\n'
+  const raw: boolean[] = []
+  let end = 0
+  member.lastIndex = 0
+  for (let found = member.exec(row); found; found = member.exec(row)) {
+    raw.push(found[1] === 'Raw')
+    end = member.lastIndex
+  }
+  const isObject = row.startsWith('{') && (row.slice(end) === '}' || row.slice(end) === '}\n')
+  if (before === undefined || after === undefined || raw.length === 0 || !isObject) return undefined
+  const behind = row.slice(end + 1)
+  return between.length + behind.length > maxBetween ? undefined : { before, between, behind, after, raw }
+}
+
+/** Converts rows of the measured format. Throws if there is anything else: that is output of another query. */
 export function measuredRows(output: Uint8Array, form: RowForm) {
   const lines = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
   const bytes = Buffer.allocUnsafe(
@@ -68,7 +89,8 @@ export function measuredRows(output: Uint8Array, form: RowForm) {
       if (lines[end - 1] !== closing || lines[end - 2] !== closing) throw new Error(foreignOutput)
       if (rows > 0 && form.between !== '') length += bytes.write(form.between, length)
       const row = lines.subarray(start + rowOpen.length, end - rowClose)
-      if (form.isText) length = writeText(row, bytes, length)
+      if (form.isText) length = writeOnly(row, bytes, length)
+      else if (form.raw) length = writeMembers(row, form.raw, bytes, length)
       else length += row.copy(bytes, length)
       if (form.behind !== '') length += bytes.write(form.behind, length)
       rows++
@@ -85,6 +107,10 @@ export function measuredRows(output: Uint8Array, form: RowForm) {
   return { bytes: bytes.subarray(0, length), read: readFrom(progress) }
 }
 
+const openObject = 0x7b
+const openArray = 0x5b
+const closeArray = 0x5d
+const comma = 0x2c
 const quote = 0x22
 const backslash = 0x5c
 const letterU = 0x75
@@ -95,14 +121,58 @@ const escapes = new Map(
   ]),
 )
 
-/** Writes the unescaped text of a row's only column and returns its end. Several times faster than JSON.parse. */
-function writeText(row: Buffer, bytes: Buffer, length: number): number {
-  let at = 2
-  while (row[at] !== quote) at += row[at] === backslash ? 2 : 1
-  // Skip the quote of the name and the colon.
-  at += 2
-  if (row[at] !== quote) return length
-  for (at++; row[at] !== quote; at++) {
+/** Writes the text of a row's only column and returns the length of the output. */
+function writeOnly(row: Buffer, bytes: Buffer, length: number): number {
+  const value = stringEnd(row, 1) + 1
+  return row[value] === quote ? writeText(row, value, bytes, length) : length
+}
+
+/** Writes an object whose raw members are JSON text in strings. */
+function writeMembers(row: Buffer, raw: readonly boolean[], bytes: Buffer, start: number): number {
+  let length = start
+  let copied = 0
+  let at = 1
+  for (const isRaw of raw) {
+    const value = stringEnd(row, at) + 1
+    const end = valueEnd(row, value)
+    if (isRaw && row[value] === quote) {
+      length += row.copy(bytes, length, copied, value)
+      length = writeText(row, value, bytes, length)
+      copied = end
+    }
+    at = end + 1
+  }
+  return length + row.copy(bytes, length, copied)
+}
+
+/** The index after a string. */
+function stringEnd(row: Buffer, start: number): number {
+  for (let at = row.indexOf(quote, start + 1); at >= 0; at = row.indexOf(quote, at + 1)) {
+    let escapes = 0
+    while (row[at - 1 - escapes] === backslash) escapes++
+    if (escapes % 2 === 0) return at + 1
+  }
+  return row.length
+}
+
+/** The index after a value of a member. */
+function valueEnd(row: Buffer, start: number): number {
+  if (row[start] === quote) return stringEnd(row, start)
+  let depth = 0
+  for (let at = start; at < row.length; at++) {
+    const byte = row[at]
+    if (byte === quote) at = stringEnd(row, at) - 1
+    else if (byte === openObject || byte === openArray) depth++
+    else if (depth === 0 && (byte === comma || byte === closing)) return at
+    else if (byte === closing || byte === closeArray) depth--
+  }
+  return row.length
+}
+
+/** Writes the unescaped text of a string and returns the length of the output. Several times faster than JSON.parse. */
+function writeText(row: Buffer, start: number, bytes: Buffer, written: number): number {
+  let length = written
+  for (let at = start + 1; row[at] !== quote; at++) {
     const byte = row[at] as number
     if (byte !== backslash) bytes[length++] = byte
     else if (row[++at] !== letterU) bytes[length++] = escapes.get(row[at] as number) ?? (row[at] as number)

@@ -1,4 +1,3 @@
-/** Options of the engine process. */
 export interface HostOptions {
   /** Directory that belongs to the engine alone. */
   directory: string
@@ -6,17 +5,14 @@ export interface HostOptions {
   /** Default database; created if it does not exist. */
   database: string
   memoryBytes: number
-  /** Maximum number of queries that run at once. */
   sessions: number
-  /** Maximum number of queries that wait for a session. */
   maxWaiting: number
   /** A query that outlives its time limit by this much ends the process. */
   graceMs: number
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
-  /** Clusters in which this engine is every node, with the number of shards of each. For tests of the cluster form. */
-  clusters?: Readonly<Record<string, number>>
-  /** Grants of the engine's user, as in `SELECT ON wellhead.*`. For tests of users with few grants. */
+  /** XML that is added to the engine's configuration, and grants of its user instead of the usual ones. For tests. */
+  extraConfig?: string
   grants?: readonly string[]
 }
 

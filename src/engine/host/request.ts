@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { exceptions } from './exceptions.ts'
 
-/** A complete request of ClickHouse's HTTP interface. */
 export interface EngineRequest {
   sql: string
-  /** Rows of an INSERT. */
   rows: Buffer | undefined
   format: string
   queryId: string
@@ -24,23 +23,6 @@ const ignored = new Set([
 
 const settingName = /^[a-z][a-z0-9_]*$/i
 const parameterName = /^[A-Za-z_]\w*$/
-const maxBodyBytes = 256 * 2 ** 20
-
-function readBody(message: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    message.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > maxBodyBytes) reject(exceptions.badRequest('The body is too large.'))
-      else chunks.push(chunk)
-    })
-    message.on('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)),
-    )
-    message.on('error', reject)
-  })
-}
 
 /** The client uses this form if the parameters are too long for a URL. */
 function* multipartFields(body: Buffer, contentType: string): Generator<[string, string]> {
@@ -65,7 +47,7 @@ export async function readRequest(message: IncomingMessage): Promise<EngineReque
   const address = message.url ?? ''
   const query = address.indexOf('?')
   const fields = new URLSearchParams(query < 0 ? '' : address.slice(query + 1))
-  const body = await readBody(message)
+  const body = await buffer(message)
   const contentType = message.headers['content-type'] ?? ''
   const multipart = contentType.startsWith('multipart/form-data')
   const entries: Iterable<[string, string]> = multipart

@@ -36,7 +36,6 @@ export class EngineSession {
     this.#session = session
   }
 
-  /** Runs a statement of the host. */
   run(sql: string, format: string): Promise<SessionResult> {
     return this.#guard(async () => {
       const result = await this.#session.queryAsync(sql, { format })
@@ -44,7 +43,6 @@ export class EngineSession {
     })
   }
 
-  /** Sets the default database. */
   async use(database: string): Promise<void> {
     if (database === this.#database) return
     await this.run(`USE ${sqlName(database)}`, 'Null')

@@ -1,14 +1,11 @@
 import { type SqlTokenKind, sqlTokens } from '../../sql/tokens.ts'
 
-/** What the host checks before it runs a statement. */
 export interface Statement {
-  /** First keyword, in capitals. */
   verb: string
   /** Whether there is text after the end of the first statement. */
   several: boolean
   /** INTO OUTFILE, FROM INFILE, file() and executable() need no grant, so the host refuses them. */
   touchesFile: boolean
-  /** Whether any part of it writes. */
   writes: boolean
   /** Parameters in the form {name:Type}. */
   placeholders: Placeholder[]
@@ -18,7 +15,6 @@ export interface Statement {
   tail: 'format' | 'settings' | 'other'
   /** Whether it inserts the rows of a SELECT that has no settings. */
   insertsSelection: boolean
-  /** Whether it has a SETTINGS clause anywhere. */
   hasSettings: boolean
 }
 
@@ -115,7 +111,6 @@ export interface InsertTarget {
 
 const insertForm = /^\s*INSERT\s+INTO\s+([\w.]+)(?:\s*\(([\w\s,.]+)\))?\s+FORMAT\s+(\w+)\s*$/i
 
-/** Parses the form of INSERT whose rows are the body of the request. */
 export function parseInsert(sql: string): InsertTarget | undefined {
   const match = insertForm.exec(sql)
   if (!match) return undefined

@@ -9,11 +9,9 @@ import type { CallSubject } from '../../observability/call-record.ts'
 import type { CallStatistics } from '../../observability/call-statistics.ts'
 import type { RequestCounts } from '../../observability/metrics.ts'
 import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
-import { pathOf, requestIdOf } from '../request-log.ts'
-import { type RequestTraces, traceFields } from '../request-traces.ts'
-import { quotaHeaders } from '../route-access.ts'
+import { pathOf, type RequestTraces, requestIdOf, traceFields } from '../request-log.ts'
+import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
-import { requestHeaders } from './request-headers.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
 export const queryRoute = '/api/endpoints/query/:reference'
@@ -22,47 +20,29 @@ interface HotCallsOptions {
   access: Access
   calls: EndpointCalls
   log: Log
-  /** Undefined if requests are not recorded. */
   statistics: CallStatistics | undefined
   requests: RequestCounts
   traces: RequestTraces
   unread: UnreadResponses
-  maxKnown: number
-  /** Value of the header Vary. */
   vary: string
   /** Whether the service accepts requests, from tenants as well. */
   open: () => boolean
 }
 
-interface KnownCall {
+interface HotCall {
   caller: Caller
   key: string
   version: number
-  /** Name of the endpoint. */
   endpoint: string
-  /** What its requests are recorded as. */
   subject: CallSubject | undefined
-}
-
-/** A known call with everything about its response that stays the same from one request to the next. */
-interface HotCall extends KnownCall {
+  /** What stays the same from one response to the next. */
   heads?: Heads
   /** The constant part of its log line, as JSON. */
   logged?: string
 }
 
-/** Headers of a response, names and values in turn. They begin with those whose values change. */
-type Head = [
-  'X-Request-Id',
-  string,
-  'Server-Timing',
-  string,
-  'Cache-Status',
-  string,
-  'Age',
-  string,
-  ...string[],
-]
+/** Names and values in turn. They begin with X-Request-Id and Server-Timing, whose values change. */
+type Head = string[]
 
 /** Headers and what they depend on. A reference to the result itself would keep it in memory after eviction. */
 interface Heads {
@@ -73,17 +53,14 @@ interface Heads {
   304: Head
 }
 
+const maxKnown = 20_000
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
 type Found = NonNullable<ReturnType<EndpointCalls['cache']['lookup']>>
 type Form = ReturnType<Found['result']['form']>
 
-/**
- * Serves repeated cache hits before the framework. A GET request with the same caller, URL and Accept header as an earlier
- * one needs no routing, no parameter checks and no endpoint lookup. Every other request goes to the framework, which returns
- * the same responses.
- */
+/** Serves cache hits that repeat an earlier request before the framework, which returns the same responses to all others. */
 export class HotCalls {
   readonly #options: HotCallsOptions
   readonly #known: LRUCache<string, HotCall>
@@ -91,12 +68,11 @@ export class HotCalls {
 
   constructor(options: HotCallsOptions) {
     this.#options = options
-    this.#known = new LRUCache({ max: options.maxKnown })
+    this.#known = new LRUCache({ max: maxKnown })
     this.#writeLine = lineWriterOf(options.log)
   }
 
-  /** Remembers a GET request that was served from the cache. */
-  learn(url: string | undefined, accept: string, call: KnownCall): void {
+  learn(url: string | undefined, accept: string, call: HotCall): void {
     const name = nameOf(url, accept, call.caller)
     if (name.length <= maxNameLength) this.#known.set(name, call)
   }
@@ -163,8 +139,8 @@ export class HotCalls {
     if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
       return known
     const unchanged: Head = [
-      ...(['X-Request-Id', '', 'Server-Timing', ''] as const),
-      ...(['Cache-Status', cacheStatus(answer), 'Age', String(ageSeconds)] as const),
+      ...['X-Request-Id', '', 'Server-Timing', ''],
+      ...['Cache-Status', cacheStatus(answer), 'Age', String(ageSeconds)],
       ...Object.entries(dataHeaders).flat(),
       ...['Vary', this.#options.vary],
       ...['Wellhead-Version', String(call.version)],
@@ -193,4 +169,45 @@ export class HotCalls {
 /** A changed token has another tag, and sessions with the same rights share one. */
 function nameOf(url: string | undefined, accept: string, { tag }: Caller): string {
   return `${tag}\n${accept}\n${url}`
+}
+
+const fields = {
+  host: 'host',
+  'x-api-key': 'token',
+  authorization: 'token',
+  accept: 'accept',
+  'accept-encoding': 'acceptEncoding',
+  'if-none-match': 'ifNoneMatch',
+  'x-request-id': 'requestId',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate',
+} as const
+
+type Field = (typeof fields)[keyof typeof fields]
+
+type RequestHeaders = { [F in Field]?: string } & { token: string; accept: string }
+
+/** Node reports an invalid body after the request, when the response would already be sent. */
+const needFramework =
+  'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
+
+const knownHeaders = new Map<string, Field | 'framework'>([
+  ...Object.entries(fields),
+  ...needFramework.map((name) => [name, 'framework'] as const),
+])
+
+/** Raw, because Node's headers object is slow to create. Undefined if a header occurs twice or needs the framework. */
+function requestHeaders(raw: readonly string[]): RequestHeaders | undefined {
+  const found: { [F in Field]?: string } = {}
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    const field = knownHeaders.get(name)
+    if (field === undefined) continue
+    if (field === 'framework' || found[field] !== undefined) return undefined
+    const value = raw[i + 1] as string
+    // The framework refuses a malformed token.
+    found[field] = name === 'authorization' ? (bearerToken(value) ?? '') : value
+  }
+  const { host, token, accept = '' } = found
+  return !token || host === undefined ? undefined : { ...found, token, accept }
 }

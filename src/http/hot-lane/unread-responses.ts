@@ -1,11 +1,9 @@
-/** The part of a response that is needed to abort it. */
 interface AbortableResponse {
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
 interface UnreadResponsesOptions {
-  /** Of all bodies together. */
   maxBytes: number
   onAborted: (readers: number, bytes: number) => void
 }
@@ -18,10 +16,7 @@ interface UnreadBody {
 /** Smaller bodies fit into the socket's buffer. */
 const countedFromBytes = 64 * 1024
 
-/**
- * Bounds the bodies of responses that slow clients have not read yet. Beyond the limit, the body that has waited longest is
- * aborted. A body that is sent to many clients is in memory once and counts once.
- */
+/** Bounds the bodies that slow clients have not read; beyond the limit, the one that has waited longest is aborted. */
 export class UnreadResponses {
   readonly #options: UnreadResponsesOptions
   /** The body that has waited longest comes first. */

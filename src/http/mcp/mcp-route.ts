@@ -3,14 +3,23 @@ import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { AlertAdmin } from '../../alerts/alert-admin.ts'
-import { forbidden, invalidBody, invalidQuery, rateLimited, type WellheadError } from '../../base/errors.ts'
+import {
+  endpointNotFound,
+  forbidden,
+  invalidBody,
+  invalidQuery,
+  rateLimited,
+  type WellheadError,
+} from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
 import { listAlerts } from '../../mcp/alert-tool.ts'
+import { endpointTool } from '../../mcp/endpoint-tools.ts'
 import { logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
+import { toolNames } from '../../mcp/tool-names.ts'
 import { writeTools } from '../../mcp/write-tools.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
 import type { SourceAdmin } from '../../sources/source-admin.ts'
@@ -19,12 +28,13 @@ import { errorBody, handleError, logServerError, toKnownError } from '../error-r
 import { tokenOf } from '../route-access.ts'
 import { mayQueryAll } from '../routes/logs/entry-access.ts'
 import { goneSignal } from '../routes/management.ts'
+import type { QueryRoutes } from '../routes/query.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
-import { EndpointToolCalls, type EndpointToolParts } from './endpoint-tool-calls.ts'
+import { callEndpoint } from './endpoint-tool-calls.ts'
 
 interface McpRoutes {
   access: Access
-  queries: EndpointToolParts
+  queries: Pick<QueryRoutes, 'calls' | 'endpoints'>
   sources: SourceAdmin
   search: LogSearch
   endpoints: EndpointAdmin
@@ -48,10 +58,7 @@ const parseError = -32700
 
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
 export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder?: CallRecorder): void {
-  const tools = onFirstUse(() => ({
-    endpoints: new EndpointToolCalls(parts.queries, recorder),
-    builtIn: builtInTools(parts),
-  }))
+  const builtIn = onFirstUse(() => builtInTools(parts))
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
     description:
@@ -72,8 +79,8 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
       const { body, headers } = request
       const version = headers['mcp-protocol-version']
       const protocolVersion = typeof version === 'string' ? version : undefined
-      const callerTools = toolsOf(request, reply, parts.access, tools())
-      const response = await serveMcp({ body, protocolVersion, tools: callerTools })
+      const tools = toolsOf(request, reply, { ...parts, recorder, builtIn: builtIn() })
+      const response = await serveMcp({ body, protocolVersion, tools })
       reply.code(response.status).header('Cache-Control', 'no-store')
       return response.body === undefined
         ? reply.send()
@@ -84,8 +91,8 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
 
 type BuiltInTools = (caller: Caller) => ReadonlyMap<string, BuiltInTool>
 
-interface Tools {
-  endpoints: EndpointToolCalls
+interface ToolParts extends Pick<McpRoutes, 'access' | 'queries'> {
+  recorder: CallRecorder | undefined
   builtIn: BuiltInTools
 }
 
@@ -117,11 +124,19 @@ function builtInTools({
 }
 
 /** The tools of the caller, each with the checks and records of a request of its own. */
-function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, tools: Tools): CallerTools {
+function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts): CallerTools {
+  const { access, queries, recorder } = parts
   const caller = request.caller as Caller
   const { id, project } = caller
-  const { endpoints } = tools
-  const builtIn = tools.builtIn(caller)
+  const builtIn = parts.builtIn(caller)
+  const endpoints = onFirstUse(() =>
+    toolNames(queries.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
+  )
+  const find = (name: string) => {
+    const endpoint = endpoints().get(name)
+    if (!endpoint) throw endpointNotFound(name)
+    return endpoint
+  }
   const signal = goneSignal(request, reply)
   let requests = 0
   // The first one of a batch is counted with the batch.
@@ -129,12 +144,20 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, t
     if (++requests > 1) countRequest(access, request)
   }
   return {
-    has: (name) => builtIn.has(name) || endpoints.of(caller).has(name),
+    has: (name) => builtIn.has(name) || endpoints().has(name),
     names: () => {
       count()
-      return [...builtIn.keys(), ...endpoints.of(caller).keys()].sort()
+      return [...builtIn.keys(), ...endpoints().keys()].sort()
     },
-    definition: async (name) => builtIn.get(name)?.definition ?? endpoints.definition(name, caller),
+    definition: async (name) => {
+      const own = builtIn.get(name)
+      if (own) return own.definition
+      const endpoint = find(name)
+      const { sandbox } = endpoint.definition
+      // Without an engine, the other tools are listed nevertheless.
+      const views = sandbox ? await queries.calls.sandboxes.views(endpoint).catch(() => []) : []
+      return endpointTool(name, endpoint, caller, views)
+    },
     call: async (name, input) => {
       const since = performance.now()
       let code = ''
@@ -143,7 +166,10 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, access: Access, t
         const own = builtIn.get(name)
         return own
           ? await own.run(input, { caller: id, project, signal })
-          : await endpoints.call(name, input, { request, caller, signal })
+          : await callEndpoint(
+              { endpoint: find(name), input, request, caller, signal },
+              { calls: queries.calls, recorder },
+            )
       } catch (error) {
         const known = toKnownError(error as Error, request)
         code = known.code

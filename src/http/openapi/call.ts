@@ -60,7 +60,6 @@ export const eventHeaders = ['X-Accel-Buffering'] as const
 
 export const eventStream = { 'text/event-stream': { schema: { type: 'string' } } }
 
-/** Rows in every format; a GET can also follow them as a stream of events. */
 export function resultResponses(
   rows: JsonSchema,
   { explained, streamed }: { explained: boolean; streamed: boolean },

@@ -7,7 +7,6 @@ import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
 import { documentedRoutes } from '../server.ts'
 import { documentsOf } from './document.ts'
-import { docsPage } from './pages/docs-page.ts'
 
 const routes = await documentedRoutes()
 const openApiDocument = documentsOf(routes)
@@ -215,36 +214,4 @@ test('docs/reference/api.md lists every operation with its access and summary', 
     operation?.summary,
   ])
   expect(rows.toSorted()).toEqual(operations.toSorted())
-})
-
-describe('the page of the documentation', () => {
-  const page = docsPage(openApiDocument({ version: '1.2.3', url: 'http://127.0.0.1:4000' }))
-
-  test('has every operation, with an example request', () => {
-    for (const { operation } of routes) {
-      expect(page).toContain(`<details id="${operation?.id}">`)
-      expect(page).toContain(`<span>${operation?.summary.replaceAll("'", '&#39;')}</span>`)
-    }
-    expect(page.match(/<code>curl /g)).toHaveLength(routes.length)
-    expect(page).toContain(
-      `curl &#39;http://127.0.0.1:4000/api/endpoints/query/logs.all?project=demo&#39; \\\n  -H &quot;X-API-KEY: $WELLHEAD_TOKEN&quot;`,
-    )
-  })
-
-  test('runs no scripts and loads nothing from other origins', () => {
-    expect(page).not.toMatch(/<script|<style|<img|<iframe|\sstyle=|\son\w+=|(?:src|href)="(?:https?:|\/\/)/i)
-    expect(page.match(/<link [^>]*>/g)).toEqual(['<link rel="stylesheet" href="docs/style.css">'])
-    expect(Buffer.byteLength(page)).toBeLessThan(170_000)
-  })
-
-  test('escapes what people wrote, in HTML and in the shell', () => {
-    const hostile = `<script>alert(1)</script> "'&`
-    const parameters = { q: { description: hostile, example: `'; rm -rf ~; '`, required: true } }
-    const endpoints = [endpointWith({ description: hostile, query: 'SELECT @q', parameters })]
-    const shown = docsPage(openApiDocument({ version: '1', url: `http://h"><b>`, endpoints }))
-    expect(shown).not.toContain('<script')
-    expect(shown).not.toContain('"><b>')
-    expect(shown).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &quot;&#39;&amp;')
-    expect(shown).toContain('?q=%27%3B+rm+-rf+%7E%3B+%27')
-  })
 })

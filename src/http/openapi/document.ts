@@ -1,31 +1,42 @@
 import type { z } from 'zod'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
+import { limitsOf, parameterSchemas, rowSchema } from '../../endpoints/schema/endpoint-schema.ts'
 import type { RouteAccess } from '../route-access.ts'
 import type { Content, ListedRoute, Operation, Response } from '../routes/route.ts'
-import { describeEndpoint, type Reader } from './endpoint.ts'
+import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
 import { errorReference, errorResponses } from './errors.ts'
 import { headerComponents, headersOf } from './headers.ts'
 import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
-import type { DescribedOperation, DescribedParameter, FieldSchema } from './operation.ts'
 
 export interface DocumentOptions {
-  /** Version of the service. */
   version: string
-  /** Address of the service. Relative to the document by default. */
-  url?: string
-  /** Endpoints that get operations of their own: those that the reader is allowed to call. */
   endpoints?: readonly Endpoint[]
-  reader?: Reader
+  reader?: { parameters: Readonly<Record<string, string>> }
+}
+
+interface DescribedOperation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  security: object[]
+  parameters?: DescribedParameter[]
+  requestBody?: { required: boolean; content: Record<string, object> }
+  responses: Record<string, object>
+}
+
+interface DescribedParameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description: string
+  schema: object
+  example?: unknown
 }
 
 export interface OpenApiDocument {
   openapi: string
-  info: {
-    title: string
-    version: string
-    description: string
-    license: { name: string; identifier: string }
-  }
+  info: { title: string; version: string; description: string; license: object }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, DescribedOperation>>
@@ -91,13 +102,22 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
   }
   const schemas = componentSchemas()
   const responses = errorResponses()
-  return ({ version, url = '/', endpoints = [], reader = { parameters: {} } }) => {
+  return ({ version, endpoints = [], reader = { parameters: {} } }) => {
     const saved: Paths = {}
     const rows: Record<string, object> = {}
     for (const endpoint of endpoints) {
-      const { path, operation, parameters, rowName, row } = describeEndpoint(endpoint, reader)
-      addOperation(saved, 'GET', path, operation, parameters)
-      rows[rowName] = row
+      const { name } = endpoint.definition
+      // The prefix keeps the name apart from other components, such as Error.
+      const rowName = `row.${name}`
+      const parameters = parameterSchemas(endpoint, reader.parameters)
+      addOperation(
+        saved,
+        'GET',
+        `/api/endpoints/query/${name}`,
+        operationOf(endpoint, { $ref: `#/components/schemas/${rowName}` }),
+        parameters.map((one) => ({ ...one, in: 'query' })),
+      )
+      rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
     return {
       openapi: '3.1.1',
@@ -107,11 +127,28 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
         description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url }],
+      servers: [{ url: '/' }],
       tags: endpoints.length > 0 ? tags : tags.slice(1),
       paths: { ...saved, ...paths },
       components: { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },
     }
+  }
+}
+
+function operationOf(endpoint: Endpoint, row: object): Operation {
+  const { name, description, sandbox, max_rows } = endpoint.definition
+  const items = sandbox ? { anyOf: [row, { type: 'object', additionalProperties: true }] } : row
+  const rows = { type: 'array', items, maxItems: max_rows }
+  return {
+    id: `query.${name}`,
+    tag: 'Saved endpoints',
+    access: 'query',
+    summary: name,
+    description: [description, limitsOf(endpoint)].filter(Boolean).join('\n\n'),
+    query: callQuery,
+    headers: followHeaders,
+    responses: resultResponses(rows, { explained: false, streamed: true }),
+    errors: callErrors,
   }
 }
 
@@ -154,7 +191,10 @@ function addOperation(
 
 function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | undefined): DescribedParameter[] {
   if (!shape) return []
-  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as FieldSchema
+  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as {
+    properties?: Record<string, { description?: string; example?: unknown }>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
     name,
     in: place,

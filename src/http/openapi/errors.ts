@@ -54,7 +54,6 @@ const anyError = errorShape()
 
 nameComponents('output', { BreakingChange: breakingChange, Error: anyError })
 
-/** A shared response for every documented status, and one for all others. */
 export function errorResponses(): Record<string, JsonSchema> {
   const byStatus = Object.entries(descriptions).map(([status, description]) => {
     const codes = listErrors().filter((error) => error.status === Number(status))

@@ -3,7 +3,6 @@ import type { JsonSchema } from '../../base/validation.ts'
 const onlyAdmins = 'Only for tokens with the scope `admin`.'
 const onlyLimited = 'Only for tokens with a limit.'
 
-/** Headers of responses, except those of HTTP itself. */
 export const headerComponents = {
   Age: header('Seconds since the result was computed.', 'integer'),
   'Cache-Control': header(
@@ -42,15 +41,8 @@ export const headerComponents = {
 export type HeaderName = keyof typeof headerComponents
 
 const everywhere = ['Cache-Control', 'Vary', 'X-Content-Type-Options', 'X-Request-Id'] as const
-const withToken = [
-  'RateLimit',
-  'RateLimit-Policy',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-] as const
+const withToken = (Object.keys(headerComponents) as HeaderName[]).filter((name) => name.includes('RateLimit'))
 
-/** The headers of a response, with those that every response has. */
 export function headersOf(names: readonly HeaderName[], hasToken: boolean): JsonSchema {
   const all = new Set<HeaderName>([...names, ...everywhere, ...(hasToken ? withToken : [])])
   return Object.fromEntries([...all].map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -14,13 +14,11 @@ export function nameComponents(direction: Direction, shapes: Readonly<Record<str
   for (const [name, shape] of Object.entries(shapes)) components[direction].set(shape, name)
 }
 
-/** Adds descriptions to the fields of a component or body. */
 export function describeFields<S extends z.ZodType>(shape: S, texts: Readonly<Record<string, string>>): S {
   fieldTexts.set(shape, texts)
   return shape
 }
 
-/** Every named shape, by name. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const directions = ['input', 'output'] as const
   return Object.fromEntries(
@@ -30,7 +28,6 @@ export function componentSchemas(): Record<string, JsonSchema> {
   )
 }
 
-/** The JSON schema of a shape: a reference if the shape has a name. */
 export function jsonSchema(shape: z.ZodType | JsonSchema, direction: Direction): JsonSchema {
   if (!(shape instanceof z.ZodType)) return shape
   const name = components[direction].get(shape)
@@ -58,7 +55,7 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
       // Transforms of these shapes return text.
       if (zodSchema._zod.def.type === 'transform') node.type = 'string'
       if (node.format !== undefined) delete node.pattern
-      if (isPlainText(node.propertyNames)) delete node.propertyNames
+      if (JSON.stringify(node.propertyNames) === '{"type":"string"}') delete node.propertyNames
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum
       // Later versions may return more fields.
@@ -71,10 +68,6 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
     if (property) property.description = [text, property.description].filter(Boolean).join(' ')
   }
   return schema
-}
-
-function isPlainText(schema: unknown): boolean {
-  return JSON.stringify(schema) === '{"type":"string"}'
 }
 
 /** Generated types treat a field with a default as required, so the default goes into the description. */

@@ -9,9 +9,7 @@ import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, pageResponses, routesOf, text } from './route.ts'
 
 export interface ConsoleFiles {
-  /** Undefined if the console was not built. */
   page?: ServedFile | undefined
-  /** The page of one endpoint in a frame. */
   embed?: ServedFile | undefined
   assets: ReadonlyMap<string, ServedFile>
 }
@@ -30,16 +28,8 @@ const policyFor = (ancestors: string) =>
 
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
-/** Pages of the console. All are the same HTML, which reads its URL. */
-const consolePages = [
-  'endpoints',
-  'new-endpoint',
-  'playground',
-  'explore',
-  'sources',
-  'tokens',
-  'usage',
-] as const
+/** All are the same HTML, which reads its URL. */
+const consolePages = new Set('endpoints new-endpoint playground explore sources tokens usage'.split(' '))
 
 const options = { logLevel: 'warn' } as const
 
@@ -54,7 +44,6 @@ export function addConsoleRoutes(
   embedOrigins: readonly string[],
 ): void {
   const route = routesOf(server, { tag: 'Console', access: 'public' })
-  const pages = new Set<string>(consolePages)
   const common = { responses: pageResponses, options }
   const sendPage = (
     request: FastifyRequest,
@@ -76,8 +65,8 @@ export function addConsoleRoutes(
     request: FastifyRequest<{ Params: { page: string } }>,
     reply: FastifyReply,
   ) => {
-    if (!pages.has(request.params.page)) throw notFound(request.method, pathOf(request.url))
-    return sendPage(request, reply)
+    // A browser gets a page that says so, with the way back.
+    return sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
   }
   route('GET /', 'getConsole', 'Open the console', {
     ...common,
@@ -94,6 +83,12 @@ export function addConsoleRoutes(
     ...common,
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
+  })
+  route('GET /docs', 'getDocs', 'Show the documentation as a page', {
+    ...common,
+    description: 'It shows the OpenAPI document, with a form to try each operation.',
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply),
   })
   route('GET /embed/:name', 'getEmbed', 'Open the chart or table of an endpoint, for a frame', {
     ...common,
@@ -119,7 +114,6 @@ export function addConsoleRoutes(
   })
 }
 
-/** Reads all files once. Other files cannot be requested. */
 export function readConsoleFiles(directory: string): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {

@@ -75,16 +75,8 @@ nameComponents('output', {
   DeploymentAnswer: deploymentAnswer,
 })
 
-const example = {
-  endpoints: [
-    {
-      name: 'requests.count',
-      query: 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY',
-      expected_version: 0,
-    },
-  ],
-  dry_run: true,
-}
+const query = 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY'
+const example = { endpoints: [{ name: 'requests.count', query, expected_version: 0 }], dry_run: true }
 
 export function addDeploymentRoutes(server: FastifyInstance, deployments: Deployments): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })

@@ -1,94 +1,44 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { Caller } from '../../access/caller.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import { version } from '../../base/package-file.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { documentsOf } from '../openapi/document.ts'
-import { docsPage } from '../openapi/pages/docs-page.ts'
-import { docsStyle } from '../openapi/pages/docs-style.ts'
-import { docsHeaders } from '../security-headers.ts'
-import { compressedFile, fileOf, type ServedFile, sendFile } from '../send-file.ts'
-import { fileResponses, json, pageResponses, routesOf, text } from './route.ts'
+import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
+import { fileResponses, json, routesOf } from './route.ts'
 
-/** Placeholder for the address of the service, which the request decides. */
-const noAddress = 'http://address.invalid'
+/** Of all documents together. */
+const maxKeptBytes = 16 * 2 ** 20
 
-const pageType = 'text/html; charset=utf-8'
-
-/** Of documents and pages together. */
-const maxKeptBytes = 32 * 2 ** 20
-
-/** Pages for this many addresses are kept: Host can be anything, so a page for each would be work for an attacker to give. */
-const maxAddresses = 16
-
-/** The OpenAPI document, and the same as a page. Both are made once for all callers who may call the same endpoints. */
+/** The OpenAPI document, made once for all callers who may call the same endpoints. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): void {
   const route = routesOf(server, { tag: 'State and description', access: 'optional' })
   const documents = onFirstUse(() => documentsOf(server.routeList))
-  const kept = new LRUCache<string, ServedFile, () => Promise<ServedFile>>({
+  const kept = new LRUCache<string, ServedFile, () => string>({
     maxSize: maxKeptBytes,
     sizeCalculation: ({ forms: { identity, gzip, br } }) =>
       identity.length + (gzip?.length ?? 0) + (br?.length ?? 0),
     // A file that was evicted while it was made is still sent.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _kept, { context: make }) => make(),
+    fetchMethod: (_key, _kept, { context: made }) =>
+      compressedFile('application/json; charset=utf-8', made()),
   })
-  const keep = (key: string, make: () => Promise<ServedFile>) => kept.forceFetch(key, { context: make })
-  const addresses = new Set<string>()
 
   route('GET /openapi.json', 'getDescription', 'Get the OpenAPI document', {
     description: 'With a token, it has an operation for every endpoint that the token can call.',
     responses: fileResponses(json('The document.', z.record(z.string(), z.unknown()))),
     handler: async (request, reply) => {
-      const { key, document } = viewOf(request.caller)
-      const made = () => compressedFile('application/json; charset=utf-8', JSON.stringify(document('/')))
-      return send(request, reply, await keep(`document ${key}`, made))
+      const { caller } = request
+      const callable = caller ? endpoints.list().filter(({ definition }) => caller.mayCall(definition)) : []
+      const reader = caller ?? { parameters: {} }
+      const versions = callable.map(({ definition, version }) => [definition.id, version])
+      // The same for all who see the same.
+      const key = contentTag(JSON.stringify([versions, Object.keys(reader.parameters).sort()]))
+      const made = () => JSON.stringify(documents()({ version, endpoints: callable, reader }))
+      const file = await kept.forceFetch(key, { context: made })
+      return sendFile(request, reply.header('Cache-Control', 'private, no-cache'), file)
     },
   })
-  route('GET /docs', 'getDocs', 'Show the documentation as a page', {
-    responses: pageResponses,
-    handler: async (request, reply) => {
-      const { key, document } = viewOf(request.caller)
-      const template = await keep(`page ${key}`, async () =>
-        fileOf(pageType, { identity: Buffer.from(docsPage(document(noAddress))) }),
-      )
-      const address = addressOf(request)
-      const page = () => template.forms.identity.toString().replaceAll(noAddress, address)
-      if (addresses.size < maxAddresses) addresses.add(address)
-      const file = addresses.has(address)
-        ? await keep(`page ${key} ${address}`, () => compressedFile(pageType, page()))
-        : fileOf(pageType, { identity: Buffer.from(page()) })
-      return send(request, reply.headers(docsHeaders), file)
-    },
-  })
-  route('GET /docs/style.css', 'getDocsStyle', 'Get the style of the documentation page', {
-    access: 'public',
-    responses: { 200: text('CSS.', 'text/css') },
-    handler: async (_request, reply) =>
-      reply.header('Cache-Control', 'public, max-age=3600').type('text/css; charset=utf-8').send(docsStyle),
-  })
-
-  /** What the caller sees, and a key that is the same for all who see the same. */
-  function viewOf(caller: Caller | undefined) {
-    const callable = caller ? endpoints.list().filter(({ definition }) => caller.mayCall(definition)) : []
-    const reader = caller ?? { parameters: {} }
-    const versions = callable.map(({ definition, version }) => [definition.id, version])
-    return {
-      key: contentTag(JSON.stringify([versions, Object.keys(reader.parameters).sort()])),
-      document: (url: string) => documents()({ version, url, endpoints: callable, reader }),
-    }
-  }
-}
-
-function send(request: FastifyRequest, reply: FastifyReply, file: ServedFile): FastifyReply {
-  return sendFile(request, reply.header('Cache-Control', 'private, no-cache'), file)
-}
-
-/** The address as the reader wrote it, so that the examples work there. */
-function addressOf({ protocol, host }: FastifyRequest): string {
-  const address = `${protocol}://${host}`
-  return /^https?:\/\/[\w.:[\]-]+$/.test(address) && URL.canParse(address) ? address : 'http://127.0.0.1:4000'
 }

@@ -1,26 +1,33 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type EndpointDrafts, previewShape } from '../../endpoints/manage/endpoint-drafts.ts'
-import { resultResponses, rowHeaders } from '../openapi/call.ts'
+import { unknownParameter } from '../../base/errors.ts'
+import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
+import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
+import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { describeFields } from '../openapi/json-schema.ts'
+import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
-import { json, jsonBody, routesOf } from './route.ts'
-import { formatOf, formatQuery } from './sql.ts'
+import { json, jsonBody, type Response, routesOf } from './route.ts'
 
-const draft = {
-  query: 'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY',
-  parameters: { project: { required: true } },
-}
+const query =
+  'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY'
+const draft = { query, parameters: { project: { required: true } } }
 const preview = describeFields(previewShape, {
   endpoint: 'Fields of the endpoint. The name is optional.',
   parameters: 'Values of the parameters.',
 })
+const sql = describeFields(sqlShape, {
+  query: 'One SELECT over sources. Parameters are written `@name`.',
+  parameters: 'A value for each parameter. Its type follows from the JSON; null is a null text.',
+  max_rows: 'Maximum number of rows. Longer results are truncated.',
+})
+const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
-const { 200: { content: formatted } = {} } = resultResponses({}, { explained: false, streamed: false })
+const anyRows = { type: 'array', items: { type: 'object', additionalProperties: true } }
+const { 200: result } = resultResponses(anyRows, { explained: false, streamed: false }) as { 200: Response }
 
-/** Checking and running endpoints that are not saved. */
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
   const errors = [422, 504]
@@ -42,7 +49,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     query: formatQuery,
     body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
     responses: {
-      200: { ...json('Rows.', rows, rowHeaders), content: { ...formatted, ...json('', rows).content } },
+      200: { ...json('Rows.', rows, rowHeaders), content: { ...result.content, ...json('', rows).content } },
     },
     errors: [...errors, 406],
     unchecked: true,
@@ -61,4 +68,35 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       return sendResult(request, reply, computed, format.contentType, since)
     },
   })
+  route('POST /api/sql', 'runSql', 'Run SQL', {
+    description:
+      'One SELECT with the rules and formats of an endpoint. Times out after 30 s. The result is not cached. ' +
+      'Errors have the line and column in the SQL as it was sent.',
+    query: formatQuery,
+    body: jsonBody(sql, { query, parameters: { project: 'demo' } }),
+    responses: { 200: { ...result, headers: rowHeaders } },
+    errors: [...errors, 406],
+    unchecked: true,
+    handler: async (request, reply) => {
+      const since = performance.now()
+      const format = formatOf(request)
+      const gone = goneSignal(request, reply)
+      const answer = await drafts.run(request.body, format, changedBy(request), gone)
+      return sendResult(request, reply, { kind: 'computed', answer }, format.contentType, since)
+    },
+  })
+}
+
+function formatOf(request: FastifyRequest): OutputFormat {
+  const { parameters, control } = readParameters(queryParameters(request))
+  const names = [...Object.keys(parameters), ...control.keys()]
+  const unknown = names.find((name) => !Object.hasOwn(formatQuery.shape, name))
+  if (unknown !== undefined) {
+    throw unknownParameter(
+      unknown,
+      Object.keys(formatQuery.shape),
+      ' Send parameters of the SQL in the body.',
+    )
+  }
+  return chooseFormat(control, request.headers.accept, false).format
 }

@@ -170,11 +170,14 @@ const example = {
 }
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
 const changeQuery = allowsBreaking.extend(noted.shape)
-const changed = { 200: json('The endpoint after the change.', changedEndpoint, ['ETag']) }
-const changeErrors = [409, 412, 422]
-const changing = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
+const changing = {
+  query: changeQuery,
+  headers: ifMatch,
+  responses: { 200: json('The endpoint after the change.', changedEndpoint, ['ETag']) },
+  errors: [409, 412, 422],
+}
+const changeText = 'Creates a new version. A change that breaks callers is refused unless `breaking` is true.'
 
-/** Managing endpoints. */
 export function addEndpointRoutes(
   server: FastifyInstance,
   admin: EndpointAdmin,
@@ -205,29 +208,23 @@ export function addEndpointRoutes(
     handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
   })
   route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
-    description: `Omitted fields get their defaults. ${changing}`,
+    ...changing,
     params,
-    query: changeQuery,
-    headers: ifMatch,
+    description: `Omitted fields get their defaults. ${changeText}`,
     body: jsonBody(endpointFields, example),
-    responses: changed,
-    errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body, query } = request
-      return withVersion(reply, await admin.replace(params.reference, body, termsOf(request, query)))
+      const { params, body } = request
+      return withVersion(reply, await admin.replace(params.reference, body, termsOf(request)))
     },
   })
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
-    description: changing,
+    ...changing,
     params,
-    query: changeQuery,
-    headers: ifMatch,
+    description: changeText,
     body: jsonBody(endpointChange, { max_rows: 100 }),
-    responses: changed,
-    errors: changeErrors,
     handler: async (request, reply) => {
-      const { params, body, query } = request
-      return withVersion(reply, await admin.patch(params.reference, body, termsOf(request, query)))
+      const { params, body } = request
+      return withVersion(reply, await admin.patch(params.reference, body, termsOf(request)))
     },
   })
   route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
@@ -244,15 +241,12 @@ export function addEndpointRoutes(
     handler: async ({ params }) => admin.versions(params.reference),
   })
   route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
-    description: `Restores the fields of the old version. ${changing}`,
+    ...changing,
     params: params.extend({ version }),
-    query: changeQuery,
-    headers: ifMatch,
-    responses: changed,
-    errors: [400, 409, 412, 422],
+    description: `Restores the fields of the old version. ${changeText}`,
     handler: async (request, reply) => {
       const { reference, version } = request.params
-      return withVersion(reply, await admin.restore(reference, version, termsOf(request, request.query)))
+      return withVersion(reply, await admin.restore(reference, version, termsOf(request)))
     },
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
@@ -273,6 +267,8 @@ export function addEndpointRoutes(
   })
 }
 
-function termsOf(request: FastifyRequest, query: z.output<typeof changeQuery>): ChangeTerms {
+/** The schema of the route has checked the query. */
+function termsOf(request: FastifyRequest): ChangeTerms {
+  const query = request.query as z.output<typeof changeQuery>
   return { by: changedBy(request), expected: expectedVersion(request), ...query }
 }

@@ -6,7 +6,6 @@ export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
 })
 
-/** Id of the token that makes a change, for the catalog. */
 export function changedBy(request: FastifyRequest): string {
   return request.caller?.id ?? ''
 }
@@ -22,7 +21,6 @@ export function expectedVersion(request: FastifyRequest): number | undefined {
   return Number(version)
 }
 
-/** Query parameter of routes that can break callers. */
 export const allowsBreaking = z.object({
   breaking: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
@@ -30,7 +28,6 @@ export const allowsBreaking = z.object({
     .meta({ description: 'Whether to make changes that break callers.', type: 'boolean', default: false }),
 })
 
-/** Sets the version as ETag, for the next If-Match. */
 export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
   reply.header('ETag', `"${resource.version}"`)
   return resource

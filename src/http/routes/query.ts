@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
@@ -12,17 +12,21 @@ import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
 import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
-import { isStrict, queryParameters, readParameters } from '../request-parameters.ts'
-import { chooseFormat } from '../result-format.ts'
+import { chooseFormat, isStrict, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
-import { followResult } from '../streams/follow-result.ts'
 import { goneSignal } from './management.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
 
 export interface QueryRoutes {
   endpoints: Endpoints
   calls: EndpointCalls
+  results: LiveResults
+}
+
+interface FollowedParts {
+  endpoints: Pick<Endpoints, 'findById'>
+  calls: Pick<EndpointCalls, 'follow'>
   results: LiveResults
 }
 
@@ -52,15 +56,14 @@ function responses(streamed: boolean): Record<number, Response> {
   return resultResponses(rows, { explained: true, streamed })
 }
 
-/** Calling a saved endpoint. */
 export function addQueryRoutes(
   server: FastifyInstance,
-  { endpoints, calls, results }: QueryRoutes,
+  parts: QueryRoutes,
   streams: EventStreams,
   hot: HotCalls,
   recorder: CallRecorder | undefined,
 ): void {
-  const following = { endpoints, calls, results, streams }
+  const { endpoints, calls } = parts
   const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
@@ -90,7 +93,7 @@ export function addQueryRoutes(
       notes.done = true
       return calls.explain(call)
     }
-    if (streamed) return followResult(following, request, reply, call)
+    if (streamed) return followResult(parts, streams, request, reply, call)
     const called = runCall(calls, call, notes)
     const result = called instanceof Promise ? await called : called
     // If the result was not available at once, the endpoint may have changed in the meantime.
@@ -142,7 +145,6 @@ export function addQueryRoutes(
   })
 }
 
-/** Throws if the caller may not call the endpoint, or if it does not exist. */
 export function callableEndpoint(endpoints: Endpoints, caller: Caller, reference: string) {
   const endpoint = endpoints.find(reference)
   if (endpoint && caller.mayCall(endpoint.definition)) return endpoint
@@ -153,7 +155,6 @@ export function callableEndpoint(endpoints: Endpoints, caller: Caller, reference
   throw endpointNotFound(reference, closestName(reference, names))
 }
 
-/** The endpoint, in the requested version if there is one. */
 function allowedEndpoint(
   endpoints: Endpoints,
   caller: Caller,
@@ -169,4 +170,29 @@ function allowedEndpoint(
     '_version',
     `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
+}
+
+/** Streams a result and its changes. Errors in the request are reported before the stream begins. */
+export async function followResult(
+  { endpoints, calls, results }: FollowedParts,
+  streams: EventStreams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: EndpointCall,
+): Promise<FastifyReply> {
+  const { id, name } = call.endpoint.definition
+  const before = endpoints.findById(id)
+  streams.admit({ id: call.caller, project: call.project })
+  const followed = calls.follow(call)
+  const first = await results.first(followed, call.signal, call.caller)
+  const now = endpoints.findById(id)
+  if (now === undefined) throw endpointNotFound(name)
+  const stream = streams.begin(request, reply)
+  // The client decides how long the stream lasts, so its duration is not recorded.
+  if (request.recorded) request.recorded.done = true
+  const { 'last-event-id': last } = request.headers
+  // The endpoint changed meanwhile. A client that reconnects gets the new version.
+  if (now !== before) stream?.end()
+  else stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
+  return reply
 }

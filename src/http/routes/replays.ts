@@ -61,7 +61,6 @@ const replay = z.object<FieldShapes<Replay>>({
 nameComponents('input', { ReplayFields: replayBody })
 nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
 
-/** Trying a new version of an endpoint with recent requests. */
 export function addReplayRoutes(server: FastifyInstance, replays: Replays): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
   route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {

@@ -22,25 +22,15 @@ interface RequestRoutes {
   slowCalls: SlowCalls
 }
 
-/** The values of a parameter have a limit of 64 KiB. */
-const maxRenamed = 500
-
 const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
+const reference = z.string().max(200, { error: 'must have at most 200 characters' }).optional()
 const query = z.object({
   interval: z
     .enum(intervals, { error: `must be one of ${intervals.join(', ')}` })
     .default('1hr')
     .describe('How far back. The buckets are 10 seconds, 1 minute, 15 minutes, 2 hours and 6 hours long.'),
-  endpoint: z
-    .string()
-    .max(200, { error: 'must have at most 200 characters' })
-    .optional()
-    .meta({ description: 'Name or id of the only endpoint to count.', example: 'logs.all' }),
-  token: z
-    .string()
-    .max(200, { error: 'must have at most 200 characters' })
-    .optional()
-    .describe('Id of the only token to count.'),
+  endpoint: reference.meta({ description: 'Name or id of the only endpoint to count.', example: 'logs.all' }),
+  token: reference.describe('Id of the only token to count.'),
 })
 
 const counts = {
@@ -59,6 +49,10 @@ const caller = z.object({
   p95_ms: z.number(),
   last_at: lastAt,
 })
+const code = z.object({
+  ...{ code: z.string(), status: z.int(), endpoint: z.string() },
+  ...{ requests: z.int(), last_at: lastAt },
+})
 const report = z.object<FieldShapes<RequestReport>>({
   interval: z.enum(intervals).describe('How far back the figures go.'),
   bucket_seconds: z.int().describe('Length of each bucket.'),
@@ -70,22 +64,11 @@ const report = z.object<FieldShapes<RequestReport>>({
     .array(z.object({ endpoint: z.string(), ...counts, hits, p95_ms: z.number() }))
     .describe('At most 200, the most requested first.'),
   callers: z.array(caller).describe('At most 200 tokens, those with most requests first.'),
-  codes: z
-    .array(
-      z.object({
-        code: z.string(),
-        status: z.int(),
-        endpoint: z.string(),
-        requests: z.int(),
-        last_at: lastAt,
-      }),
-    )
-    .describe('At most 200 codes of errors, the most frequent first.'),
+  codes: z.array(code).describe('At most 200 codes of errors, the most frequent first.'),
 })
 const slowRequest = z.object({ endpoint: z.string().describe('Name of the endpoint.'), ...slowCall.shape })
 nameComponents('output', { RequestReport: report, SlowRequest: slowRequest })
 
-/** Statistics of requests. */
 export function addRequestRoutes(
   server: FastifyInstance,
   { reports, endpoints, tokens, slowCalls }: RequestRoutes,
@@ -107,7 +90,6 @@ export function addRequestRoutes(
         interval,
         endpoints: namesToCount(endpoints, caller, endpoint),
         token,
-        renamed: renamedFor(endpoints, caller),
         caller: caller.id,
         project: caller.project,
         signal: goneSignal(request, reply),
@@ -115,10 +97,9 @@ export function addRequestRoutes(
       })
       const listed = caller.isAdmin ? tokens.list() : []
       const descriptions = new Map(listed.map(({ id, description }) => [id, description]))
-      const described = read.callers.map(({ token_id, ...rest }) => ({
-        token_id,
-        description: descriptions.get(token_id) ?? null,
-        ...rest,
+      const described = read.callers.map((one) => ({
+        ...one,
+        description: descriptions.get(one.token_id) ?? null,
       }))
       return { ...read, callers: described }
     },
@@ -148,12 +129,4 @@ function namesToCount(
   if (caller.mayQuery('')) return undefined
   const own = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
   return own.flatMap(({ definition: { name } }) => (isReserved(name) ? [] : name))
-}
-
-/** A new name that the caller must not see is left out. */
-function renamedFor(endpoints: Endpoints, caller: Caller): ReadonlyMap<string, string> {
-  const renamed = [...endpoints.renamed()].flatMap(([former, { definition }]) =>
-    caller.mayCall(definition) ? [[former, definition.name] as const] : [],
-  )
-  return new Map(renamed.slice(0, maxRenamed))
 }

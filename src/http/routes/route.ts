@@ -5,31 +5,23 @@ import type { JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
 import type { RouteAccess } from '../route-access.ts'
 
-/** A route as the OpenAPI document describes it. */
 export interface Operation {
   id: string
   tag: string
   access: RouteAccess
   summary: string
   description?: string
-  /** Parameters in the path. */
   params?: z.ZodObject
   query?: z.ZodObject
   /** Documented only: handlers read headers themselves. */
   headers?: z.ZodObject
   /** Documented only: the domain validates its own input. */
-  body?: Body
+  body?: { required: boolean; content: Content }
   /** Responses that are not errors, by status. Handlers respond with the first status by default. */
   responses: Readonly<Record<number, Response>>
   /** Statuses of errors beyond those that follow from access, path parameters and body. */
   errors?: readonly number[]
-  /** Replaces the usual error response. */
   errorResponse?: Response
-}
-
-export interface Body {
-  required: boolean
-  content: Content
 }
 
 export interface Response {
@@ -140,7 +132,6 @@ export function text(description: string, ...types: string[]): Response {
   }
 }
 
-/** Responses of a route that sends a file, which the caller may have already. */
 export function fileResponses(file: Response): Record<200 | 304, Response> {
   const headers = ['ETag', ...(file.headers ?? [])] as const
   return { 200: { ...file, headers }, 304: { description: 'The caller has the current version.', headers } }
@@ -151,6 +142,10 @@ export const pageResponses = fileResponses({
   headers: ['Content-Security-Policy', 'Cross-Origin-Resource-Policy', 'Referrer-Policy', 'X-Frame-Options'],
 })
 
-export function jsonBody(schema: z.ZodType, example: object, required = true): Body {
+export function jsonBody(
+  schema: z.ZodType,
+  example: object,
+  required = true,
+): { required: boolean; content: Content } {
   return { required, content: { 'application/json': { schema, example } } }
 }

@@ -53,7 +53,6 @@ export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
 
-/** Managing sources. */
 export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
   const params = sourceName

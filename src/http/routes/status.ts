@@ -10,7 +10,6 @@ export interface StatusRoutes {
   engineStatus: () => EngineStatus
   /** What one tenant can see of another, if anything. Asked for every request. */
   leak: () => string | undefined
-  /** Whether the process is about to stop. */
   stopping: () => boolean
   /** Whether everything besides the engine is ready. */
   open: () => boolean
@@ -18,7 +17,6 @@ export interface StatusRoutes {
 
 export interface MetricsRoutes {
   metrics: Metrics
-  /** Whether metrics can be read without a token. */
   openMetrics: boolean
 }
 
@@ -39,7 +37,6 @@ const engine = z.object({
   leak,
   nodes: z.array(node).readonly().exactOptional().describe('The nodes of a ClickHouse server or cluster.'),
 })
-/** State of the engine in /ready and /api/status. */
 export type EngineStatus = z.output<typeof engine>
 
 const status = z.looseObject({

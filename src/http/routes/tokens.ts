@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { NewSession } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -79,13 +79,15 @@ const params = z.object({
   id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
 })
 const example = { description: 'Dashboard', scopes: ['query:logs.all'], project: 'demo' }
-const changed = { 200: json('The token after the change.', accessToken) }
+const changing = {
+  params,
+  responses: { 200: json('The token after the change.', accessToken) },
+  errors: [412],
+}
 
-/** Managing access tokens. */
 export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
-  const errors = [412]
   route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {
     responses: { 200: json('All tokens, without their secrets.', z.array(accessToken)) },
     handler: async () => admin.list(),
@@ -97,7 +99,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     },
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
-      notStored(reply).header('Location', `/api/access-tokens/${created.id}`)
+      reply.header('Location', `/api/access-tokens/${created.id}`)
       return created
     },
   })
@@ -108,18 +110,14 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   })
   route(`PUT ${path}`, 'replaceAccessToken', "Replace a token's permissions", {
     description: 'Omitted fields get their defaults. The secret stays the same.',
-    params,
+    ...changing,
     body: jsonBody(tokenFields, example),
-    responses: changed,
-    errors,
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
   })
   route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
     description: 'The secret stays the same.',
-    params,
+    ...changing,
     body: jsonBody(tokenChange, { requests_per_minute: 600 }),
-    responses: changed,
-    errors,
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
   })
   route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
@@ -133,11 +131,8 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     params,
     body: jsonBody(rotation, { overlap_seconds: 3600 }, false),
     responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
-    errors,
-    handler: async (request, reply) => {
-      notStored(reply)
-      return admin.rotate(request.params.id, request.body, changedBy(request))
-    },
+    errors: [412],
+    handler: async (request) => admin.rotate(request.params.id, request.body, changedBy(request)),
   })
   route(`POST ${path}/session`, 'createSession', 'Create a session of an access token', {
     description:
@@ -148,15 +143,9 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     body: jsonBody(sessionFields, { minutes: 15, project: 'demo' }, false),
     responses: { 201: json('The session with its token, which is shown only once.', newSession) },
     errors: [403],
-    handler: async (request, reply) => {
-      const caller = request.caller as Caller
-      notStored(reply)
-      return admin.createSession(request.params.id, request.body, caller, tokenOf(request) ?? '')
+    handler: async (request) => {
+      const { params, body, caller } = request
+      return admin.createSession(params.id, body, caller as Caller, tokenOf(request) ?? '')
     },
   })
-}
-
-/** Responses with a secret must not be stored anywhere. */
-function notStored(reply: FastifyReply): FastifyReply {
-  return reply.header('Cache-Control', 'no-store')
 }

@@ -6,7 +6,8 @@ import {
   type UsageInterval,
   usageIntervals,
 } from '../../sources/source-usage.ts'
-import type { FieldShapes } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { params } from './endpoints.ts'
 import type { QueryRoutes } from './query.ts'
 import { json, routesOf } from './route.ts'
 
@@ -27,29 +28,15 @@ const usageShape = z.object<FieldShapes<Usage>>({
     buckets: z.array(z.object({ timestamp: z.int(), counts: z.record(z.string(), z.int()) })),
   }),
 })
-const cacheShape = z.object({
-  results: z.int(),
-  bytes: z.int(),
-  max_bytes: z.int(),
-  hits: z.int(),
-  misses: z.int(),
-  joined: z.int(),
-  stale: z.int(),
-  refreshed: z.int(),
-  refresh_failures: z.int(),
-  evicted: z.int(),
-})
-const groups = z.array(
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    results: z.int(),
-    bytes: z.int(),
-    newest_age_seconds: z.int(),
-  }),
+const cacheFigures = ['results', 'bytes', 'max_bytes', 'hits', 'misses', 'joined', 'stale', 'refreshed']
+const cacheShape = z.object(
+  Object.fromEntries([...cacheFigures, 'refresh_failures', 'evicted'].map((name) => [name, z.int()])),
 )
+const group = z.object({
+  ...{ id: z.string(), name: z.string(), results: z.int(), bytes: z.int() },
+  newest_age_seconds: z.int(),
+})
 
-/** What the service uses of disk and memory. */
 export function addUsageRoutes(
   server: FastifyInstance,
   usage: SourceUsage,
@@ -78,16 +65,67 @@ export function addUsageRoutes(
       200: json(
         'For each endpoint with cached results: their number, their bytes in memory, and the seconds since the query of ' +
           'the newest one started.',
-        z.object({ endpoints: groups }),
+        z.object({ endpoints: z.array(group) }),
       ),
     },
     handler: async () => {
-      const cached = calls.cache.groups()
-      const endpointsWithResults = endpoints.list().flatMap(({ definition: { id, name } }) => {
-        const group = cached.get(id)
-        return group ? [{ id, name, ...group }] : []
-      })
-      return { endpoints: endpointsWithResults }
+      const groups = calls.cache.groups()
+      const named = endpoints.list().map(({ definition: { id, name } }) => ({ id, name, ...groups.get(id) }))
+      return { endpoints: named.filter(({ id }) => groups.has(id)) }
     },
+  })
+}
+
+const maxResults = 200
+
+const seconds = z.int().min(0)
+const cachedResult = z.object({
+  key: z.string().describe('First characters of the key of the result.'),
+  parameters: z.record(z.string(), z.string()).describe('Parameters as they were sent.'),
+  project: z.string().nullable().describe("Project of the tenant's token. Null: requests of other tokens."),
+  format: z.string().describe('Format of the result.'),
+  version: z.int().describe('Version of the endpoint.'),
+  age_seconds: seconds.describe('Since its query started.'),
+  expires_in_seconds: seconds.describe('Until it is no longer fresh.'),
+  refresh_in_seconds: seconds.nullable().describe('Until its next refresh. Null if it is not kept warm.'),
+  bytes: z.int().describe('Bytes in memory.'),
+  rows: z.int().describe('Rows. 0 if unknown.'),
+  uses: z.int().describe('Number of requests that it served. Each refresh halves it.'),
+  last_used_seconds: seconds.describe('Since the last request.'),
+  state: z
+    .enum(['fresh', 'stale', 'expired'])
+    .describe('Stale results are served while they are refreshed, expired ones only instead of an error.'),
+  warm: z.boolean().describe('Whether it is refreshed in the background.'),
+  failure: z.string().nullable().describe('Code of the error if the last refresh failed.'),
+})
+const cached = z.object({
+  cache_seconds: z.int().nullable().describe('How long results are cached. Null: not cached.'),
+  warm_seconds: z.int().nullable().describe('How often results are refreshed. Null: never.'),
+  total: z.int().describe('Number of all results.'),
+  results: z.array(cachedResult).describe(`At most ${maxResults}, the most used first.`),
+})
+nameComponents('output', { CachedResult: cachedResult, EndpointCache: cached })
+
+export function addEndpointCacheRoutes(
+  server: FastifyInstance,
+  { endpoints, calls }: Pick<QueryRoutes, 'endpoints' | 'calls'>,
+): void {
+  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  const path = '/api/endpoints/:reference/cache'
+  route(`GET ${path}`, 'listCachedResults', 'List the cached results of an endpoint', {
+    description: 'Results in the memory of this process.',
+    params,
+    responses: { 200: json('The results.', cached) },
+    handler: async ({ params }) => {
+      const { id, cache_seconds, warm_seconds } = endpoints.get(params.reference).definition
+      const all = calls.cachedOf(id)
+      return { cache_seconds, warm_seconds, total: all.length, results: all.slice(0, maxResults) }
+    },
+  })
+  route(`DELETE ${path}`, 'dropCachedResults', 'Drop the cached results of an endpoint', {
+    description: 'The next requests compute them again. Other processes keep theirs.',
+    params,
+    responses: { 204: json('The results are dropped.') },
+    handler: async ({ params }) => calls.cache.drop(endpoints.get(params.reference).definition.id),
   })
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
-import { type Source, sourceShape } from '../../catalog/source.ts'
+import { sourceShape } from '../../catalog/source.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
@@ -13,17 +13,12 @@ import { mayReadEntries } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 
 const callable = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  parameters: z.record(z.string(), parameter),
-  columns,
-  max_rows: z.int(),
-  cache_seconds: z.int().nullable(),
-  sandbox: z.boolean(),
-  chart: definitionShape.shape.chart,
+  ...{ id: z.string(), name: z.string(), description: z.string() },
+  ...{ parameters: z.record(z.string(), parameter), columns, max_rows: z.int() },
+  ...{ cache_seconds: z.int().nullable(), sandbox: z.boolean(), chart: definitionShape.shape.chart },
   version: z.int(),
 })
+const searched = sourceShape.pick({ name: true, description: true, columns: true })
 const permissions = z.object({
   id: z.string(),
   description: z.string().describe('Empty for the admin token and for sessions.'),
@@ -37,18 +32,15 @@ const permissions = z.object({
   ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
   logs: z.boolean().describe('Whether the token can search entries.'),
-  sources: z
-    .array(sourceShape.pick({ name: true, description: true, columns: true }))
-    .describe('The sources that the token can search.'),
+  sources: z.array(searched).describe('The sources that the token can search.'),
 })
 
-interface WhoamiRoutes {
-  endpoints: Endpoints
-  tokens: TokenAdmin
-  sources: SourceAdmin
-}
-
-export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, sources }: WhoamiRoutes): void {
+export function addWhoamiRoutes(
+  server: FastifyInstance,
+  endpoints: Endpoints,
+  tokens: TokenAdmin,
+  sources: SourceAdmin,
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: {
@@ -74,32 +66,21 @@ export function addWhoamiRoutes(server: FastifyInstance, { endpoints, tokens, so
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         logs: mayReadEntries(caller),
-        sources: mayReadEntries(caller) ? sources.list().map(sourceView) : [],
+        sources: mayReadEntries(caller) ? sources.list().map((source) => picked(searched, source)) : [],
       }
     },
   })
 }
 
-function sourceView({ name, description, columns }: Source) {
-  return { name, description, columns }
-}
-
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
-function callerView({ definition, version, columns }: Endpoint, caller: Caller): z.output<typeof callable> {
-  const { id, name, description, max_rows, cache_seconds, sandbox, chart } = definition
+function callerView({ definition, version, columns }: Endpoint, caller: Caller) {
   const parameters = Object.entries(definition.parameters).filter(
     ([parameter]) => !Object.hasOwn(caller.parameters, parameter),
   )
-  return {
-    id,
-    name,
-    description,
-    parameters: shownParameters(Object.fromEntries(parameters)),
-    columns: [...columns],
-    max_rows,
-    cache_seconds,
-    sandbox,
-    chart,
-    version,
-  }
+  const shown = { version, columns, parameters: shownParameters(Object.fromEntries(parameters)) }
+  return picked(callable, { ...definition, ...shown })
+}
+
+function picked(shape: z.ZodObject, from: object): object {
+  return Object.fromEntries(Object.entries(from).filter(([field]) => Object.hasOwn(shape.shape, field)))
 }

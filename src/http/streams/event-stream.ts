@@ -6,9 +6,7 @@ import { errorBody } from '../error-response.ts'
 /** A client that reads nothing for this many heartbeats is disconnected. */
 const maxIdleHeartbeats = 4
 
-/** What fills a stream with events. */
 interface StreamFollower {
-  /** The client has read everything that was written. */
   drained(): void
   close(): void
   /** The id of the last event, which a client sends to resume. */
@@ -67,7 +65,6 @@ export class EventStream {
     this.write(`event: error\ndata: ${JSON.stringify(errorBody(error, this.#requestId))}\n\n`)
   }
 
-  /** Ends the stream if its token is no longer valid. */
   check(): boolean {
     if (!this.#ended && !this.#isValid()) this.end()
     return !this.#ended

@@ -13,7 +13,6 @@ interface EventStreamsOptions {
 }
 
 const heartbeatMs = 15_000
-/** Time to read pending events before an ended stream is disconnected. */
 const partingMs = 1_000
 /** How long clients wait before they reconnect. */
 const retryMs = 2_000
@@ -45,7 +44,6 @@ export class EventStreams {
     return this.#open.size
   }
 
-  /** Throws if the caller cannot open another stream. */
   admit(owner: StreamOwner): void {
     if (this.#stopped) throw engineUnavailable('The service is stopping.')
     const { maxStreams } = this.#options
@@ -55,10 +53,7 @@ export class EventStreams {
     )
   }
 
-  /**
-   * The newest stream of the token with the most, or else of the owner's own token: streams that have been open for long
-   * are in use. Of a token, the project with the most streams loses it.
-   */
+  /** The newest stream of the token with the most, or else of the owner's own token: streams open for long are in use. */
   #surplus({ id, project }: StreamOwner): EventStream | undefined {
     const open = [...this.#open]
     const ofToken = largestShare(open, ({ owner }) => owner.id, id)
@@ -76,7 +71,6 @@ export class EventStreams {
     this.#options.time.after(partingMs, () => newest.destroy())
   }
 
-  /** Turns the response into a stream; undefined for a HEAD request. */
   begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
     const caller = request.caller as Caller
     this.admit(caller)
@@ -98,7 +92,6 @@ export class EventStreams {
     return stream
   }
 
-  /** Ends all streams and refuses new ones. */
   stop(): void {
     this.#stopped = true
     for (const stream of this.#open) stream.end()

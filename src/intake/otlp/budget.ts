@@ -4,7 +4,6 @@ import { maxEntries } from '../log-entries.ts'
 /** A record or a value takes two bytes in a request and hundreds in memory, so the size of a body is not enough of a limit. */
 export const otlpLimits = {
   maxRecords: maxEntries,
-  /** Distinct names of sources. */
   maxSources: 1_000,
   /** Resources and scopes. */
   maxGroups: 250_000,

@@ -49,10 +49,7 @@ function parse(body: Buffer, budget: OtlpBudget): unknown {
   }
 }
 
-/**
- * Counts the values before the parser creates them, and quotes integers that a double may not hold: some senders write
- * nanoseconds as numbers.
- */
+/** Counts values before the parser creates them, and quotes integers that a double may not hold, such as nanoseconds. */
 function scan(text: string, budget: OtlpBudget): string {
   const bytes = Buffer.from(text)
   const scanner = new JsonScanner(bytes)

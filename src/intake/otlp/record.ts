@@ -1,6 +1,5 @@
 export type Attributes = Record<string, unknown>
 
-/** A log record without any fields. */
 export const emptyLog = {
   /** Nanoseconds since 1970; 0 if unknown, as in the protocol. */
   timeNanos: 0n,
@@ -31,7 +30,6 @@ export interface OtlpScopeLogs {
 }
 
 export interface OtlpResourceLogs {
-  /** Its attributes. */
   resource: Attributes | undefined
   scopes: OtlpScopeLogs[]
 }
@@ -116,10 +114,7 @@ function nameIn(attributes: Attributes | undefined, key: string): string | undef
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/**
- * Formats times as text, because the unit of a number would be guessed from its size. Caches the text of the last
- * second, which most records share.
- */
+/** As text, because the unit of a number would be guessed from its size. Caches the second that most records share. */
 function isoMicros(): (nanos: bigint) => string {
   let secondsOfText = -1
   let text = ''

@@ -1,7 +1,6 @@
 import { finiteNumber, textAtPath } from '../../catalog/tables.ts'
 import type { FieldTest } from './parse-query.ts'
-import type { SearchCondition } from './search-condition.ts'
-import { isStatus, type SearchField } from './search-field.ts'
+import { isStatus, type SearchCondition, type SearchField } from './search-condition.ts'
 
 export type BoundValues = Record<string, string | number>
 

@@ -1,6 +1,5 @@
 import { invalidParameter, type WellheadError } from '../../base/errors.ts'
 
-/** What the value of a field is compared with. */
 export type FieldTest =
   | { is: 'eq' | 'prefix' | 'suffix' | 'contains'; value: string }
   | { is: 'number'; min?: Bound; max?: Bound }
@@ -35,10 +34,6 @@ export const queryLimits = { maxLength: 5_000, maxConditions: 50, maxDepth: 20 }
 const fieldName = /([\p{L}_@$][^\s":()]*):(?!\/\/)/uy
 export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const rangeEnd = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+))?$/
-/** What other languages write, and the operator that it means. */
-const writtenOperators = new Map(
-  Object.entries({ or: 'OR', '||': 'OR', '|': 'OR', and: 'AND', '&&': 'AND', '&': 'AND', not: 'NOT' }),
-)
 const comparison = /^(>=|<=|>|<)(.*)$/s
 
 export function parseQuery(query: string, maxConditions: number = queryLimits.maxConditions): QueryNode {
@@ -52,7 +47,6 @@ export function parseQuery(query: string, maxConditions: number = queryLimits.ma
   return new QueryParser(query, maxConditions).parse()
 }
 
-/** An error at a position of the query. */
 export function misunderstood(message: string): WellheadError {
   return invalidParameter('query', message)
 }
@@ -66,8 +60,6 @@ class QueryParser {
   readonly #maxConditions: number
   #at = 0
   #conditions = 0
-  /** Whether the last condition is one of a field, or in brackets. */
-  #isAfterField = false
 
   constructor(text: string, maxConditions: number) {
     this.#text = text
@@ -150,7 +142,6 @@ class QueryParser {
     if (this.#isAtEnd()) throw misunderstood(`Unclosed bracket at character ${at + 1}.`)
     this.#at++
     this.#skipSpace()
-    this.#isAfterField = true
     return node
   }
 
@@ -175,7 +166,6 @@ class QueryParser {
     const value = isQuoted ? this.#phrase() : this.#word()
     const text = `${name}:${this.#text.slice(valueAt - 1, this.#at)}`
     this.#skipSpace()
-    this.#isAfterField = true
     if (!isQuoted && value === '') {
       throw misunderstood(
         `Nothing follows "${name}:" at character ${valueAt}. Write the value without a space before it. ` +
@@ -186,30 +176,15 @@ class QueryParser {
     return { kind: 'field', name, test, text, at, valueAt }
   }
 
-  /** A word or phrase of the message. */
   #message(): QueryNode {
     const at = this.#at
     const isQuoted = this.#text[at] === '"'
     const value = isQuoted ? this.#phrase() : this.#word()
     this.#skipSpace()
     if (isQuoted && value === '') throw misunderstood(`Empty quotes at character ${at + 1}.`)
-    if (!isQuoted) this.#refuseOperator(value, at)
-    this.#isAfterField = false
     if (isQuoted) return { kind: 'text', value }
     if (value === '*') return { kind: 'and', parts: [] }
     return { kind: 'text', value: withoutStars(value, at + 1) }
-  }
-
-  /** Beside conditions of fields, `or` is rarely meant as a word. In a message, as in `could not connect`, it is. */
-  #refuseOperator(word: string, at: number): void {
-    const operator = writtenOperators.get(word.toLowerCase())
-    if (operator === undefined) return
-    fieldName.lastIndex = this.#at + (this.#text[this.#at] === '-' ? 1 : 0)
-    const isBeforeField = this.#text[this.#at] === '(' || fieldName.test(this.#text)
-    if (!isBeforeField && (operator === 'NOT' || !this.#isAfterField)) return
-    throw misunderstood(
-      `"${word}" at character ${at + 1} is not an operator. Write ${operator}, or put the word in quotes to search for it.`,
-    )
   }
 
   /** Up to a space, a quote, or a bracket that was not opened inside of the word, as in `count(*)`. */
@@ -266,7 +241,6 @@ function isSpace(character: string): boolean {
   return /\s/.test(character)
 }
 
-/** The meaning of a value without quotes. */
 function testOf(value: string, at: number): FieldTest {
   if (value === '*') return { is: 'exists' }
   const [, sign, compared] = comparison.exec(value) ?? []

@@ -1,3 +1,4 @@
+import { invalidParameter } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import {
   type FieldNode,
@@ -7,7 +8,6 @@ import {
   parseQuery,
   type QueryNode,
 } from './parse-query.ts'
-import { type SearchField, searchField } from './search-field.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
@@ -19,8 +19,8 @@ export interface FieldCondition {
   kind: 'test'
   field: SearchField
   test: FieldTest
-  /** Where the query names the field; undefined for words of the message. */
-  named: FieldNode | undefined
+  /** As it was written, without NOT. */
+  text: string
 }
 
 const message: SearchField = { kind: 'own', column: 'event_message' }
@@ -28,7 +28,6 @@ const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
 
-/** Reads a query for a source with these typed columns. */
 export function readQuery(
   query: string,
   columns: readonly TypedColumn[],
@@ -53,6 +52,9 @@ function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCo
 
 /** A UUID is often the id of an entry. */
 function wordCondition(value: string): SearchCondition {
+  const fieldTest = (field: SearchField, test: FieldTest): FieldCondition => {
+    return { kind: 'test', field, test, text: `"${value}"` }
+  }
   const inMessage = fieldTest(message, { is: 'contains', value })
   if (!uuid.test(value)) return inMessage
   const ids = [...new Set([value, value.toLowerCase()])]
@@ -72,7 +74,7 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
         'For a field of metadata, write metadata.timestamp.',
     )
   }
-  return fieldTest(field, testOf(node, field), node)
+  return { kind: 'test', field, test: testOf(node, field), text: node.text }
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
@@ -95,24 +97,53 @@ function numbers(min: number, max: number): FieldTest {
   return { is: 'number', min: { value: min, inclusive: true }, max: { value: max, inclusive: true } }
 }
 
-function fieldTest(field: SearchField, test: FieldTest, named?: FieldNode): FieldCondition {
-  return { kind: 'test', field, test, named }
-}
-
-/** The conditions that explain why nothing matches, because they match nothing alone. */
-export function failingTests(
-  condition: SearchCondition,
-  matchesAny: (test: FieldCondition) => boolean,
-): FieldCondition[] {
-  if (condition.kind === 'test') return matchesAny(condition) ? [] : [condition]
-  if (condition.kind === 'not') return []
-  const failing = condition.parts.map((part) => failingTests(part, matchesAny))
-  // One alternative is enough.
-  return condition.kind === 'or' && failing.some((tests) => tests.length === 0) ? [] : failing.flat()
-}
-
 /** The conditions that are not negated, in the order of the query. */
 export function* positiveTests(condition: SearchCondition): Generator<FieldCondition> {
   if (condition.kind === 'test') yield condition
   else if (condition.kind !== 'not') for (const part of condition.parts) yield* positiveTests(part)
+}
+
+const ownColumns = ['project', 'id', 'event_message'] as const
+
+/** Where the values of a field are stored. */
+export type SearchField =
+  | { kind: 'own'; column: (typeof ownColumns)[number] }
+  | { kind: 'typed'; column: string; type: TypedColumn['type']; keys: readonly string[] }
+  | { kind: 'path'; keys: readonly string[] }
+
+/** Undefined if the name is not a valid path. After `metadata.` it is a path, never a short name. */
+function searchField(name: string, columns: readonly TypedColumn[]): SearchField | undefined {
+  const own = ownColumns.find((column) => column === (name === 'message' ? 'event_message' : name))
+  if (own) return { kind: 'own', column: own }
+  const path = name.replace(/^metadata\./, '')
+  const typed = path === name ? shortName(name, columns) : columns.find((column) => column.path === path)
+  if (typed) return { kind: 'typed', column: typed.name, type: typed.type, keys: typed.path.split('.') }
+  // A dot inside of a key is written %2E.
+  const keys = path.split('.').map((key) => key.replace(/%2E/gi, '.'))
+  return keys.some((key) => key === '' || key.includes('\0')) ? undefined : { kind: 'path', keys }
+}
+
+/** Throws if the name, which is the value of a parameter, is not a valid path. */
+export function requiredField(name: string, columns: readonly TypedColumn[], parameter: string): SearchField {
+  const field = searchField(name, columns)
+  if (field) return field
+  throw invalidParameter(parameter, `"${name}" is not a path. Separate names by one dot, as in request.url.`)
+}
+
+/** The typed column that a name means: the column or its path, its last key, or the only name that it starts. */
+function shortName(name: string, columns: readonly TypedColumn[]): TypedColumn | undefined {
+  const exact =
+    columns.find((column) => column.name === name) ?? columns.find((column) => column.path === name)
+  if (exact || name.includes('.')) return exact
+  const lastKey = ({ path }: TypedColumn) => path.slice(path.lastIndexOf('.') + 1)
+  const same = columns.filter((column) => lastKey(column) === name)
+  const longer = columns.filter((column) =>
+    [column.name, lastKey(column)].some((long) => long.startsWith(`${name}_`)),
+  )
+  return [same, longer].find((found) => found.length === 1)?.[0]
+}
+
+/** Whether the field holds HTTP status codes, which are counted in groups such as 5xx. */
+export function isStatus(field: SearchField): boolean {
+  return field.kind === 'typed' && field.type === 'number' && /(?:^|_)status(?:_code)?$/.test(field.column)
 }

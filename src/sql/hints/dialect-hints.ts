@@ -1,13 +1,10 @@
 import dialects from './dialects.json' with { type: 'json' }
 
-/**
- * What to write here instead of SQL of Postgres, BigQuery, MySQL, Snowflake, SQL Server and Tinybird. dialects.json has only what
- * the engine refuses: hints by names in lower case with spaces between. SQL in backticks is tested with the engine, where x
- * is a number, s is text and a is an array.
- */
+/** Hints by names in lower case. SQL in backticks is tested: x is a number, s is text and a is an array. */
 type Hints = Readonly<Record<string, string>>
 
-/** Functions that do not exist. */
+/** For statements that start with another word, which replaces $. */
+export const firstWordHints = byName(dialects.firstWords)
 export const functionHints = byName(dialects.functions)
 export const tableFunctionHints = byName(dialects.tableFunctions)
 /** Types that need more than another name. */
@@ -20,9 +17,6 @@ export const pathFunctions: ReadonlySet<string> = new Set(dialects.pathFunctions
 
 /** Names of types, each with the one that exists. */
 export const types: Hints = dialects.types
-
-/** Units of EXTRACT that the engine does not have, each with the function for it. */
-export const extractUnits: Hints = dialects.extractUnits
 
 interface MessageHint {
   /** Parts of the engine's message. */
@@ -38,12 +32,18 @@ export const messageHints: readonly MessageHint[] = dialects.messages
 /** Words and symbols of other dialects that are a syntax error here, in the order in which they are looked for. */
 export const clauses = dialects.clauses.map(({ words, hint }) => ({ words: words.split(' '), hint }))
 
+/** SQL with a syntax of its own, as regular expressions. What the first group matches replaces $1. */
+export const patterns = dialects.patterns.map(({ pattern, hint }) => ({
+  pattern: new RegExp(pattern, 'iy'),
+  hint,
+}))
+
 /** All sentences, for the test that runs their SQL. */
 export const allHints: readonly string[] = [
   ...[dialects.functions, dialects.tableFunctions, dialects.otherTypes, dialects.values].flatMap((hints) =>
     Object.values(hints),
   ),
-  ...[...messageHints, ...clauses].map(({ hint }) => hint),
+  ...[...messageHints, ...clauses, ...patterns].map(({ hint }) => hint),
 ]
 
 function byName(hints: Hints): ReadonlyMap<string, string> {

@@ -13,7 +13,6 @@ import {
   type RefusedSql,
   shown,
   textBetween,
-  textOf,
 } from './sql-words.ts'
 import { parameterHint } from './syntax-hints.ts'
 
@@ -23,8 +22,8 @@ type Explain = (match: RegExpExecArray, text: RefusedSql) => Hint | undefined
 const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
   [/^Unknown expression(?: or function)? identifier `(.+?)`/, unknownName],
   [/^Identifier '(.+?)' cannot be resolved/, unknownName],
-  [/^Function with name `(.+?)` does not exist/, ([, name = ''], text) => missingFunction(name, text)],
-  [/^Unknown aggregate function (\w+)/, ([, name = ''], text) => missingFunction(name, text)],
+  [/^Function with name `(.+?)` does not exist/, missingFunction],
+  [/^Unknown aggregate function (\w+)/, missingFunction],
   [/^Unknown data type family: (\w+)/, unknownType],
   [
     /^Data types Variant\/Dynamic are not allowed in (\w+) BY keys/,
@@ -37,7 +36,7 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
   [/^ARRAY JOIN[\s\S]*with Array or Map type/, (_, text) => untyped(text, 'Array(String)')],
   [/^ARRAY JOIN requires array argument/, (_, text) => untyped(text, 'Array(String)')],
   [/converting '(?:\{\{ ?(\w{1,99}) ?\}\}|\$\{(\w{1,99})\}|[@:](\w{1,99}))' to/, quotedParameter],
-  [/^First argument for function 'arrayElement' must be array, got 'String'/, (_, text) => indexedText(text)],
+  [/^First argument for function 'arrayElement' must be array, got 'String'/, indexedText],
   [/^Column '?(.+?)'? is not under aggregate function/, notGrouped],
 ]
 
@@ -142,7 +141,7 @@ function bareUnit(name: string, text: RefusedSql, at: number): Hint {
   return { message: `Units are text here. Write ${write}.`, at: call }
 }
 
-function missingFunction(name: string, text: RefusedSql): Hint {
+function missingFunction({ 1: name = '' }: RegExpExecArray, text: RefusedSql): Hint {
   const at = callOf(text.tokens, name)
   return { message: unknownFunction(name, text, at), at }
 }
@@ -163,8 +162,7 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
   const paths = tokens.flatMap((_, at) => {
     if (isSymbol(tokens[at - 1], '.')) return []
     const path = pathAt(sql, tokens, at, false)
-    const isTyped = !path || path.cast || path.element !== undefined || isSymbol(tokens[path.end], ':')
-    return isTyped || isKeyword(tokens[at - 2], 'CAST') ? [] : [path]
+    return !path || path.written || path.element !== undefined ? [] : [path]
   })
   const clause = by ? tokens.findLastIndex((token) => isKeyword(token, by, 'PARTITION')) : -1
   const path = paths.find(({ first }) => first > clause) ?? paths[0]
@@ -176,31 +174,16 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
   }
 }
 
-/** metadata['a']['b'] */
-function indexedText({ tokens }: RefusedSql): Hint | undefined {
-  for (const [at] of tokens.entries()) {
-    const column = dottedName(tokens, at)
-    if (!column?.name.endsWith(metadata)) continue
-    const keys: string[] = []
-    let end = column.end
-    for (; isSymbol(tokens[end], '[') && keys.length < 20; end += 3) {
-      const key = textOf(tokens[end + 1])
-      if (key === undefined || !isSymbol(tokens[end + 2], ']')) break
-      keys.push(key)
-    }
-    // metadata[0].request.path
-    const isNumber = keys.length === 0 && isSymbol(tokens[end], '[') && isSymbol(tokens[end + 2], ']')
-    const path = isNumber && isSymbol(tokens[end + 3], '.') ? dottedNameAfter(tokens, end + 4) : undefined
-    if (path !== undefined) keys.push(...path.split('.'))
-    if (keys.length > 0) return { message: `Write ${pathSql(column.name, keys)}.`, at }
-  }
-  return undefined
-}
+/** metadata['a']['b'] and metadata[0].a.b */
+const indexed = /\b((?:\w{1,64}\.)?metadata)(?:\[\d+\]\.([\w.]+)|((?:\['[^']{1,200}'\])+))/
 
-/** The name that follows a dot. */
-function dottedNameAfter(tokens: readonly CodeToken[], at: number): string | undefined {
-  const rest = tokens.slice(at, at + 40)
-  return dottedName(rest, 0)?.name
+function indexedText(_: RegExpExecArray, { sql, tokens }: RefusedSql): Hint | undefined {
+  const found = indexed.exec(sql)
+  if (!found) return undefined
+  const [, column = '', path, list = ''] = found
+  const keys = path?.split('.') ?? [...list.matchAll(/'([^']*)'/g)].map(([, key = '']) => key)
+  const at = tokens.findIndex(({ end }) => end > found.index)
+  return { message: `Write ${pathSql(column, keys.slice(0, 20))}.`, at }
 }
 
 function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {

@@ -54,7 +54,6 @@ export function tableFunctionHint(name: string): string | undefined {
   return hint && shown(hint)
 }
 
-/** What to say about a function that does not exist. */
 export function unknownFunction(name: string, text: RefusedSql, at: number | undefined): string {
   const missing = `There is no function ${name}.`
   const known = functionHint(name, text, at)
@@ -66,7 +65,6 @@ export function unknownFunction(name: string, text: RefusedSql, at: number | und
   return missing + didYouMean(other)
 }
 
-/** What to write instead of a function of another dialect. */
 export function functionHint(name: string, text: RefusedSql, at: number | undefined): string | undefined {
   const lower = name.toLowerCase()
   const hint = functionHints.get(lower)
@@ -75,7 +73,6 @@ export function functionHint(name: string, text: RefusedSql, at: number | undefi
   return functionNames.has(lower) ? undefined : `Write ${readPath(text, at) ?? pathSql('metadata', ['x'])}.`
 }
 
-/** The first argument of a call if it is a column or a path. */
 function firstColumn(text: RefusedSql, call: number | undefined): string | undefined {
   const [first] = call === undefined ? [] : argumentsOfCall(text, call)
   const column = first && dottedName(text.tokens, first.first)
@@ -157,13 +154,11 @@ export function refuseSource(
   return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfTable(name, sql))
 }
 
-/** The position of a name that is used as a table. */
 export function positionOfTable(name: string, sql: string) {
   const tokens = codeTokens(sql)
   return positionOfToken(sql, tokens, tableAt(tokens, name))
 }
 
-/** What to read instead of a table that does not exist. */
 export function sourceHint(
   name: string,
   sources: readonly string[],

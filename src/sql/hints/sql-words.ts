@@ -1,7 +1,6 @@
 import { sqlName } from '../names.ts'
-import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type CodeToken, closingOf, identifierOf, isSymbol, listItems, type TokenRange } from '../tokens.ts'
 
-/** SQL that was refused, for finding the mistake in it. */
 export interface RefusedSql {
   readonly sql: string
   readonly tokens: readonly CodeToken[]
@@ -13,7 +12,6 @@ export interface RefusedSql {
   readonly isSandbox: boolean
 }
 
-/** What is wrong and what to write instead. */
 export interface Hint {
   message: string
   /** Index of the token that is the mistake. */
@@ -39,7 +37,6 @@ export function dottedName(
   return { name: parts.join('.'), end }
 }
 
-/** Index of the first call of a function. */
 export function callOf(tokens: readonly CodeToken[], name: string): number | undefined {
   const lower = name.toLowerCase()
   const found = tokens.findIndex((_, at) => {
@@ -62,43 +59,21 @@ export function tableAt(tokens: readonly CodeToken[], name: string): number | un
   return uses.find(isTable) ?? uses[0]
 }
 
-/** The arguments of the call whose bracket is at this index: the first token of each, and the one after its last. */
-export function argumentsOf(tokens: readonly CodeToken[], open: number): { first: number; end: number }[] {
-  const end = closingOf(tokens, open)
+/** The arguments of the call whose bracket is at this index. */
+export function argumentsOf(tokens: readonly CodeToken[], open: number): TokenRange[] {
   const depth = (tokens[open]?.depth ?? 0) + 1
-  const ranges: { first: number; end: number }[] = []
-  let first = open + 1
-  for (let at = first; at <= end; at++) {
-    const isEnd = at === end || (isSymbol(tokens[at], ',') && tokens[at]?.depth === depth)
-    if (!isEnd) continue
-    if (at > first) ranges.push({ first, end: at })
-    first = at + 1
-  }
-  return ranges
+  return listItems(tokens, open + 1, closingOf(tokens, open), depth).filter(({ first, end }) => first < end)
 }
 
 export function textBetween({ sql, tokens }: RefusedSql, first: number, end: number): string {
   return sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
 }
 
-/** The text of a string without its quotes. */
 export function textOf(token: CodeToken | undefined): string | undefined {
   return token?.kind === 'string' && token.text.startsWith("'") ? token.text.slice(1, -1) : undefined
 }
 
-/** A path with its type, as it is written here. */
 export function pathSql(column: string, keys: readonly string[], type = 'Nullable(String)'): string {
   const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
   return `${[column, ...parts].join('.')}::${type}`
-}
-
-const operators = (
-  'SELECT WHERE AND OR NOT IN LIKE ILIKE BETWEEN HAVING ON LIMIT OFFSET THEN ELSE WHEN CASE BY ' +
-  'INTERVAL IS DISTINCT AS FROM JOIN USING WITH'
-).split(' ')
-
-/** Whether a value ends with this token, so that an operator must follow. */
-export function endsValue(token: CodeToken | undefined): boolean {
-  if (token === undefined || isKeyword(token, ...operators)) return false
-  return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
 }

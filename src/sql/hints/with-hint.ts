@@ -15,10 +15,7 @@ interface HintOptions {
 /** Longer SQL is not written by hand, and is not searched for mistakes. */
 const maxHintedLength = 100_000
 
-/**
- * The same error in words that say what to write here, at the mistake in the author's text. Nothing is checked: SQL that
- * gets here is refused in any case.
- */
+/** The same error in words that say what to write here, at the mistake in the author's text. */
 export function withHint(error: unknown, sql: string, options: HintOptions): unknown {
   const { tables, aliased, isSandbox = false } = options
   const own = authorError(error, (at) => at)

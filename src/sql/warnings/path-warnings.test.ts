@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closestPath } from './closest-path.ts'
-import { manyEntries, pathWarnings, type SampledSources } from './path-warnings.ts'
+import { closestPath, manyEntries, pathWarnings, type SampledSources } from './path-warnings.ts'
 import { readQuery, type SourceColumn } from './query-text.ts'
 
 const columns: Record<string, SourceColumn[]> = {
@@ -130,7 +129,6 @@ describe('the closest path', () => {
     ['Request.Path', 'request.path'],
     ['respnse.status', 'response.status_code'],
     ['status_code', 'response.status_code'],
-    ['status', 'response.status_code'],
     ['request.header.useragent', 'request.headers.user_agent'],
     ['levl', 'level'],
     ['user_name', 'parsed.user_name'],

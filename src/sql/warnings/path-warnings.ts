@@ -1,8 +1,7 @@
-import { didYouMean } from '../../base/text/closest-name.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
 import type { FoundPath } from '../paths.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import { closestPath } from './closest-path.ts'
 import { type ColumnsOf, clausesOf, type Finding, type QueryText } from './query-text.ts'
 
 /** What the newest entries of a source contain. */
@@ -77,17 +76,9 @@ export async function pathWarnings(
 
 /** The paths, and those of the objects that they are in. */
 function withParents(paths: readonly string[]): Set<string> {
-  const all = new Set<string>()
-  for (const path of paths) {
-    for (
-      let end = path.length;
-      end > 0 && !all.has(path.slice(0, end));
-      end = path.lastIndexOf('.', end - 1)
-    ) {
-      all.add(path.slice(0, end))
-    }
-  }
-  return all
+  return new Set(
+    paths.flatMap((path) => [path, ...[...path.matchAll(/\./g)].map(({ index }) => path.slice(0, index))]),
+  )
 }
 
 function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
@@ -99,10 +90,8 @@ function firstOfEach(paths: readonly ReadPath[]): ReadPath[] {
 const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
 
 function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
-  const closest = closestPath(
-    place.path,
-    [...paths.keys()].filter((known) => namedPath.test(known)),
-  )
+  const named = [...paths.keys()].filter((known) => namedPath.test(known))
+  const closest = closestPath(place.path, named)
   const help = didYouMean(closest && `metadata.${closest}`)
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: path.first }
@@ -133,3 +122,30 @@ function isInAggregate({ tokens, brackets }: QueryText, at: number): boolean {
   }
   return false
 }
+
+/** The path that a mistyped one most likely means. */
+export function closestPath(typed: string, paths: readonly string[]): string | undefined {
+  const corrected = correctedKeys(typed.split('.'), paths)
+  if (corrected !== undefined) return corrected
+  // The right key in the wrong place.
+  const key = lastKey(typed)
+  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === key)
+  return more.length === 0 ? inOtherPlace : undefined
+}
+
+/** Corrects one key after the other, each among those that follow the corrected ones before it. */
+function correctedKeys(keys: readonly string[], paths: readonly string[]): string | undefined {
+  let corrected = ''
+  for (const key of keys) {
+    const following = paths.filter((path) => path.startsWith(corrected))
+    const candidates = new Set(following.map((path) => path.slice(corrected.length).split('.')[0] as string))
+    // status for status_code, if only one key is so similar.
+    const [longer, ...more] = [...candidates].filter((each) => key.length > 2 && each.startsWith(key))
+    const found = candidates.has(key) ? key : (closestName(key, candidates) ?? (more[0] ? undefined : longer))
+    if (found === undefined) return undefined
+    corrected += `${found}.`
+  }
+  return corrected.slice(0, -1)
+}
+
+const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)

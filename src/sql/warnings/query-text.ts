@@ -1,10 +1,18 @@
 import { type FoundPath, findPaths } from '../paths.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
-import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import {
+  type CodeToken,
+  closingOf,
+  codeTokens,
+  endsValue,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  type TokenRange,
+} from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
 import type { WarningCode } from './warning.ts'
 
-/** A typed column of a source. */
 export interface SourceColumn {
   readonly name: string
   /** In metadata, with dots between the levels. */
@@ -12,7 +20,6 @@ export interface SourceColumn {
   readonly type: 'text' | 'number'
 }
 
-/** The typed columns of a source, or undefined if there is no such source. */
 export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 export interface Finding {
@@ -27,7 +34,6 @@ export interface QueryText {
   readonly tokens: readonly CodeToken[]
   readonly scopes: SqlScopes
   readonly paths: readonly FoundPath[]
-  /** Every SELECT once. */
   readonly selects: readonly SelectScope[]
   /** The clauses of each SELECT, without those of its subqueries. */
   readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
@@ -89,12 +95,6 @@ export interface Clause {
 
 const clauseWords = 'SELECT FROM WHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET SETTINGS'.split(' ')
 
-/** Words after which an expression follows, so that the next word is a name. */
-const beforeName = (
-  'AS SELECT DISTINCT BY WHERE HAVING ON AND OR NOT IN LIKE ILIKE IS BETWEEN CASE WHEN THEN ' +
-  'ELSE FROM JOIN WITH FILL'
-).split(' ')
-
 export function clausesOf({ clauses }: QueryText, scope: SelectScope): readonly Clause[] {
   return clauses.get(scope) ?? []
 }
@@ -110,10 +110,7 @@ function readClauses(tokens: readonly CodeToken[], { first, end, depth }: Select
       continue
     }
     const isFirst = at === first
-    const followsValue =
-      before !== undefined &&
-      (before.kind !== 'symbol' || /^[)\]}*]$/.test(before.text)) &&
-      !isKeyword(before, ...beforeName)
+    const followsValue = endsValue(before) || isSymbol(before, '*')
     const isName = after?.kind === 'symbol' && !/^[([*+-]$/.test(after.text)
     if ((isFirst || followsValue) && !isName) starts.push(at)
   }
@@ -135,13 +132,8 @@ export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: stri
 }
 
 /** The source that a SELECT reads as this table, unless a subquery has the same name. */
-export function sourceOf(
-  { subqueriesBy }: QueryText,
-  { name }: ReadTable,
-  columnsOf: ColumnsOf,
-): string | undefined {
-  if (name === undefined || subqueriesBy.has(name)) return undefined
-  return columnsOf(name) ? name : undefined
+export function sourceOf({ subqueriesBy }: QueryText, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
+  return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
 }
 
 export interface ColumnUse {
@@ -164,11 +156,7 @@ export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse |
   return { name, qualifier }
 }
 
-/** The alias of a selected expression, with the indexes of its tokens. */
-export function aliasOf(
-  { tokens }: QueryText,
-  { first, end }: SelectScope['items'][number],
-): { name: string; at: number; first: number; end: number } | undefined {
+export function aliasOf({ tokens }: QueryText, { first, end }: TokenRange) {
   const at = end - 1
   const name = identifierOf(tokens[at])
   if (name === undefined || at <= first) return undefined
@@ -180,10 +168,7 @@ export function aliasOf(
 }
 
 /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
-export function functionAround(
-  { tokens, brackets }: QueryText,
-  at: number,
-): { name: string; open: number } | undefined {
+export function functionAround({ tokens, brackets }: QueryText, at: number) {
   const open = brackets[at] ?? -1
   const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
   return name === undefined ? undefined : { name, open }

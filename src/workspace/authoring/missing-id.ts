@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isMap, isNode } from 'yaml'
 import { readYamlFields } from '../../base/files/yaml-fields.ts'
 import { splitFile } from '../../endpoints/definition/definition-file.ts'
 
@@ -7,10 +6,11 @@ import { splitFile } from '../../endpoints/definition/definition-file.ts'
 export function withId(content: string, id: string): string | undefined {
   const before = readParts(content)
   if (before === undefined || Object.hasOwn(before.fields, 'id')) return undefined
-  return insertions(content, id).find((changed) => {
-    const after = readParts(changed)
-    return after?.query === before.query && isDeepStrictEqual(after.fields, { ...before.fields, id })
-  })
+  const changed = withField(content, `id: ${id}`)
+  const after = readParts(changed)
+  // A header that is written in another way, such as in braces, is left alone.
+  const isSame = after?.query === before.query && isDeepStrictEqual(after.fields, { ...before.fields, id })
+  return isSame ? changed : undefined
 }
 
 function readParts(content: string): { fields: Record<string, unknown>; query: string } | undefined {
@@ -25,33 +25,15 @@ function readParts(content: string): { fields: Record<string, unknown>; query: s
   return { fields, query: parts.query.trim() }
 }
 
-/** Every way to write the id. Which one is right depends on how the header is written. */
-function insertions(content: string, id: string): string[] {
+/** The id in a header of its own, or in the first line of the header, as far in as its fields. */
+function withField(content: string, field: string): string {
   const lineBreak = /\r?\n/.exec(content)?.[0] ?? '\n'
-  const field = `id: ${id}`
-  const insert = (at: number, text: string) => content.slice(0, at) + text + content.slice(at)
   const parts = splitFile(content)
-  if (parts === undefined) {
-    const start = content.startsWith('\ufeff') ? 1 : 0
-    return [insert(start, ['/*', field, '*/', ''].join(lineBreak))]
-  }
-  const { header, headerStart } = parts
+  const start = content.startsWith('\ufeff') ? 1 : 0
+  const { header = '', headerStart = start } = parts ?? {}
   const [opening = ''] = /^[ \t]*\r?\n/.exec(header) ?? []
-  const { contents } = readYamlFields(header, '').document
-  if (!isMap(contents)) {
-    if (opening === '') return [insert(headerStart, `${lineBreak}${field}${lineBreak}`)]
-    return [insert(headerStart + opening.length, `${field}${lineBreak}`)]
-  }
-  const key = contents.items[0]?.key
-  const keyStart = (isNode(key) && key.range?.[0]) || 0
-  if (contents.flow) {
-    const afterBrace = headerStart + (contents.range?.[0] ?? 0) + 1
-    return [key ? insert(headerStart + keyStart, `${field}, `) : insert(afterBrace, field)]
-  }
-  const indent = ' '.repeat(keyStart - header.slice(0, keyStart).lastIndexOf('\n') - 1)
-  return [
-    // Before a comment on the first field.
-    ...(opening === '' ? [] : [insert(headerStart + opening.length, `${indent}${field}${lineBreak}`)]),
-    insert(headerStart + keyStart, `${field}${lineBreak}${indent}`),
-  ]
+  const [indent = ''] = /^ *(?=\w)/m.exec(header) ?? []
+  const line = `${indent}${field}${lineBreak}`
+  const at = headerStart + opening.length
+  return content.slice(0, at) + (parts ? line : ['/*', field, '*/', ''].join(lineBreak)) + content.slice(at)
 }

@@ -10,7 +10,7 @@ const id = '11111111-2222-4333-8444-555555555555'
 const nowMs = Date.UTC(2027, 4, 6, 7, 8)
 
 function create(
-  query?: string,
+  query: string,
   values: Record<string, JsonValue> = {},
   fixtures = new Map<string, { file: string; source: string; lines: Buffer[] }[]>(),
 ) {
@@ -55,11 +55,11 @@ test('declares nothing for a query without parameters, and tests at the next hou
   expect(tests).toMatchObject([{ parameters: {}, nowMs: Date.UTC(2027, 4, 6, 8) }])
 })
 
-test('the example tests the project and the time of the newest fixture', () => {
+test('tests the project and the time of the newest fixture', () => {
   const lines = newWorkspaceFiles(id)['fixtures/edge_logs.ndjson'] as string
   const file = readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines)
   if ('problems' in file) throw new Error('unreadable')
-  const { definition, tests } = create(undefined, {}, new Map([['default', [file]]]))
+  const { definition, tests } = create('SELECT @project AS project', {}, new Map([['default', [file]]]))
   expect(definition.parameters.project).toMatchObject({ required: true, example: 'shop' })
   expect(tests).toMatchObject([{ parameters: { project: 'shop' }, nowMs: Date.UTC(2026, 0, 31, 12) }])
 })

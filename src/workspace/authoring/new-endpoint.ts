@@ -1,9 +1,8 @@
-import { Document, stringify } from 'yaml'
-import { formatDuration } from '../../base/text/duration.ts'
-import { declarationsOf } from '../../endpoints/definition/declared-values.ts'
+import { Document } from 'yaml'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationsOf } from '../../endpoints/definition/parameter-declaration.ts'
 import { usedParameters } from '../../endpoints/definition/parameters.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
@@ -11,8 +10,7 @@ import type { Workspace } from '../workspace.ts'
 interface NewEndpoint {
   name: string
   id: string
-  /** Undefined for an example. */
-  query?: string | undefined
+  query: string
   /** Examples of parameters, which also determine their types. */
   values: Readonly<Record<string, JsonValue>>
   nowMs: number
@@ -31,22 +29,16 @@ export function newEndpointFiles(
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
-  const used = query === undefined ? ['project'] : parametersOf(query)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
     return parameter === 'project' ? project : 'example'
   }
-  const examples = Object.fromEntries(used.map((parameter) => [parameter, exampleOf(parameter)]))
+  const examples = Object.fromEntries(
+    parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
+  )
   const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
-  const content =
-    query === undefined
-      ? exampleEndpoint(id, project)
-      : formatDefinition(
-          definitionShape.parse({
-            ...{ id, name, query, parameters: declarationsOf(examples) },
-            cache_seconds: exampleCacheSeconds,
-          }),
-        )
+  const declared = { id, name, query, parameters: declarationsOf(examples), cache_seconds: 60 }
+  const content = formatDefinition(definitionShape.parse(declared))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 
@@ -81,30 +73,4 @@ function testFile(name: string, now: Date, examples: Record<string, JsonValue>):
   if (values) values.flow = true
   const advice = '# Save the rows that the endpoint returns with: wellhead test --update\n'
   return `${advice}${document.toString({ lineWidth: 0 })}`
-}
-
-const exampleCacheSeconds = 60
-
-function exampleEndpoint(id: string, project: string): string {
-  return `/*
-id: ${id}
-# Callers see the descriptions in the OpenAPI document and in the console.
-description: Requests of a project by hour.
-parameters:
-  project: { required: true, description: Project reference., example: ${stringify(project).trim()} }
-  hours: { type: integer, default: 24, description: Length of the time range in hours. }
-# How long a result is served from the cache.
-cache: ${formatDuration(exampleCacheSeconds)}
-*/
-SELECT
-    toStartOfHour(timestamp) AS hour,
-    count() AS requests
-FROM edge_logs
-WHERE
-    project = @project
-    -- Without a bound on timestamp, every request reads all entries of the source.
-    AND timestamp > @now - toIntervalHour(@hours)
-GROUP BY hour
-ORDER BY hour
-`
 }

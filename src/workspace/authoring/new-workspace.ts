@@ -47,11 +47,11 @@ tests:
 Saved SQL for Wellhead. Each file in \`endpoints/\` is an endpoint, \`fixtures/\` contains entries to test with, and
 \`tests/\` lists the expected rows.
 
-    wellhead endpoint new <name>    # write a new endpoint and its test
-    wellhead check --strict         # find errors and likely mistakes before deploying
-    wellhead test                   # run the tests; --update saves the returned rows as the expected ones
-    wellhead diff                   # compare the files with a service and show which changes break callers
-    wellhead deploy --replay        # update a service to match the files; shows what changes for recent requests
+    wellhead endpoint new <name> --query -  # write a new endpoint and its test from SQL
+    wellhead check --strict                 # find errors and likely mistakes before deploying
+    wellhead test                           # run the tests; --update saves the returned rows as the expected ones
+    wellhead diff                           # compare the files with a service and show which changes break callers
+    wellhead deploy --replay                # update a service to match the files; shows what changes for recent requests
 `,
     '.gitignore': `# The data directory of wellhead serve.
 data/

@@ -117,11 +117,6 @@ export function attackOnLimits(running: () => RunningService, tenant: () => Made
         )
       }
     }
-    const page = await ask(running(), undefined, 'GET', '/docs', undefined, {
-      'X-Forwarded-Host': 'evil.example.com',
-      'X-Forwarded-Proto': 'javascript',
-    })
-    expect(page.body).not.toMatch(/evil\.example\.com|javascript:/)
   })
 
   test('9: exactly the documented routes exist', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 import { attackOnLimits } from './attack-on-limits.ts'

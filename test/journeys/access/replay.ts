@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const daysMs = 86_400_000

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many, sharedServer } from '../../support/engines.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const path = '/api/endpoints/query/sandbox.mine'

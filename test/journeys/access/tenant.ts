@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { randomOf } from '../../../src/demo/random.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many } from '../../support/engines.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 import { counters, oracles, projects, readers, secretOf } from './tenant-queries.ts'
 

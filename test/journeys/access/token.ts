@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createToken } from '../../../src/access/admin-token.ts'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const logsAll = '/api/endpoints/query/logs.all?project=abc'
@@ -132,7 +132,7 @@ export function tokenJourneys(
       }
       const refused = await call('wh_wrong', attacker)
       expect([refused.status, refused.error.code]).toEqual([429, 'rate_limited'])
-      expect(refused.headers['retry-after']).toBe('1')
+      expect(refused.headers['retry-after']).toBe('60')
       // The error is the same whatever is wrong with the token, so an attacker learns nothing.
       const revoked = await makeToken(running(), { scopes: ['query'] })
       await admin('DELETE', `/api/access-tokens/${revoked.id}`)
@@ -144,9 +144,8 @@ export function tokenJourneys(
       ] as const) {
         expect([address, (await call(key, address)).status]).toEqual([address, status])
       }
-      clock.advance(60_000 / authFailuresPerMinute)
+      clock.advance(60_000)
       expect((await call('wh_wrong', attacker)).error).toEqual(first.error)
-      expect((await call('wh_wrong', attacker)).status).toBe(429)
     })
 
     test('a limit of requests per minute is in the headers and applies until the minute ends', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { manualTime } from '../../../src/base/clock.ts'
+import { manualTime } from '../../support/manual-clock.ts'
 import { ask } from '../../support/callers.ts'
 import { openServer } from '../../support/engines.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { emulated, sharedServer } from '../../support/engines.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
 import { conversation, responsesOf, statusesOf } from './conversation.ts'
@@ -351,6 +351,7 @@ describe('cached endpoints', () => {
   test('cached results are served while the engine is down', async ({ skip }) => {
     skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
     const path = `${counts}?project=abc&interval=daily`
+    await rest(path, { 'Cache-Control': 'no-cache' })
     const before = await get(path)
     const { pid } = service.engine as unknown as { pid: number | undefined }
     expect(pid).toBeGreaterThan(0)

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import {
-  changeMerges,
   changeRetention,
   changeTypedColumns,
   createMigrationsTable,
@@ -59,9 +58,9 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
-test('a table that is created again has its columns in the order of the others', async () => {
+test('a table that is created again has its columns in the order of the others, and an older one gets the settings for merges', async () => {
   const fields = (...paths: string[]) => ({
-    columns: paths.map((path) => ({ column: path, path, type: 'text' })),
+    columns: paths.map((path) => ({ name: path, path, type: 'text' })),
   })
   const columns = async (table: string) =>
     (
@@ -74,8 +73,14 @@ test('a table that is created again has its columns in the order of the others',
   expect((await admin('PATCH', '/api/sources/shaped', fields('c', 'b', 'a'))).status).toBe(200)
   expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
   await command('DROP TABLE shaped_local SYNC')
+  await command('ALTER TABLE orders_local RESET SETTING merge_selector_base')
   const another = await openService()
   await another.close()
+  expect(
+    await read(
+      "SELECT name FROM system.tables WHERE name = 'orders_local' AND engine_full LIKE '%merge_selector_base = 3%'",
+    ),
+  ).toHaveLength(1)
   expect(await columns('shaped_local')).toEqual(['a', 'b', 'c'])
   expect((await admin('POST', '/api/logs?source=shaped', [{ c: 'x' }])).body.accepted).toBe(1)
   expect(await count("SELECT count() AS n FROM shaped WHERE c = 'x'")).toBe(1)
@@ -245,7 +250,6 @@ test('the engine can parse every statement of a replicated cluster', async () =>
       migrations.flatMap(({ id, statements: make }) => (make ? [[`migration ${id}`, make(topology)]] : [])),
     ),
     'a new source': createSourceTable(source, topology),
-    'the settings for merges of an older source': changeMerges([source], new Set(['orders_local']), topology),
     'another retention': changeRetention('orders', 30, topology),
     'other typed columns': changeTypedColumns('orders', { added: [column], removed: ['status'] }, topology),
     'values of new typed columns': fillTypedColumns('orders', [column], topology),

@@ -80,10 +80,6 @@ SETTINGS index_granularity = 512, ttl_only_drop_parts = 1, merge_selector_base =
 CREATE TABLE IF NOT EXISTS wellhead.orders ON CLUSTER main AS wellhead.orders_local
 ENGINE = Distributed('main', 'wellhead', 'orders_local', cityHash64(project));
 
--- the settings for merges of an older source
-ALTER TABLE wellhead.orders_local ON CLUSTER main
-    (MODIFY SETTING merge_selector_base = 3, min_age_to_force_merge_seconds = 600, min_age_to_force_merge_on_partition_only = 1, min_bytes_for_wide_part = 67108864);
-
 -- another retention
 ALTER TABLE wellhead.orders_local ON CLUSTER main
     (MODIFY TTL toDateTime(timestamp) + toIntervalDay(30));

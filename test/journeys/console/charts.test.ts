@@ -17,6 +17,7 @@ const queries = {
   split: `SELECT ${minute}, name, number AS requests, 1 AS errors FROM numbers(12) ARRAY JOIN arrayMap(n -> concat('f', toString(n)), range(15)) AS name`,
   bars,
   days: "SELECT toDate('2026-01-01') + number AS day, number AS requests FROM numbers(3)",
+  counts: 'SELECT toDateTime(1767225600 + 3600 * number) AS hour, number % 2 AS requests FROM numbers(25)',
   number: 'SELECT 1234567 AS requests',
   logs: 'SELECT toString(number) AS message FROM numbers(3)',
   // Journeys save other charts of these.
@@ -36,6 +37,23 @@ const open = (name: keyof typeof queries, journey: (page: Page) => Promise<void>
     await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
     await journey(page)
   })
+
+interface DrawnText {
+  text: string
+  isCut: boolean
+}
+
+/** Records what is written on canvases, and whether it fits. */
+const recordTexts = `
+  globalThis.drawnTexts = []
+  const { fillText } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { width } = this.measureText(text)
+    const before = { center: width / 2, right: width, end: width }[this.textAlign] ?? 0
+    const left = new DOMPoint(x - before, y).matrixTransform(this.getTransform()).x
+    drawnTexts.push({ text, isCut: left < -1 || left + width > this.canvas.width + 1 })
+    fillText.call(this, text, x, y)
+  }`
 
 const chart = (page: Page, name: string) => page.getByRole('slider', { name: `Chart of ${name}` })
 
@@ -68,6 +86,20 @@ describe('a chart', () => {
       await page.getByRole('button', { name: /^balance/ }).click()
       await page.locator('.legend [aria-pressed=false]', { hasText: 'balance' }).waitFor()
     }))
+
+  test('has whole ticks for counts, and cuts no label', () =>
+    open(
+      'counts',
+      async (page) => {
+        await page.addInitScript(recordTexts)
+        await page.reload()
+        await chart(page, 'requests over hour').waitFor()
+        const drawn = await page.evaluate<DrawnText[]>('drawnTexts')
+        expect(drawn.map(({ text }) => text)).toEqual(expect.arrayContaining(['0', '1', '00:00']))
+        expect(drawn.filter(({ text, isCut }) => isCut || /^\d*\.\d/.test(text))).toEqual([])
+      },
+      { timeZone: 'UTC' },
+    ))
 
   test('shows days as they are in every time zone', () =>
     open(
@@ -119,7 +151,7 @@ describe('a chart', () => {
       await chart(page, 'egress_bytes over path').waitFor()
     }))
 
-  test('of the playground is changed for the view only', () =>
+  test('of the playground is kept by the endpoint that is saved from it', () =>
     visit('/console/playground?_view=chart', admin(), async (page) => {
       await write(page, queries.split)
       await page.keyboard.press('Control+Enter')
@@ -127,6 +159,10 @@ describe('a chart', () => {
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Number').click()
       await page.locator('.big-figures', { hasText: '11' }).first().waitFor()
+      await page.getByRole('button', { name: 'Save as endpoint' }).click()
+      await page.getByRole('heading', { name: 'New endpoint' }).waitFor()
+      await page.locator('.big-figures', { hasText: '11' }).first().waitFor()
+      await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Table').click()
       await page.getByRole('columnheader', { name: 'errors' }).waitFor()
     }))

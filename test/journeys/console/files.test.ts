@@ -3,9 +3,10 @@ import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import { projects } from './data.ts'
-import { openStage } from './stage.ts'
+import { onPage, openStage } from './stage.ts'
 
 const stage = openStage()
+const visit = onPage(stage)
 
 describe('files of the console', () => {
   test('the page loads nothing from other hosts, and its files are cached forever', async () => {
@@ -23,6 +24,16 @@ describe('files of the console', () => {
     }
     const etag = page.headers.get('etag') as string
     expect((await fetch(`${stage.service().url}/`, { headers: { 'If-None-Match': etag } })).status).toBe(304)
+  })
+
+  test('has a page for addresses that do not exist', async () => {
+    const answer = await fetch(`${stage.service().url}/console/nope`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    await visit('/console/nope', stage.admin(), async (page) => {
+      await page.getByText('/console/nope does not exist.').waitFor()
+      await page.getByRole('main').getByRole('link').click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    })
   })
 
   test('serves nothing but its files, however the path is written', async () => {

@@ -106,9 +106,10 @@ describe('searching logs in the console', () => {
       await found(page, '12 entries')
       expect(queryOf(page)).toBe('status_code:5xx')
       await page.getByLabel('Split by').selectOption('request_path')
-      await page.getByRole('button', { name: /^\/rest\/v1\/orders \d/ }).waitFor()
+      const legend = page.locator('.split-legend')
+      await legend.getByRole('button', { name: /^\/rest\/v1\/orders \d/ }).waitFor()
       await page.getByLabel('Split by').selectOption('none')
-      await page.locator('.split-legend').waitFor({ state: 'detached' })
+      await legend.waitFor({ state: 'detached' })
     }))
 
   test('a link opens an entry with those around it, also outside of the range', async () => {

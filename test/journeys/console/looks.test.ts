@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
 import { makeToken } from '../../support/callers.ts'
-import { faultsOn, type LoadedPage, type OpenConsole, openConsole } from './browser.ts'
+import { faultsOf, faultsOn, type LoadedPage, type OpenConsole, openConsole } from './browser.ts'
 import { projects } from './data.ts'
 import { expectFit, onPage, openStage, show } from './stage.ts'
 
@@ -78,6 +78,13 @@ const pages: LoadedPage[] = [
     },
   ],
   ['/console/explore?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
+  [
+    '/docs',
+    async (page) => {
+      await page.getByText('/api/endpoints/query/{reference}').first().click()
+      await page.getByRole('button', { name: 'Send request' }).waitFor()
+    },
+  ],
   ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
   [
     '/console/sources/edge_logs',
@@ -211,6 +218,66 @@ describe('every page of the console', () => {
       const again = page.waitForResponse(/\/query\/usage\.api-counts/)
       await page.keyboard.press('Enter')
       expect((await again).status()).toBe(200)
+    }))
+
+  test('has a palette, a list of shortcuts and a key for the search', () =>
+    visit('/console/endpoints', { ...admin(), bypassPolicy: true }, async (page) => {
+      const palette = page.getByRole('combobox', { name: 'Go to' })
+      const search = page.getByRole('searchbox', { name: 'Search endpoints' })
+      await search.waitFor()
+      await page.keyboard.press('/')
+      await page.keyboard.type('all?/')
+      expect(await search.inputValue()).toBe('all?/')
+      await page.keyboard.press('Control+k')
+      await palette.fill('edge source')
+      await page.getByRole('option', { name: 'edge_logs: entries Source', exact: true }).waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'edge_logs' }).waitFor()
+      await page.locator('body').press('?')
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Run the query').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Go to' }).click()
+      await palette.fill('usage.api')
+      await page.keyboard.press('Enter')
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).click()
+      await page.keyboard.press('Control+k')
+      await palette.fill('times utc')
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'UTC', pressed: true }).waitFor()
+    }))
+
+  test('describes the API, and sends a request with the token of the session', () =>
+    visit('/', admin(), async (page) => {
+      await page.getByRole('link', { name: 'API docs' }).click()
+      await page.getByRole('searchbox', { name: 'Search' }).fill('query/logs.all')
+      await page.getByText('/api/endpoints/query/logs.all').click()
+      const operation = page.locator('details[open]')
+      await operation.getByRole('textbox', { name: 'project', exact: true }).fill(projects[0])
+      const command = operation.getByRole('region', { name: 'As a command' })
+      expect(await command.textContent()).toContain(`query/logs.all?project=${projects[0]}`)
+      expect(await page.content()).not.toContain(`X-API-KEY: ${admin().token}`)
+      await operation.getByRole('button', { name: 'Send request' }).click()
+      await operation.getByText('200 OK').waitFor()
+      await operation
+        .getByRole('region', { name: 'Body of the response' })
+        .getByText(projects[0])
+        .first()
+        .waitFor()
+      await page.getByRole('searchbox', { name: 'Search' }).fill('POST /api/endpoints/check')
+      await page.getByText('/api/endpoints/check').click()
+      await page.locator('details[open] textarea').fill('{"query":"SELECT nothing"}')
+      await page.getByRole('button', { name: 'Send request' }).click()
+      await page.getByText('invalid_query').first().waitFor()
+    }))
+
+  test('describes the API without a token, but not the endpoints', () =>
+    visit('/docs', {}, async (page) => {
+      await page.getByText('/api/endpoints/query/{reference}').first().waitFor()
+      expect(await page.getByText('query/logs.all').count()).toBe(0)
+      await page.getByRole('link', { name: 'Sign in' }).click()
+      await page.getByLabel('Access token').waitFor()
     }))
 
   test('reports that the service cannot be reached, and recovers when it is back', async () => {

@@ -28,6 +28,10 @@ describe('the overview', () => {
     visit('/', admin(), async (page) => {
       const chart = (name: RegExp) => page.getByRole('slider', { name })
       await chart(/^Requests in the last hour: 3, 1 error$/).waitFor()
+      await page.getByText('One point per minute').first().waitFor()
+      // The only switch is that of all pages.
+      expect(await page.getByRole('group', { name: 'Time zone' }).count()).toBe(1)
+      await page.getByRole('banner').getByRole('group', { name: 'Time zone' }).waitFor()
       await chart(/^Latency in the last hour: p50 .* m?s, p95 .* m?s$/).waitFor()
       await chart(/^Entries in the last hour: .*edge_logs 110/).waitFor()
       await page.getByRole('button', { name: '7 days' }).click()
@@ -51,7 +55,7 @@ describe('the overview', () => {
         _range: '1day',
         _requests: 'failed',
       })
-      const requests = page.getByRole('region', { name: 'Slow and failed requests' })
+      const requests = page.getByRole('region', { name: 'Slowest and failed requests' })
       await requests.getByRole('button', { name: /^Details of the request/ }).click()
       await requests.getByText('A parameter has an invalid value.').waitFor()
     }))
@@ -62,7 +66,8 @@ describe('the overview', () => {
       await callers.getByRole('cell', { name: 'Admin token' }).waitFor()
       const link = callers.getByRole('link', { name: 'status board' })
       expect(await link.getAttribute('href')).toMatch(/^\/console\/tokens/)
-      const slow = page.getByRole('region', { name: 'Slow and failed requests' })
+      const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
+      await slow.getByRole('button', { name: /^Slowest \(/ }).waitFor()
       await slow.getByRole('link', { name: 'seen.once' }).waitFor()
       await slow.getByRole('button', { name: 'Failed (1)' }).click()
       await slow.getByRole('link', { name: 'seen.often' }).waitFor()
@@ -80,7 +85,7 @@ describe('the overview', () => {
 
   test('updates by itself, and keeps an unfolded request open', () =>
     visit('/', admin(), async (page) => {
-      const slow = page.getByRole('region', { name: 'Slow and failed requests' })
+      const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
       await slow
         .getByRole('button', { name: /of the request at/ })
         .first()

@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
 import { projects } from './data.ts'
-import { onPage, openStage, write } from './stage.ts'
+import { boxOf, onPage, openStage, write } from './stage.ts'
 
 const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' })
 
@@ -47,11 +47,29 @@ describe('the playground', () => {
       const shown = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
       expect(JSON.parse(shown ?? '')).toEqual(rows)
       expect(new URL(page.url()).search).toBe('?_view=json')
+      const runs: string[] = []
+      page.on('request', (request) => /preview/.test(request.url()) && runs.push(request.url()))
       await page.getByRole('button', { name: 'Save as endpoint' }).click()
-      await page.getByLabel('Name').fill('console.asked')
+      // The rows come along.
+      const carried = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+      expect(JSON.parse(carried ?? '')).toEqual(rows)
+      expect(await page.getByText('Rows from before your changes').count()).toBe(0)
+      const name = page.getByLabel('Name')
+      const create = page.getByRole('button', { name: 'Create endpoint' })
+      for (const [wrong, problem] of [
+        ['2 b', /^Start with a letter/],
+        ['logs.all', 'There already is an endpoint named logs.all.'],
+      ] as const) {
+        await name.fill(wrong)
+        await page.locator('.field', { has: name }).getByText(problem).waitFor()
+        expect([await name.getAttribute('aria-invalid'), await create.isDisabled()]).toEqual(['true', true])
+      }
+      await name.fill('console.asked')
       await page.getByText('The query is valid.').waitFor()
-      await page.getByRole('button', { name: 'Create endpoint' }).click()
+      await create.click()
       await page.getByText('version 1', { exact: true }).waitFor()
+      expect(runs).toEqual([])
+      await page.getByRole('button', { name: 'Table', exact: true }).click()
       const sent = page.waitForRequest(/query\/console\.asked/)
       await page.getByRole('button', { name: /^Run/ }).click()
       expect((await (await sent).response())?.status()).toBe(200)
@@ -129,6 +147,46 @@ describe('the playground', () => {
       await page.getByText('The query is too long for a link.', { exact: false }).waitFor()
     }))
 
+  test('shows an error only beside the query that failed, and closes completions when it runs', () =>
+    visit('/console/playground', admin(), async (page) => {
+      await write(page, 'SELECT 1 FROM ')
+      await page.keyboard.type('edge')
+      await page.getByRole('option', { name: /^edge_logs/ }).waitFor()
+      await page.keyboard.press('Control+Enter')
+      const failure = page.getByRole('region', { name: 'Result' }).getByRole('alert')
+      await failure.waitFor()
+      expect(await page.getByRole('option').count()).toBe(0)
+      await write(page, 'SELECT 2 AS two')
+      await failure.waitFor({ state: 'detached' })
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('cell', { name: '2', exact: true }).waitFor()
+    }))
+
+  test('rounds numbers for reading, and copies all of their digits', () => {
+    const text = "repeat('wide ', 40)"
+    const query = `SELECT 8767 AS n, 715.5999999999999 AS p95, 404 AS status_code, ${text} AS a, ${text} AS b, ${text} AS c, 1 AS last`
+    return visit(linkTo(query), admin(), async (page) => {
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.getByRole('button', { name: /^Run/ }).click()
+      const cell = (name: string) => page.getByRole('cell', { name, exact: true })
+      await cell('8,767').waitFor()
+      await cell('404').waitFor()
+      const copied = async () => {
+        await page.keyboard.press('Control+C')
+        return page.evaluate<string>('navigator.clipboard.readText()')
+      }
+      await cell('715.6').dblclick()
+      expect(await copied()).toBe('715.5999999999999')
+      await page.evaluate("getSelection().selectAllChildren(document.querySelector('.grid-row'))")
+      expect(await copied()).toMatch(/^8767\t715\.5999999999999\t404\twide .*\t1$/)
+      // All columns are in view.
+      const last = await boxOf(cell('1'))
+      expect(last.x + last.width).toBeLessThanOrEqual(1280)
+      await page.getByRole('button', { name: 'JSON', exact: true }).click()
+      await page.getByText('"p95": 715.5999999999999').waitFor()
+    })
+  })
+
   test('stops a running query', () =>
     visit(linkTo('SELECT 1 AS one'), admin(), async (page) => {
       const held: Route[] = []
@@ -175,7 +233,7 @@ describe('the playground', () => {
         .split('\n')
       expect(lines).toHaveLength(1501)
       expect(lines[0]).toBe('"n","big","time","yes"')
-      expect(lines[1]).toBe('7,"9007199254740993",1769860800000000,true')
+      expect(lines[1]).toBe('7,9007199254740993,1769860800000000,true')
     })
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { faultsOf } from './browser.ts'
 import { projects } from './data.ts'
-import { onPage, openStage, ownRun, write } from './stage.ts'
+import { boxOf, onPage, openStage, ownRun, write } from './stage.ts'
 
 const [shop, notes] = projects
 
@@ -25,6 +25,8 @@ describe('saving in the console', () => {
       await write(page, 'SELECT 1 AS one')
       await save(page)
       await dialog.getByRole('listitem').filter({ hasText: 'two' }).waitFor()
+      const sentence = await boxOf(dialog.getByText('Callers of the current version'))
+      expect(sentence.y).toBeLessThan((await boxOf(dialog.getByRole('listitem').first())).y)
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await dialog.waitFor({ state: 'detached' })
       expect(await versionOf(name)).toBe(1)

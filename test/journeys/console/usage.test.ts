@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { SlowCall } from '../../../src/observability/slow-calls.ts'
 import { openConsole } from './browser.ts'
 import { boxOf, expectFit, onPage, openStage, show } from './stage.ts'
 
@@ -19,10 +20,15 @@ beforeAll(async () => {
     query: 'SELECT max(cityHash64(number)) AS n FROM numbers(20000000000)',
     timeout_seconds: 1,
   })
+  await asAdmin('POST', '/api/endpoints', {
+    name: 'used.lasting',
+    query: 'SELECT max(cityHash64(number)) AS n FROM numbers(@rows)',
+    parameters: { rows: { type: 'integer', required: true, example: 1 } },
+  })
 })
 
 describe('usage of an endpoint', () => {
-  test('shows requests, latency, cache hits, callers, errors, and failed requests with plan and meaning', async () => {
+  test('shows requests, latency, cache hits, callers, errors with their meaning, and slow requests with their plan', async () => {
     for (const query of ['used.numbers?n=1', 'used.numbers?n=1', 'used.slow']) await call(query)
     await stage.service().statistics?.flush()
     await visit(page('used.numbers', 'usage'), admin(), async (tab) => {
@@ -39,9 +45,27 @@ describe('usage of an endpoint', () => {
       const errors = tab.getByRole('region', { name: 'Errors in the last hour' })
       await errors.getByText('504 query_timeout').waitFor()
       await errors.getByText('The query was stopped at its time limit.').waitFor()
-      const requests = tab.getByRole('region', { name: 'Slow and failed requests' })
+      const requests = tab.getByRole('region', { name: 'Slowest and failed requests' })
       await requests.getByRole('button', { name: 'Failed (1)' }).click()
-      await requests.getByRole('button', { name: /^Plan of the request/ }).click()
+    })
+    let rows = 100_000_000
+    await vi.waitFor(
+      async () => {
+        // Longer each time, and again, because the engine is not asked for a plan while requests wait for it.
+        rows *= 2
+        await call(`used.lasting?rows=${rows}`)
+        await stage.service().statistics?.flush()
+        const { body } = await asAdmin('GET', '/api/endpoints/used.lasting/slow')
+        expect((body as SlowCall[]).some(({ plan }) => plan !== null)).toBe(true)
+      },
+      { timeout: 60_000 },
+    )
+    await visit(page('used.lasting', 'usage'), admin(), async (tab) => {
+      const requests = tab.getByRole('region', { name: 'Slowest and failed requests' })
+      await requests
+        .getByRole('button', { name: /^Plan of the request/ })
+        .first()
+        .click()
       await requests
         .getByRole('region', { name: 'Plan of the engine' })
         .getByText('ReadFromSystemNumbers')

@@ -10,7 +10,6 @@ import { documentedRoutes } from '../../../src/http/server.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/sql/warnings/warning.ts'
-import { newEndpointFiles } from '../../../src/workspace/authoring/new-endpoint.ts'
 import { newWorkspaceFiles } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -123,12 +122,9 @@ describe('SQL without any warning', () => {
     expect(await warningsIn(shipped.map((definition) => ({ at: definition.name, definition })))).toEqual([])
   })
 
-  test('in the files of a new workspace and a new endpoint', async () => {
-    const example = newEndpointFiles({ name: 'mine', id, values: {}, nowMs: 0 }, new Map())
-    const files = Object.entries({ ...newWorkspaceFiles(id), ...example }).filter(([file]) =>
-      file.endsWith('.sql'),
-    )
-    expect(files).toHaveLength(2)
+  test('in the files of a new workspace', async () => {
+    const files = Object.entries(newWorkspaceFiles(id)).filter(([file]) => file.endsWith('.sql'))
+    expect(files).toHaveLength(1)
     expect(await warningsIn(files.map(([file, text]) => read(file, text)))).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** `POST /api/sql`. The source edge_logs has four entries of the project abc. */
@@ -152,6 +152,14 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
         'a huge body',
         { query: `SELECT 1 ${' '.repeat(2 ** 20)}` },
         { status: 413, error: { code: 'too_large' } },
+      ],
+      [
+        'texts of a dictionary that are written again and again',
+        {
+          query: "SELECT (toLowCardinality(repeat('x', 1000000)), toDateTime(number)) AS x FROM numbers(100)",
+        },
+        { status: 413, error: { code: 'too_large' } },
+        '?_format=parquet',
       ],
       ['parameters in the URL', project, invalid('project'), '?project=abc'],
       [

@@ -126,6 +126,14 @@ const cases: readonly Case[] = [
   { ...text(`CAST('{"a":{"b":[1]}}', 'JSON')`, '{"a":{"b":[1]}}'), json: { a: { b: [1] } } },
   plain('INTERVAL 3 DAY', 3, 'BIGINT', 'Int64'),
   nested('[]', [], ['VARCHAR[]', '[]'], 'List<Utf8>'),
+  nested('[tuple()]', [[]], ['VARCHAR', '[[]]'], 'Utf8'),
+  nested(
+    `(toLowCardinality('x'), ${enumOf('b')}, ${noon})`,
+    ['x', 'b', '2026-01-31T12:00:00'],
+    [`STRUCT("1" VARCHAR, "2" VARCHAR, "3" ${utc})`, "{'1': 'x', '2': 'b', '3': 2026-01-31 12:00:00+00}"],
+    `Struct<{1:Utf8, 2:Utf8, 3:${seconds}}>`,
+    ['x', 'b', '2026-01-31T12:00:00Z'],
+  ),
   nested(
     `[NULL, ${at('12:00:00.5', 3)}]`,
     [null, 1769860800500000],

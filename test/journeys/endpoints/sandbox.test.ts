@@ -9,7 +9,7 @@ import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters
 import { outwardSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
 import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
 import type { Statement } from '../../../src/engine/engine.ts'
-import { textRows } from '../../../src/engine/json-rows.ts'
+import { templateRows, textRows } from '../../../src/engine/json-rows.ts'
 import { checkSql, checkTree } from '../../../src/sql/check.ts'
 import {
   functionNames,
@@ -21,6 +21,7 @@ import {
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { sqlName } from '../../../src/sql/names.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine, openEngine } from '../../support/engines.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
@@ -176,7 +177,7 @@ describe('sandboxed SQL', () => {
     const answers = await each(statements, async ([sql]) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const text = await ask({
-        sql: wrapQuery(compiled.sql, columns, 100, 'json'),
+        sql: wrapQuery(compiled, columns, { rows: 100, form: 'json' }),
         parameters: withNow(compiled.check({ project: 'a' }), 0n),
         settings: { ...outwardSettings, ...isolationSettings },
       })
@@ -201,7 +202,7 @@ describe('sandboxed SQL', () => {
     const [where, join, scale] = await each(statements, async (sql) => {
       const { compiled, columns } = await compileSandboxed(open.engine, endpoint, sql)
       const parameters = withNow(compiled.check({ project: 'a' }), 0n)
-      const statement = { sql: wrapQuery(compiled.sql, columns, 100, 'json'), parameters }
+      const statement = { sql: wrapQuery(compiled, columns, { rows: 100, form: 'json' }), parameters }
       return ask({ ...statement, settings: isolationSettings }).catch((error: Error) => error.message)
     })
     expect(where).toBe('{"n":4}\n')
@@ -281,20 +282,49 @@ describe('saved SQL', () => {
     expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
   })
 
-  test('returns text as JSON only if it is valid JSON', async () => {
-    const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
-    const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
-    const sql = `SELECT arrayJoin([${values}]) AS j`
-    const { body } = await open.engine.query(
-      {
-        sql: wrapQuery(sql, [{ name: 'j', type: 'String' }], 100, 'text-rows', ['j']),
-        format: textRows.format,
-        settings: textRows.array,
-      },
-      limits,
+  test.each(['text-rows', 'template'] as const)(
+    '%s has text as JSON only if it is valid JSON',
+    async (form) => {
+      const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
+      const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
+      const query = bindQuery(
+        `SELECT arrayJoin([${values}, NULL]) AS ${sqlName('a`$:"/ü')}, 'x' AS after`,
+        {},
+      )
+      const columns = [
+        { name: 'a`$:"/ü', type: 'Nullable(String)' },
+        { name: 'after', type: 'String' },
+      ]
+      const names = columns.map(({ name }) => ({ name, isJson: name !== 'after' }))
+      const sql = wrapQuery(query, columns, { rows: 100, form, json: ['a`$:"/ü'] })
+      const { format, settings } =
+        form === 'template'
+          ? { format: 'Template', settings: { ...outwardSettings, ...templateRows(names, true) } }
+          : { format: textRows.format, settings: { ...outwardSettings, ...textRows.array } }
+      const { body } = await open.engine.query({ sql, format, settings }, limits)
+      const rows = [{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null, null]
+      expect(JSON.parse(body.toString())).toEqual(rows.map((row) => ({ 'a`$:"/ü': row, after: 'x' })))
+      expect(body.toString()).toContain('[\n{"a`$:\\"/ü":{"a":1.0},"after":"x"},\n')
+    },
+  )
+
+  test('stored metadata needs no check, and empty metadata is empty text', async () => {
+    const create = 'CREATE TABLE kept (id String, metadata String) ENGINE = MergeTree ORDER BY id'
+    await open.engine.command({ sql: create }, limits)
+    const rows = '{"id":"a","metadata":"{\\"x\\":\\"\\\\n\\\\\\"\\",\\"n\\":1.10}"}\n{"id":"b","metadata":""}'
+    await open.engine.insert({ table: 'kept', format: 'JSONEachRow' }, Buffer.from(rows), limits)
+    const query = bindQuery(
+      'WITH k AS (SELECT id, metadata FROM kept) SELECT id, metadata FROM k ORDER BY id',
+      {},
     )
-    const rows = JSON.parse(body.toString()).map(({ j }: { j: unknown }) => j)
-    expect(rows).toEqual([{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null])
+    const columns = ['id', 'metadata'].map((name) => ({ name, type: 'String' }))
+    const sql = wrapQuery(query, columns, { rows: 100, form: 'template' })
+    expect(sql).not.toContain('isValidJSON')
+    const members = columns.map(({ name }) => ({ name, isJson: name === 'metadata' }))
+    const settings = { ...outwardSettings, ...templateRows(members, false) }
+    const { body, readRows } = await open.engine.query({ sql, format: 'Template', settings }, limits)
+    expect(body.toString()).toBe('{"id":"a","metadata":{"x":"\\n\\"","n":1.10}}\n{"id":"b","metadata":""}\n')
+    expect(readRows).toBe(2)
   })
 
   test('can use functions that a sandbox cannot', async () => {
@@ -309,19 +339,24 @@ describe('saved SQL', () => {
     ).rejects.toMatchObject({ status: 422, details: { line: 2, column: 33 } })
   })
 
-  test('unused subqueries are checked but not sent', async () => {
-    const save = (view: string) =>
+  test('unused subqueries and columns are checked but not sent', async () => {
+    const save = (
+      view: string,
+      query = `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+    ) =>
       compileEndpoint(
         open.engine,
         definitionShape.parse({
           id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a12',
           name: 'unused',
-          query: `WITH a AS (SELECT id FROM edge_logs), b AS (${view}) SELECT * FROM a`,
+          query,
         }),
         1,
         sources,
       )
     await expect(save('SELECT nope FROM auth_logs')).rejects.toMatchObject({ status: 422 })
+    const unread = 'WITH a AS (SELECT id, nope AS x FROM edge_logs LIMIT 9) SELECT id FROM a'
+    await expect(save('', unread)).rejects.toMatchObject({ status: 422 })
     await expect(save('SELECT * FROM system.one')).rejects.toMatchObject({ status: 422 })
     const { compiled, columns } = await save('SELECT id FROM auth_logs')
     expect(compiled.sent).not.toContain('auth_logs')

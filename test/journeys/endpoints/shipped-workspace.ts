@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { ManualClock } from '../../../src/base/clock.ts'
 import { runTests } from '../../../src/workspace/run-tests.ts'
 import { Workbench } from '../../../src/workspace/workbench.ts'
 import { readWorkspace } from '../../../src/workspace/workspace.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** The shipped endpoints are a workspace; `wellhead test` in it runs the same tests with its own engine. */

@@ -1,6 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { type Caller, callerWith } from '../../../src/access/caller.ts'
-import { type ManualClock, manualClock, manualTime } from '../../../src/base/clock.ts'
 import { sourceNotFound } from '../../../src/base/errors.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
 import type { Source } from '../../../src/catalog/source.ts'
@@ -11,6 +10,7 @@ import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
 import { DiskGuard } from '../../../src/intake/intake-limits.ts'
 import { LogIntake } from '../../../src/intake/log-intake.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
+import { type ManualClock, manualClock, manualTime } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 export interface LimitedIntake {

@@ -96,7 +96,6 @@ describe('the search language', () => {
     ['status:>=', 'Nothing follows >= at character 8. Write a number, without a space before it.'],
     ['a (b OR c', 'Unclosed bracket at character 3.'],
     ['status:many', /The field "status" holds numbers, so its value at character 8 must be a number/],
-    ['not status:200', /^"not" at character 1 is not an operator. Write NOT/],
     ['timestamp:>2026-01-31', /is not a number. .* To limit the time of entries, use the time range.$/],
     ['timestamp:2026-01-31', /^"timestamp" at character 1 is the time of the entry/],
     ['"open', 'Unclosed quote at character 1.'],
@@ -198,7 +197,7 @@ describe('counting entries', () => {
   })
 
   test('omits a typed column with many values', async () => {
-    const columns = ['few', 'many'].map((column) => ({ column, path: column, type: 'text' }))
+    const columns = ['few', 'many'].map((name) => ({ name, path: name, type: 'text' }))
     await admin('POST', '/api/sources', { name: 'faceted', columns })
     const sent = Array.from({ length: 101 }, (_, index) => ({
       metadata: { few: `f${index % 30}`, many: `m${index}` },
@@ -212,22 +211,12 @@ describe('counting entries', () => {
   })
 
   test.each([
-    ['statuss:500', 'No entry in this time range has the field "statuss". Did you mean "status_code"?'],
-    ['regoin:eu', 'No entry in this time range has the field "regoin". Did you mean "region"?'],
-    ['region:EU', 'No entry in this time range matches region:EU. Did you mean "eu"?'],
+    ['regoin:eu', 'No entry in this time range matches regoin:eu.'],
     ['(status:200) nothing', 'No entry in this time range matches "nothing".'],
     ['status:200 status:404', 'Each condition matches entries alone, but no entry matches all of them.'],
     ['status:200 -method:GET', 'Each condition matches entries alone, but no entry matches all of them.'],
     ['-id:*', 'The query excludes every entry in this time range.'],
-    ['(status:200 OR status:599) region:(asia)', 'No entry in this time range matches region:asia.'],
-    [
-      'path:/rest',
-      'No entry in this time range matches path:/rest. To match the beginning of values, write path:/rest*.',
-    ],
-    [
-      'status>=500',
-      'No entry in this time range matches "status>=500". To compare a field, write status:>=500.',
-    ],
+    ['(status:200 OR status:404) region:(asia)', 'No entry in this time range matches region:asia.'],
     [
       '00000000-0000-0000-0000-000000000000',
       'No entry in this time range matches "00000000-0000-0000-0000-000000000000".',
@@ -297,11 +286,9 @@ describe('a tenant', () => {
     expect((await ask(service, tenant, 'POST', `${path}/search`, { project: 'a' })).status).toBe(200)
   })
 
-  test('learns nothing from the notes about fields and values of others', async () => {
-    const { notes } = await histogram({ query: 'secrt:x' }, tenant)
-    expect(notes).toEqual(['No entry in this time range has the field "secrt".'])
-    expect((await histogram({ query: 'region:uss' }, tenant)).notes).toEqual([
-      'No entry in this time range matches region:uss.',
+  test('learns nothing from the notes about values of others', async () => {
+    expect((await histogram({ query: 'region:us' }, tenant)).notes).toEqual([
+      'No entry in this time range matches region:us.',
     ])
   })
 
@@ -309,7 +296,7 @@ describe('a tenant', () => {
     const { body } = await ask(service, tenant, 'GET', '/api/whoami')
     expect(body.logs).toBe(true)
     const source = body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs')
-    expect(Object.keys(source).sort()).toEqual(['description', 'columns', 'name'])
+    expect(Object.keys(source).sort()).toEqual(['columns', 'description', 'name'])
     const other = await makeToken(service, { scopes: ['query:logs.all'], project: 'a' })
     const limited = (await ask(service, other.token, 'GET', '/api/whoami')).body
     expect([limited.logs, limited.sources]).toEqual([false, []])

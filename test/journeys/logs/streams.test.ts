@@ -6,23 +6,21 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Access } from '../../../src/access/access.ts'
 import { hashToken } from '../../../src/access/admin-token.ts'
 import type { StoredToken } from '../../../src/access/token.ts'
-import { manualClock, manualTime } from '../../../src/base/clock.ts'
 import type { TraceSpan, Tracing } from '../../../src/base/tracing.ts'
 import type { EndpointCall } from '../../../src/endpoints/call/endpoint-calls.ts'
 import type { SavedEndpoint } from '../../../src/endpoints/manage/endpoints.ts'
 import { handleError } from '../../../src/http/error-response.ts'
-import { RequestEnds } from '../../../src/http/request-ends.ts'
-import { logRequests } from '../../../src/http/request-log.ts'
-import { addRequestTraces, RequestTraces } from '../../../src/http/request-traces.ts'
+import { logRequests, RequestTraces } from '../../../src/http/request-log.ts'
 import { admitCaller } from '../../../src/http/route-access.ts'
 import { addTailRoutes } from '../../../src/http/routes/logs/tail.ts'
+import { followResult } from '../../../src/http/routes/query.ts'
 import { EventStreams } from '../../../src/http/streams/event-streams.ts'
-import { followResult } from '../../../src/http/streams/follow-result.ts'
 import { readEntry } from '../../../src/intake/entry.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { type EventReader, openEvents } from '../../support/event-reader.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
 
 const admin = 'the-token-of-the-admin'
 let close = async () => {}
@@ -44,9 +42,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
   })
-  const ends = new RequestEnds(server)
-  addRequestTraces(server, new RequestTraces(tracingInto(spans)), ends)
-  logRequests(ends, requests)
+  logRequests(server, new RequestTraces(tracingInto(spans)), requests)
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
@@ -67,7 +63,8 @@ async function openStreams(limits = { maxStreams: 100 }) {
     const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], latest }) }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
-    return followResult({ endpoints, calls, results, streams }, request, reply, call as EndpointCall)
+    const parts = { endpoints, calls, results }
+    return followResult(parts, streams, request, reply, call as EndpointCall)
   })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })
   close = async () => {

@@ -32,7 +32,7 @@ export function logCommandJourneys(service: () => LocalService): void {
         idsOf((await run(['logs', 'search', source, ...more])).stdout)
       expect((await search('rest', 'GET')).toSorted()).toEqual(['one', 'three', 'two'])
       expect(await search('--since', '1d', '--to', '1h')).toEqual(['old'])
-      expect(await search('--from', hourAgo, '--project', 'demo', '-n', '1')).toHaveLength(1)
+      expect(await search('--since', hourAgo, '--project', 'demo', '-n', '1')).toHaveLength(1)
       expect(await search('status:500', 'NOT', 'project:other')).toEqual(['one'])
       expect(await search('event_message:"GET /rest"')).toEqual(['three'])
       expect(await run(['logs', 'search', source, 'nowhere'])).toMatchObject({
@@ -101,17 +101,16 @@ export function logCommandJourneys(service: () => LocalService): void {
         expect.objectContaining({ path: 'a.f', types: ['Float64'], entries: 1, sampled: 8 }),
       )
       const schema = await run(['source', 'schema', source])
-      expect(schema.stdout).toMatch(/^PATH +KINDS +SHARE +COLUMN/)
-      expect(schema.stdout).toMatch(/^status +number, text +87 % +-/m)
+      expect(schema.stdout).toMatch(/^PATH +TYPES +ENTRIES +COLUMN/)
+      expect(schema.stdout).toMatch(/^status +Int64, String +7 of 8 +-/m)
 
       for (const [command, code, message] of [
         [['logs', 'search', 'no_such_source'], 1, '(source_not_found'],
         [['logs', 'tail', 'no_such_source', '-n', '1'], 1, '(source_not_found'],
-        [['logs', 'tail'], 2, 'Name the source to follow'],
+        [['logs', 'tail'], 2, "missing required argument 'source'"],
         [['source', 'schema', 'no_such_source'], 1, '(source_not_found'],
         [['logs', 'search', source, '--since', '1 hour'], 2, 'It must be a time such as 30d, 12h'],
-        [['logs', 'search', source, '--since', '1h', '--from', '2h'], 2, 'not both'],
-        [['logs', 'search', source, '--from', '1h', '--to', '2h'], 1, 'to must be later than from'],
+        [['logs', 'search', source, '--since', '1h', '--to', '2h'], 1, 'to must be later than from'],
         [['logs', 'search', source, 'a..b:1'], 1, 'is not a field'],
         [['logs', 'search', source, '(a OR'], 1, 'Nothing follows OR at character 6.'],
         [['logs', 'tail', source, 'a:'], 1, 'Nothing follows "a:" at character 3.'],
@@ -132,7 +131,6 @@ export function logCommandJourneys(service: () => LocalService): void {
         stdout: '',
         stderr: expect.stringContaining('(forbidden'),
       })
-      expect((await run(['__complete', 'logs', 'tail', ''])).stdout.split('\n')).toContain(source)
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })
   })

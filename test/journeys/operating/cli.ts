@@ -199,9 +199,9 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['endpoint', 'restore', 'cli.numbers', '3'])).toMatchObject({
         code: 1,
         stdout: '',
-        stderr:
-          'wellhead: 1 change would break callers; nothing was changed. Use --breaking to restore version 3 anyway.\n' +
-          '  breaking  Column more was removed.\n',
+        stderr: expect.stringMatching(
+          /^wellhead: A change would break callers.* \(breaking_change, .*\)\n {2}breaking {2}Column more was removed\.\n$/,
+        ),
       })
       expect(await data('endpoint', 'restore', 'cli.numbers', '3', '--breaking')).toMatchObject({
         version: 5,
@@ -234,13 +234,8 @@ export function cliJourneys(service: () => LocalService): void {
       )
       expect(existsSync(join(files.path, 'rows.parquet'))).toBe(false)
       expect((await run(['sql', 'SELECT 1 AS x', '--output', 'no/rows.json'])).stderr).toMatch(
-        /^wellhead: Cannot write .*no\/rows\.json: its directory does not exist\.\n$/,
+        /^wellhead: ENOENT: no such file or directory, open '.*no\/rows\.json'\n$/,
       )
-      const doubtful = await run(['sql', 'SELECT id\nFROM edge_logs\nLIMIT @most', '-p', 'most=1'])
-      expect(doubtful.code).toBe(0)
-      expect(doubtful.stderr).toMatch(/\n\nWarning: .* \(no_order\)\n3 \| LIMIT @most\n {2}\| \^\n/)
-      expect(doubtful.stderr).toContain('(unbounded_time)')
-      expect(doubtful.stderr).not.toContain('parameter')
       const many = await run(['sql', 'SELECT number AS n FROM numbers(9)', '--max-rows', '4'])
       expect(many.stderr).toMatch(/^4 rows, .*, truncated at the maximum number of rows\n$/)
     })
@@ -254,8 +249,8 @@ export function cliJourneys(service: () => LocalService): void {
       const typo = await runAlone(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
       expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
       expect((await runAlone(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
-      expect((await runAlone(['sql', '--file', 'missing.sql'])).stderr).toBe(
-        'wellhead: Cannot read missing.sql: it does not exist.\n',
+      expect((await runAlone(['sql', '--file', 'missing.sql'])).stderr).toMatch(
+        /^wellhead: ENOENT: .*missing\.sql'\n$/,
       )
       expect((await runAlone(['sql'], Buffer.from([0xff]))).stderr).toContain('not valid UTF-8')
     })
@@ -267,7 +262,7 @@ export function cliJourneys(service: () => LocalService): void {
       })
       const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
       const typed = ['--column', 'size=item.size,searched', '--column', 'n=item.n']
-      expect(await update('--retention-days', '20', ...typed)).toMatchObject({ retention_days: 20 })
+      expect(await update('--retention', '20d', ...typed)).toMatchObject({ retention_days: 20 })
       expect(await update('--column', 'n=item.n,number', '--remove-column', 'size')).toMatchObject({
         retention_days: 20,
         columns: [{ name: 'n', path: 'item.n', type: 'number', searched: false }],
@@ -351,10 +346,8 @@ export function cliJourneys(service: () => LocalService): void {
         'ok',
         'ok',
       ])
-      // The library may be missing where the engine is emulated.
-      const wrong = checks.filter(({ name, status }) => status === 'problem' && name !== 'library')
-      expect(wrong).toEqual([])
-      expect(code).toBe(find('library')?.status === 'problem' ? 1 : 0)
+      expect(checks.filter(({ status }) => status === 'problem')).toEqual([])
+      expect(code).toBe(0)
     })
   })
 }

@@ -73,7 +73,7 @@ async function fill(service: RunningService): Promise<void> {
   for (const name of ['shop_logs', 'empty_logs', 'gone_logs']) {
     await expectStatus(201, admin(service, 'POST', '/api/sources', { name, columns: fields }))
   }
-  const entries = Array.from({ length: 240 }, (_, i) => ({
+  const entries = Array.from({ length: 144 }, (_, i) => ({
     id: i % 3 === 0 ? 'same' : `e${i} ${odd}`,
     project: ['a', 'b', `c ${odd}`][i % 5 === 0 ? 2 : i % 2],
     timestamp: new Date(now - (i % 12) * dayMs - (i % 3) * 1000).toISOString(),
@@ -82,7 +82,7 @@ async function fill(service: RunningService): Promise<void> {
   }))
   for (const source of ['shop_logs', 'auth_logs', 'gone_logs']) {
     const sent = await expectStatus(200, admin(service, 'POST', `/api/logs?source=${source}`, entries))
-    expect(sent).toMatchObject({ accepted: 240 })
+    expect(sent).toMatchObject({ accepted: 144 })
   }
   const bytes = Buffer.from([0xff, 0x41, 0xc3])
   const row = Buffer.concat([
@@ -179,7 +179,6 @@ const options = {
   log,
   signal: new AbortController().signal,
   now: Date.now,
-  pause: () => Promise.reject(new Error('gave up')),
   // Two or three entries.
   chunkBytes: 1000,
   onTotal: () => {},
@@ -194,7 +193,7 @@ async function expectSameService(chosen: Record<string, string>): Promise<void> 
     expect(await sendKeyed(service)).toEqual(keyed)
     const { engine } = service
     expect(await count("SELECT count() FROM shop_logs WHERE id = 'once'", engine)).toBe(1)
-    expect(await count("SELECT countIf(level = 'error') FROM shop_logs", engine)).toBe(240)
+    expect(await count("SELECT countIf(level = 'error') FROM shop_logs", engine)).toBe(144)
     const raw = "SELECT count() FROM shop_logs WHERE project = unhex('726177FF41C3')"
     expect(await count(raw, engine)).toBe(1)
   } finally {
@@ -220,14 +219,12 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   const entries = () => count('SELECT count() FROM auth_logs', to)
   const sides = { ...options, topology: to.topology, from, to }
   const cut = copyInstallation({ ...sides, onBytes: onChunk(12, () => void network.cut()) })
-  await expect(cut).rejects.toThrow('gave up')
+  await expect(cut).rejects.toMatchObject({ status: 503 })
   await network.mend()
   const copied = await entries()
   expect(copied).toBeGreaterThan(20)
   expect(copied).toBeLessThan(60)
-  expect((await run(copy())).stderr).toMatch(
-    /^wellhead: Another process uses the data directory .* Stop its service/,
-  )
+  expect((await run(copy())).stderr).toMatch(/^wellhead: Another process uses the data directory .* Stop it/)
   const stopped = new AbortController()
   const aborted = copyInstallation({
     ...sides,
@@ -238,9 +235,9 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   expect(await entries()).toBeGreaterThan(copied)
   const { tables } = await copyInstallation(sides)
   expect(tables.filter(({ equal }) => !equal)).toEqual([])
-  expect(tables).toContainEqual({ name: 'shop_logs', rows: 242, copied: 242, equal: true })
-  expect(await entries()).toBe(240)
-  expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(240)
+  expect(tables).toContainEqual({ name: 'shop_logs', rows: 146, copied: 146, equal: true })
+  expect(await entries()).toBe(144)
+  expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(144)
   await refusesForeign(sides)
   await Promise.all([from.close(), to.close()])
   await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster })
@@ -290,8 +287,8 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   )
   expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
   const lines = done.stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(lines).toContainEqual(['shop_logs', '242', '242', 'yes'])
-  expect(lines).toContainEqual(['auth_logs', '240', '240', 'yes'])
+  expect(lines).toContainEqual(['shop_logs', '146', '146', 'yes'])
+  expect(lines).toContainEqual(['auth_logs', '144', '144', 'yes'])
   expect(lines).toContainEqual(['empty_logs', '0', '0', 'yes'])
   expect(lines).toContainEqual(['idempotency keys', '1', '1', 'yes'])
   expect(lines).toContainEqual(['token uses', '1', '1', 'yes'])
@@ -334,6 +331,6 @@ test('refuses what cannot be copied, and says what to do', async () => {
   ])
   expect(await refused(from)).toEqual([2, expect.stringContaining('Name the ClickHouse server with --to')])
   const wrong = await refused([...from, ...to], { WELLHEAD_CLICKHOUSE_PASSWORD: 'wrong' })
-  expect(wrong).toEqual([1, expect.stringMatching(/^wellhead: .*password.*\n$/)])
+  expect(wrong).toEqual([1, expect.stringMatching(/^wellhead: .*AUTHENTICATION_FAILED.*\n$/)])
   empty.remove()
 })

@@ -121,7 +121,6 @@ export function deployCommandJourneys(service: () => LocalService): void {
         code: 1,
         stderr: 'wellhead: No endpoint has the name "ordrs.count". Did you mean orders.count?\n',
       })
-      expect((await run('pull', 'pulled')).stderr).toContain('use --directory pulled.')
       expect((await pull('wellhead.top-callers')).stderr).toContain('is part of the service')
       expect((await pull('usage.api-counts')).stdout).toBe('written endpoints/usage.api-counts.sql\n')
       expect((await pull('orders.count')).stdout).toBe(

@@ -124,18 +124,6 @@ describe('statistics of requests', () => {
     expect((await report()).interval).toBe('1hr')
   })
 
-  test('follow an endpoint to its new name', async () => {
-    await save('report.before', { query: 'SELECT 1 AS n' })
-    await admin('GET', `${query}/report.before`)
-    await admin('PATCH', '/api/endpoints/report.before?breaking=true', { name: 'report.after' })
-    await admin('GET', `${query}/report.after`)
-    const { endpoints } = await report('?endpoint=report.after')
-    expect(endpoints).toMatchObject([{ endpoint: 'report.after', requests: 2 }])
-    // Another endpoint that takes the name has its requests from then on.
-    await save('report.before', { query: 'SELECT 2 AS n' })
-    expect((await report('?endpoint=report.after')).totals.requests).toBe(1)
-  })
-
   test('refuse what they do not know', async () => {
     const refusals = [
       ['?interval=2hr', 400, 'interval must be one of 5min, 1hr, 1day, 7day, 30day.'],

@@ -311,7 +311,7 @@ describe('a service that cannot start prints one line that says what to do', () 
     expect(code).toBe(1)
     expect(lines).toEqual([
       'wellhead: http://127.0.0.1:1: Cannot connect to ClickHouse. connect ECONNREFUSED 127.0.0.1:1. ' +
-        'Check that it is running, the network, and WELLHEAD_CLICKHOUSE_URL.',
+        'Check that it is running, and WELLHEAD_CLICKHOUSE_URL: http:// or https://, and the HTTP port.',
     ])
   })
 })

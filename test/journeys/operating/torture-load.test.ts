@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { leakedProjects } from '../../../torture/load/tenants.ts'
-import { loadScenarios } from '../../../torture/load-scenarios.ts'
-import { overload } from '../../../torture/scenarios/overload.ts'
-import { soak } from '../../../torture/scenarios/soak.ts'
-import { tenants } from '../../../torture/scenarios/tenants.ts'
-import type { Scenario } from '../../../torture/support/scenario.ts'
+import { conditions } from '../../../torture/scenarios/conditions.ts'
+import { fuzzSql } from '../../../torture/scenarios/fuzz-sql.ts'
+import { results } from '../../../torture/scenarios/results.ts'
+import { unreadLogs } from '../../../torture/scenarios/unread-logs.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
-// A short soak or overload says little, and tenants side by side are in the behavior of both engines.
-const onlyLong: readonly Scenario[] = [soak, overload, tenants]
-
-testShortForms(
-  'test/journeys/operating/torture-load.test.ts',
-  loadScenarios.filter((scenario) => !onlyLong.includes(scenario)),
-)
+// What lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
+testShortForms('test/journeys/operating/torture-load.test.ts', [unreadLogs, results, conditions, fuzzSql])
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {

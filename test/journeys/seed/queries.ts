@@ -36,7 +36,8 @@ const content = (path: string) => readFileSync(new URL(`../../../${path}`, impor
 export function compile(file: string, text: string) {
   const reading = readDefinition(file, text)
   if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
-  return bindQuery(reading.definition.query, reading.definition.parameters)
+  const typedColumns = (source: string) => builtInSources.find(({ name }) => name === source)?.columns
+  return bindQuery(reading.definition.query, reading.definition.parameters, { typedColumns })
 }
 
 function load(path: string) {

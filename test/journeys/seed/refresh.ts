@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../../src/base/clock.ts'
 import { Arrivals } from '../../../src/catalog/arrivals.ts'
 import { randomOf } from '../../../src/demo/random.ts'
 import {
@@ -10,6 +9,7 @@ import {
 import { type OutputFormat, outputFormats } from '../../../src/endpoints/call/output-formats.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { openRunner } from '../endpoints/runner.ts'
 import { definitionOf, insert, seedEngine } from './queries.ts'
 

@@ -1,6 +1,7 @@
 import {
   acceptCompletion,
   autocompletion,
+  closeCompletion,
   completionKeymap,
   completionStatus,
   selectedCompletion,
@@ -152,7 +153,8 @@ function extensions(latest: { current: SqlEditorProps }, reported: string[]): Ex
           keymap.of([
             {
               key: 'Mod-Enter',
-              run: () => {
+              run: (view) => {
+                closeCompletion(view)
                 latest.current.onRun?.()
                 return true
               },

@@ -4,7 +4,7 @@ import { api } from '../../api/api.ts'
 import { type CallResult, queryPath } from '../../api/call-endpoint.ts'
 import type { Column, Plan } from '../../api/shapes.ts'
 import { useWindowHeight } from '../../charts/use-window-height.ts'
-import { Choices, ZoneChoice } from '../../ui/choices.tsx'
+import { Choices } from '../../ui/choices.tsx'
 import { bytes, count, counted, milliseconds, seconds } from '../../ui/format.ts'
 import { SnippetTabs } from '../../ui/snippet.tsx'
 import { agentSnippets, callSnippets, embedSnippet } from '../../ui/snippets.ts'
@@ -82,7 +82,6 @@ export function EndpointResult(props: EndpointResultProps) {
             </button>
           )}
           {run.state === 'done' && file && <Download name={name ?? 'rows'} file={file} />}
-          <ZoneChoice />
         </div>
       </div>
       {view === 'call' && name !== undefined ? (

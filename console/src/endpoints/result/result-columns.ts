@@ -1,4 +1,5 @@
 import type { Column, Row } from '../../api/shapes.ts'
+import { readable } from '../../ui/format.ts'
 import { instantOf } from '../../ui/instants.ts'
 
 export interface ShownColumn {
@@ -6,7 +7,12 @@ export interface ShownColumn {
   type: string
   /** Whether it is aligned to the right, as numbers are. */
   right: boolean
+  /** Pixels that show a value as a whole. */
   width: number
+  /** Pixels that it needs if the columns do not fit. */
+  leastWidth: number
+  /** A value as it is shown. */
+  text: (value: unknown) => string
   /** Milliseconds, if a value of this column is a time. */
   instant: (value: unknown) => number | undefined
   /** Whether the times are days, which are the same in every time zone. */
@@ -14,6 +20,15 @@ export interface ShownColumn {
 }
 
 const sample = 50
+
+/** Numbers that nobody adds up are read without separators. */
+const isCode = (name: string) =>
+  /(?:^|_)(?:id|code|year|port|pid|status|version)$|(?:Id|Code|Year|Port|Pid|Status|Version)$/.test(name)
+
+const textPx = 7.5
+const aroundPx = 24
+const leastPx = 72
+const leastTextPx = 94
 
 /** How each column is shown, by its type if that is known, and otherwise by the first rows. */
 export function columnsOf(rows: readonly Row[], known: readonly Column[]): ShownColumn[] {
@@ -27,16 +42,22 @@ export function columnsOf(rows: readonly Row[], known: readonly Column[]): Shown
       type === '' && !/time|date|at$/i.test(name) ? undefined : instantOf(value, type)
     const isTime = filled.length > 0 && filled.every((value) => instant(value) !== undefined)
     const isNumber = filled.length > 0 && filled.every((value) => typeof value === 'number')
-    const longest = Math.max(
-      name.length + 2,
-      ...filled.map((value) => (typeof value === 'object' ? 40 : String(value).length)),
-    )
-    const width = isTime ? 216 : Math.min(460, Math.max(90, longest * 8 + 26))
+    const text = (value: unknown) =>
+      typeof value === 'number' && !isCode(name) ? readable(value) : String(value)
+    const lengths = filled.map((value) => (typeof value === 'object' ? 40 : text(value).length))
+    const isWhole = isTime && filled.every((value) => (instant(value) as number) % 1000 === 0)
+    const longest = isTime ? (isWhole ? 19 : 23) : Math.max(0, ...lengths)
+    const px = (length: number) => Math.round(Math.min(460, Math.max(leastPx, length * textPx + aroundPx)))
+    // The title is wrapped after its underscores.
+    const titlePart = Math.max(...name.split(/(?<=[._:/-])/).map((part) => part.length))
+    const least = isNumber || isTime ? px(longest) : Math.min(px(longest), leastTextPx)
     return {
       name,
       type,
       right: isNumber && !isTime,
-      width: Math.round(width),
+      width: px(Math.max(longest, name.length + 2)),
+      leastWidth: Math.max(least, px(titlePart + 1)),
+      text,
       instant: isTime ? instant : () => undefined,
       isDays: isTime && filled.every((value) => String(value).length === 10),
     }

@@ -1,8 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
+import { type ClipboardEvent, useMemo, useRef, useState } from 'react'
 import type { Column, Row } from '../../api/shapes.ts'
+import { sum } from '../../ui/format.ts'
 import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
 import { JsonTree } from '../../ui/json-tree.tsx'
+import { Breakable } from '../../ui/table.tsx'
 import { toggled } from '../../ui/toggled.ts'
 import { columnsOf, type ShownColumn } from './result-columns.ts'
 import { orderOf, type Sorting } from './row-order.ts'
@@ -22,8 +24,11 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
     overscan: 12,
   })
   const template = {
-    gridTemplateColumns: shown.map(({ width }) => `minmax(${width}px, ${width}fr)`).join(' '),
+    gridTemplateColumns: shown
+      .map(({ width, leastWidth }) => `minmax(${leastWidth}px, ${width}fr)`)
+      .join(' '),
   }
+  const least = { minWidth: sum(shown.map(({ leastWidth }) => leastWidth)) }
   const sort = (column: string) =>
     setSorting((now) =>
       now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true },
@@ -36,15 +41,18 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
       aria-label="Result"
       aria-rowcount={order.length + 1}
       tabIndex={0}
+      onCopy={copyExactly}
     >
-      <div className="grid-top" role="rowgroup">
+      <div className="grid-top" role="rowgroup" style={least}>
         <div className="grid-head" role="row" style={template} aria-rowindex={1}>
           {shown.map(({ name, right, type }) => {
             const by = sorting?.column === name ? (sorting.down ? 'descending' : 'ascending') : 'none'
             return (
               <div key={name} role="columnheader" aria-sort={by} className={right ? 'right' : ''}>
                 <button type="button" onClick={() => sort(name)} title={type}>
-                  {name}
+                  <span>
+                    <Breakable text={name} />
+                  </span>
                   <span aria-hidden="true">{by === 'none' ? '' : by === 'ascending' ? '↑' : '↓'}</span>
                 </button>
               </div>
@@ -52,7 +60,7 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
           })}
         </div>
       </div>
-      <div className="grid-body" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className="grid-body" role="rowgroup" style={{ ...least, height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const index = order[item.index] as number
           const row = rows[index] as Row
@@ -120,6 +128,32 @@ function Cell({ value, column, zone, open, toggle }: CellProps) {
       </button>
     )
   }
-  const text = String(value)
-  return <span title={text.length > 40 ? text : undefined}>{text}</span>
+  const [text, exact] = [column.text(value), String(value)]
+  const isRounded = text.replaceAll(',', '') !== exact
+  return (
+    <span
+      data-exact={text === exact ? undefined : exact}
+      title={isRounded || exact.length > 40 ? exact : undefined}
+    >
+      {text}
+    </span>
+  )
+}
+
+/** Copies numbers with all of their digits and without separators, and cells as spreadsheets expect them. */
+function copyExactly(event: ClipboardEvent): void {
+  const selection = getSelection()
+  if (!selection || selection.isCollapsed) return
+  const inOne = selection.anchorNode?.parentElement?.closest<HTMLElement>('[data-exact]')
+  const part = selection.getRangeAt(0).cloneContents()
+  for (const one of part.querySelectorAll<HTMLElement>('[data-exact]')) {
+    one.textContent = one.dataset.exact as string
+  }
+  const rows = [...part.querySelectorAll('.grid-head, .grid-row')]
+  const lines = (rows.length > 0 ? rows : [part]).map((row) =>
+    row.children.length > 1 ? [...row.children].map((cell) => cell.textContent).join('\t') : row.textContent,
+  )
+  const isAll = inOne && inOne.textContent === selection.toString().trim()
+  event.clipboardData.setData('text/plain', isAll ? (inOne.dataset.exact as string) : lines.join('\n'))
+  event.preventDefault()
 }

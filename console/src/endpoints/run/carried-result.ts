@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react'
 import type { CallResult } from '../../api/call-endpoint.ts'
 
 interface CarriedResult {
-  endpoint: string
+  /** Undefined for the page of a new endpoint. */
+  endpoint: string | undefined
   result: CallResult
   /** The SQL and the values that returned it. */
   ran: string
@@ -10,7 +11,7 @@ interface CarriedResult {
 
 let carried: CarriedResult | undefined
 
-/** Keeps a result for the page of this endpoint, which is opened next: it has a new name. */
+/** Keeps a result for the page of this endpoint, which is opened next. */
 export function carryResult(next: CarriedResult): void {
   carried = next
 }

@@ -7,14 +7,19 @@ export type Run =
   | { state: 'idle' }
   | { state: 'running'; before: CallResult | undefined }
   | { state: 'done'; result: CallResult }
-  | { state: 'failed'; error: Error }
+  | { state: 'failed'; error: Error; before?: CallResult | undefined }
 
 /** The result to show: that of the run, or of the one before while it is running. */
 export function resultOf(run: Run): CallResult | undefined {
   return run.state === 'done' ? run.result : run.state === 'running' ? run.before : undefined
 }
 
+const settled = (result: CallResult | undefined): Run =>
+  result ? { state: 'done', result } : { state: 'idle' }
+
 interface RunOptions {
+  /** What a run would ask for now. An error of something else is not shown. */
+  asked: string
   /** Whether Ctrl or Cmd and Enter starts a run from anywhere on the page. */
   hasShortcut?: boolean
   /** Whether the first run starts by itself. */
@@ -30,7 +35,7 @@ interface RunOptions {
 export function useRun(
   call: (signal: AbortSignal) => Promise<CallResult>,
   { missing, isLooking, isTouched, keep }: Omit<ParameterValues, 'values' | 'change'>,
-  { hasShortcut = true, auto = false, first = { state: 'idle' } }: RunOptions = {},
+  { asked, hasShortcut = true, auto = false, first = { state: 'idle' } }: RunOptions,
 ) {
   const [run, setRun] = useState<Run>(first)
   const [request, setRequest] = useState<'none' | 'auto' | 'wanted' | 'refused'>('none')
@@ -51,17 +56,18 @@ export function useRun(
       const result = await call(signal)
       if (!signal.aborted) setRun({ state: 'done', result })
     } catch (error) {
-      if (!signal.aborted) setRun({ state: 'failed', error: error as Error })
+      if (signal.aborted) return
+      setRun((now) => ({ state: 'failed', error: error as Error, before: resultOf(now) }))
     }
   }
   const stop = () => {
     current.current?.abort()
-    setRun((now) => {
-      const result = resultOf(now)
-      if (now.state !== 'running') return now
-      return result ? { state: 'done', result } : { state: 'idle' }
-    })
+    setRun((now) => (now.state === 'running' ? settled(now.before) : now))
   }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when something else is asked
+  useEffect(() => {
+    setRun((now) => (now.state === 'failed' ? settled(now.before) : now))
+  }, [asked])
   const isMissing = missing.length > 0
   // Values that the user is typing are not complete.
   const isAuto = auto && !isTouched

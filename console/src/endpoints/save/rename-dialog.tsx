@@ -1,9 +1,11 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, api } from '../../api/api.ts'
+import { queries } from '../../api/queries.ts'
 import type { ContractChange, Endpoint } from '../../api/shapes.ts'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/fields.tsx'
+import { nameProblem } from '../../ui/names.ts'
 import { BreakingDialog } from './breaking-dialog.tsx'
 
 interface RenameDialogProps {
@@ -15,6 +17,8 @@ interface RenameDialogProps {
 /** Saves a version with another name, and asks before it breaks callers. */
 export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
   const [name, setName] = useState(saved.name)
+  const { data: others } = useQuery(queries.endpoints())
+  const problem = name === saved.name ? '' : nameProblem('endpoint', name, others)
   const [changes, setChanges] = useState<readonly ContractChange[]>()
   const { mutate, isPending, error } = useMutation({
     mutationFn: (breaking: boolean) =>
@@ -41,7 +45,7 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
     <Dialog title={`Rename ${saved.name}`} onClose={onClose}>
       <DialogForm
         action="Rename"
-        disabled={isPending || name === '' || name === saved.name}
+        disabled={isPending || name === '' || name === saved.name || problem !== ''}
         error={error}
         onSubmit={() => mutate(false)}
         onClose={onClose}
@@ -49,6 +53,7 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
         <TextField
           label="New name"
           note="Part of the URL."
+          problem={problem}
           value={name}
           onChange={(text) => setName(text.trim())}
         />

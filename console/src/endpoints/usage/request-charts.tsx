@@ -137,7 +137,9 @@ function ChartPart({ title, query, range, children }: ChartPartProps) {
 
 /** How long a bar or a point of a chart lasts. */
 export function BucketNote({ bucketSeconds }: { bucketSeconds: number }) {
-  return <span className="faint">per {bucketSeconds === 60 ? 'minute' : seconds(bucketSeconds)}</span>
+  return (
+    <span className="faint">One point per {bucketSeconds === 60 ? 'minute' : seconds(bucketSeconds)}</span>
+  )
 }
 
 export function Totals({ value, children }: { value: string; children: ReactNode }) {

@@ -19,7 +19,7 @@ interface SlowRequestsProps {
   callers: Descriptions
 }
 
-/** The slow and the failed requests of the last hour, each with what explains it. */
+/** The slowest and the failed requests of the last hour, each with what explains it. */
 export function SlowRequests({ query, callers }: SlowRequestsProps) {
   const [address, setAddress] = useAddress()
   const failed = (query.data ?? []).filter(({ code }) => code !== null)
@@ -28,12 +28,12 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
   const list = wanted === 'failed' ? 'failed' : 'slow'
   const shown = list === 'failed' ? failed : slow
   const options = [
-    ['slow', `Slow (${slow.length})`],
+    ['slow', `Slowest (${slow.length})`],
     ['failed', `Failed (${failed.length})`],
   ] as const
   return (
     <Part
-      title="Slow and failed requests"
+      title="Slowest and failed requests"
       query={query}
       height={160}
       aside={

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { queries } from '../../api/queries.ts'
 import type { Requests } from '../../api/shapes.ts'
-import { ZoneChoice } from '../../ui/choices.tsx'
 import { ErrorCodes } from './error-codes.tsx'
 import { Part } from './part.tsx'
 import { HitRatioChart, LatencyChart, RequestsChart, StatisticsOff } from './request-charts.tsx'
@@ -28,7 +27,6 @@ export function UsageReport({ endpoint, token, title, table, below }: UsageRepor
     <>
       <div className="tabs-line">
         <RangeChoice range={range} onChange={setRange} />
-        <ZoneChoice />
       </div>
       <div className="parts three">
         <RequestsChart query={query} range={range} />

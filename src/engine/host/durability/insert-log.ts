@@ -15,7 +15,6 @@ export interface InsertLog {
   files: string[]
   /** The part of each token that the engine still knows: operation 1 adds a token, 2 removes it. */
   tokens: Map<string, string>
-  /** Every part that any line names. */
   parts: Set<string>
 }
 
@@ -43,7 +42,6 @@ export async function readInsertLog(
   return log
 }
 
-/** Names of the log's files, oldest first. */
 export async function insertLogFiles(table: string): Promise<string[]> {
   const names = (await readdir(join(table, insertLogFolder)).catch(unlessMissing)) ?? []
   const numberOf = (name: string) => Number(/^deduplication_log_(\d+)\.txt$/.exec(name)?.[1])

@@ -17,7 +17,6 @@ export interface PendingInsert {
 }
 
 interface TableFiles {
-  /** Complete parts. */
   parts: ReadonlySet<string>
   /** The newest log file whose directory entry is on disk. */
   syncedLog?: string
@@ -32,7 +31,6 @@ const insertedPart = /^[^_]+_(\d+)_\1_0$/
  */
 export class InsertVerifier {
   readonly #directories: LRUCache<string, string>
-  /** By the directory of the table. */
   readonly #files: LRUCache<string, TableFiles>
 
   constructor(maxTables: number) {

@@ -36,10 +36,7 @@ async function tableDirectories(storeDirectory: string): Promise<string[]> {
   return tables
 }
 
-/**
- * On a disk without space the engine can leave parts whose files are empty. Without them it rereads the parts that a
- * merge started from.
- */
+/** On a full disk the engine can leave parts with empty files. Without them it rereads what a merge started from. */
 async function detachEmptyParts(table: string): Promise<void> {
   const empty: string[] = []
   for (const name of await readdir(table)) {

@@ -11,9 +11,6 @@ import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
 
-/** Set if the response is that of an earlier request with the same key. */
-const replayedHeader = 'Idempotency-Replayed'
-
 const sentEntry = z.looseObject({
   event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
   message: z.unknown().optional().describe('Alias of event_message.'),
@@ -24,7 +21,10 @@ const sentEntry = z.looseObject({
     .describe(
       'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
     ),
-  time: z.union([z.string(), z.number()]).optional().describe('Alias of timestamp.'),
+  time: z
+    .unknown()
+    .optional()
+    .describe('Alias of timestamp, unless it is something else, such as a duration.'),
   id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
   project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
   metadata: z
@@ -68,7 +68,6 @@ const example = {
 }
 export const sendErrors = [404, 507]
 
-/** Sending entries. */
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
@@ -102,7 +101,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           if (!source) throw invalidParameter('source', `source ${oneSource}.`)
           const contentType = request.headers['content-type'] ?? ''
           const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
-          if (replayed) reply.header(replayedHeader, 'true')
+          if (replayed) reply.header('Idempotency-Replayed', 'true')
           return { message: 'Logged!', ...result }
         },
       })

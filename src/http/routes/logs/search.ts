@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { LogSearch } from '../../../sources/log-search.ts'
-import { facetsShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
-import { describeFields } from '../../openapi/json-schema.ts'
+import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
+import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
+import { describeFields, type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import { changedBy } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
 import { entryReader } from './entry-access.ts'
@@ -39,7 +41,6 @@ const facets = z.object({
 })
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 
-/** Searching entries. */
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   const example = { project: 'demo', query: 'status:>=400' }
@@ -111,7 +112,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   })
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of typed columns', {
     params,
-    body: jsonBody(describeFields(facetsShape, filterTexts), example),
+    body: jsonBody(describeFields(entryFilterShape, filterTexts), example),
     responses: {
       200: json(
         'Up to 20 values of each typed column of texts or status codes that has at most 100.',
@@ -121,5 +122,51 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     errors,
     handler: async (request, reply) =>
       search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
+  })
+}
+
+const savedTexts = {
+  name: 'Unique among the searches of a source.',
+  source: 'Name of the source.',
+  query: 'In the search language.',
+  project: 'Only entries of this project. Null: all projects.',
+  range: 'The time range, as the page that saved it writes it. Null: its default.',
+}
+
+const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>> = {
+  id: z.uuid().describe('Identifies the search.'),
+  created_at: z.iso.datetime().describe('When it was saved.'),
+  created_by: z.string().describe('Id of the token that saved it.'),
+}
+
+const newSearch = describeFields(newSearchShape, savedTexts)
+const savedSearch = describeFields(z.object({ ...view, ...newSearchShape.shape }), savedTexts)
+
+nameComponents('input', { NewSearch: newSearch })
+nameComponents('output', { SavedSearch: savedSearch })
+
+export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSearches): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  route('GET /api/searches', 'listSearches', 'List saved searches', {
+    responses: { 200: json('All saved searches, by source and name.', z.array(savedSearch)) },
+    handler: async () => searches.list(),
+  })
+  route('POST /api/searches', 'saveSearch', 'Save a search', {
+    description: 'At most 500 searches. Everybody with the scope `admin` sees them.',
+    body: jsonBody(newSearch, { name: 'Failing requests', source: 'edge_logs', query: 'status:>=500' }),
+    responses: { 201: json('The saved search.', savedSearch) },
+    errors: [404, 409],
+    handler: async (request) => searches.create(request.body, changedBy(request)),
+  })
+  route('DELETE /api/searches/:id', 'deleteSearch', 'Delete a saved search', {
+    params: z.object({
+      id: z
+        .string()
+        .meta({ description: 'Id of the search.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
+    }),
+    responses: { 204: { description: 'It is deleted.' } },
+    handler: async (request) => {
+      await searches.delete(request.params.id, changedBy(request))
+    },
   })
 }

@@ -22,7 +22,6 @@ interface TailRoutes {
 const maxConditions = 20
 const once = z.string('was sent twice')
 
-/** The entries of a source as they are stored. */
 export function addTailRoutes(server: FastifyInstance, { sources, tail, streams }: TailRoutes): void {
   const route = routesOf(server, { tag: 'Sources', access: 'query' })
   route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {

@@ -1,0 +1,37 @@
+import { Dialog } from '../ui/dialog.tsx'
+import { commandKey } from './use-shortcuts.ts'
+
+const shortcuts = [
+  [[commandKey, 'K'], 'Go to a page, an endpoint or a source, or start an action'],
+  [['/'], 'Search on this page'],
+  [['?'], 'Show this list'],
+  [[commandKey, 'Enter'], 'Run the query'],
+  [['Tab'], 'Accept the first completion in the editor or the search'],
+  [['↑', '↓'], 'Choose a completion, or move through a list'],
+  [['←', '→'], 'Move through the points of a chart'],
+  [['Esc'], 'Close a list or a dialog'],
+] as const
+
+export function ShortcutList({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl className="shortcuts">
+        {shortcuts.map(([keys, meaning]) => (
+          <div key={meaning}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  )
+}

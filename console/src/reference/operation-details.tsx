@@ -1,0 +1,108 @@
+import { Fragment, useState } from 'react'
+import { Table } from '../ui/table.tsx'
+import {
+  type ApiDocument,
+  bodyFields,
+  type FieldSchema,
+  type Operation,
+  resolved,
+  typeText,
+} from './api-document.ts'
+import { TryIt } from './try-it.tsx'
+
+interface OperationDetailsProps {
+  document: ApiDocument
+  operation: Operation
+  token: string
+}
+
+/** What an operation takes and returns, shown on demand. A link to its id opens it. */
+export function OperationDetails({ document, operation, token }: OperationDetailsProps) {
+  const { operationId, method, path, summary, description } = operation
+  const [isOpen, setOpen] = useState(() => location.hash === `#${operationId}`)
+  return (
+    <details
+      id={operationId}
+      className="operation"
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <code className={`method ${method.toLowerCase()}`}>{method}</code>
+        <code>{path}</code>
+        <span className="soft">
+          <Inline text={summary} />
+        </span>
+      </summary>
+      {isOpen && (
+        <div className="stack">
+          {description.split('\n\n').map((text) => (
+            <p key={text}>
+              <Inline text={text} />
+            </p>
+          ))}
+          <Fields title="Parameters" fields={operation.parameters ?? []} />
+          <Fields title="Body" fields={bodyFields(document, operation)} />
+          <h3>Responses</h3>
+          <Table columns={[['Status'], ['Meaning']]}>
+            {Object.entries(operation.responses).map(([status, response]) => (
+              <tr key={status}>
+                <td>
+                  <code>{status === 'default' ? 'other' : status}</code>
+                </td>
+                <td>
+                  <Inline text={(resolved(document, response) as { description: string }).description} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+          <TryIt operation={operation} token={token} />
+        </div>
+      )}
+    </details>
+  )
+}
+
+interface FieldsProps {
+  title: string
+  fields: readonly {
+    name: string
+    in?: string
+    schema: FieldSchema
+    description: string
+    required?: boolean
+  }[]
+}
+
+function Fields({ title, fields }: FieldsProps) {
+  if (fields.length === 0) return null
+  return (
+    <>
+      <h3>{title}</h3>
+      <Table columns={[['Name'], ['Type'], ['Meaning']]}>
+        {fields.map(({ name, in: place, schema, description, required }) => (
+          <tr key={name}>
+            <td>
+              <code>{name}</code>
+              {place !== undefined && place !== 'query' && <div className="under">in the {place}</div>}
+            </td>
+            <td>
+              <Inline text={typeText(schema)} />
+            </td>
+            <td>
+              <Inline text={`${required ? 'Required. ' : ''}${description}`} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  )
+}
+
+/** Text with `code`. */
+export function Inline({ text }: { text: string }) {
+  return text.split(/`([^`]*)`/).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name
+    <Fragment key={index}>{index % 2 === 1 ? <code>{part}</code> : part}</Fragment>
+  ))
+}

@@ -1,0 +1,154 @@
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { version } from '../../base/package-file.ts'
+import type { Settings } from '../../base/settings.ts'
+import type { EngineStatus } from '../../http/routes/status.ts'
+import type { CommandIo } from '../command-io.ts'
+import { findService } from '../find-service.ts'
+import { offlineEngine } from '../offline-engine.ts'
+import { formatBytes } from '../output/format-amount.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
+import { objectWith, ServiceClient } from '../service-client.ts'
+import { readServiceFile } from '../service-file.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+const oldestNode = '20.19'
+/** The release of this version: no correct clock shows an earlier time. */
+const earliestMs = Date.UTC(2026, 0, 1)
+
+export function checkVersions(nodeVersion: string): Finding[] {
+  const isOld = nodeVersion.localeCompare(`v${oldestNode}`, 'en', { numeric: true }) < 0
+  const node = isOld
+    ? problem('node', `${nodeVersion} is too old.`, `Install Node ${oldestNode} or newer.`)
+    : ok('node', nodeVersion)
+  return [ok('package', `Wellhead ${version}`), node]
+}
+
+export function checkClock(nowMs: number): Finding {
+  const now = new Date(nowMs).toISOString()
+  if (nowMs >= earliestMs) return ok('clock', now)
+  const advice = 'Correct the clock of this machine, and synchronize it with NTP.'
+  return problem('clock', `The clock shows ${now}, which is in the past.`, advice)
+}
+
+/** Checks that the data directory is writable, private, has free space and is used by at most one service. */
+export function checkData(settings: Settings, io: CommandIo): Finding[] {
+  const { dataDir, diskReserve, adminToken } = settings
+  const existing = nearest(dataDir)
+  const { bavail, bsize } = statfsSync(existing)
+  const directory = checkDirectory(dataDir, existing)
+  const space = judgeSpace(bavail * bsize, diskReserve)
+  if (existing !== dataDir) return [directory, space]
+  const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
+  return [directory, space, token, checkUse(dataDir, io)]
+}
+
+function nearest(path: string): string {
+  return existsSync(path) ? path : nearest(dirname(path))
+}
+
+function checkDirectory(dataDir: string, existing: string): Finding {
+  const choose = 'or choose another with --data-dir.'
+  const stats = statSync(existing)
+  if (!stats.isDirectory()) {
+    return problem('data', `${existing} is not a directory.`, `Move it away, ${choose}`)
+  }
+  try {
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    const advice = `Make ${dataDir} writable for this user, ${choose}`
+    return problem('data', `This user cannot write to ${existing}.`, advice)
+  }
+  if (existing !== dataDir) return ok('data', `${dataDir} does not exist yet; the first start creates it`)
+  if ((stats.mode & 0o077) === 0) return ok('data', `${dataDir}, writable and private`)
+  const message = `Other users of this machine can access ${dataDir}.`
+  return warning('data', message, `It contains logs: chmod 700 ${dataDir}`)
+}
+
+export function judgeSpace(free: number, reserve: number): Finding {
+  const text = `${formatBytes(free)} free, with a reserve of ${formatBytes(reserve)}`
+  const advice = 'Free disk space, use a larger disk, or shorten the retention.'
+  if (free < reserve) return problem('disk', `${text}: logs are rejected.`, advice)
+  if (free < 4 * reserve) return warning('disk', `${text}: space is low.`, advice)
+  return ok('disk', text)
+}
+
+export function checkAdminToken(path: string, isConfigured: boolean): Finding {
+  const name = 'admin token'
+  if (isConfigured) return ok(name, 'set by WELLHEAD_ADMIN_TOKEN')
+  if (!existsSync(path)) return ok(name, 'does not exist yet; the first start creates it')
+  if ((statSync(path).mode & 0o077) === 0) return ok(name, `${path}, private`)
+  return problem(name, `Other users can read ${path}.`, `Run chmod 600 ${path}, then change the token.`)
+}
+
+function checkUse(dataDir: string, io: CommandIo): Finding {
+  const file = readServiceFile(dataDir)
+  if (!file || !io.isAlive(file.pid)) return ok('in use', 'no')
+  return ok('in use', `by the service at ${file.url}, process ${file.pid}, since ${file.started_at}`)
+}
+
+/** The service that uses the data directory, if it is running. */
+export function runningService(settings: Settings, io: CommandIo): ServiceClient | undefined {
+  const { dataDir, adminToken: token } = settings
+  const file = readServiceFile(dataDir)
+  if (!file || !io.isAlive(file.pid)) return undefined
+  const choice = { url: file.url, dataDir, ...(token !== undefined && { token }) }
+  try {
+    findService(choice, io)
+    return new ServiceClient(choice, io)
+  } catch {
+    return undefined
+  }
+}
+
+const statusResponse = objectWith<{ ready: boolean; engine: EngineStatus }>('ready', 'engine')
+
+export async function checkRunningEngine(client: ServiceClient): Promise<Finding> {
+  const advice = 'Check the log of the service.'
+  try {
+    const { ready, engine } = await client.json('GET', '/api/status', statusResponse)
+    if (!engine.ready || !ready) {
+      return problem('engine', engine.reason ?? 'The service is not ready.', advice)
+    }
+    const text = `${engine.version}, running in the service at ${client.url}`
+    if (engine.restarts === 0) return ok('engine', text)
+    return warning('engine', `${text}; it has restarted ${engine.restarts} times.`, advice)
+  } catch (error) {
+    return problem('engine', (error as Error).message, advice)
+  }
+}
+
+/** Checks whether `serve` could listen on its address. */
+export async function checkPort(settings: Settings, client: ServiceClient | undefined): Promise<Finding> {
+  const { host, port } = settings
+  const address = `${host}:${port}`
+  if (client && Number(new URL(client.url).port) === port) {
+    return ok('port', `${address}, used by this service`)
+  }
+  const failure = await new Promise<unknown>((resolve) => {
+    const server = createServer().once('error', resolve)
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
+  })
+  if (failure === undefined) return ok('port', port === 0 ? 'any free port' : `${address} is free`)
+  const message = explainStartProblem(failure, settings) ?? (failure as Error).message
+  return problem('port', message, 'Choose another with --port or --host.')
+}
+
+/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
+export async function checkEngine(settings: Settings, io: CommandIo): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
+  const engine = offlineEngine(settings, io, { dataDir: directory })
+  try {
+    await engine.start()
+    const state = engine.state()
+    return ok('engine', `${state.kind === 'ready' ? state.engineVersion : ''}, starts`)
+  } catch (error) {
+    const message = explainStartProblem(error, settings) ?? (error as Error).message
+    return problem('engine', message, 'The service needs the engine to start.')
+  } finally {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

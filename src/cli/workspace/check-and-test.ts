@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import writeFileAtomic from 'write-file-atomic'
+import { checkWorkspace } from '../../workspace/check-workspace.ts'
+import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
+import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
+import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
+import { CommandFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { inWorkspace, openWorkspace, printFindings, problemsFound } from './findings.ts'
+import { withWorkbench } from './with-workbench.ts'
+
+export interface CheckOptions {
+  strict?: true
+  fix?: true
+  json?: true
+}
+
+export async function checkFiles(directory: string, { strict, fix, json }: CheckOptions, io: CommandIo) {
+  const fixed = fix ? inWorkspace(() => writeMissingIds(resolve(io.cwd, directory), randomUUID)) : []
+  for (const { file, id } of json ? [] : fixed) await io.stdout.write(`${visible(file)}: added id ${id}\n`)
+  const workspace = openWorkspace(directory, io)
+  const { problems, warnings } = await withWorkbench(io, (bench) => checkWorkspace(workspace, bench))
+  const endpoints = workspace.endpoints.length
+  if (json) await printJson(io, { endpoints, problems, warnings, ...(fix && { fixed }) })
+  else await printFindings([...problems, ...warnings], io)
+  if (problems.length > 0) throw problemsFound(problems)
+  if (strict && warnings.length > 0) throw new CommandFailure(`${plural(warnings.length, 'warning')} found.`)
+  const found = warnings.length === 0 ? 'no problems found' : plural(warnings.length, 'warning')
+  if (!json) await io.stdout.write(`${plural(endpoints, 'endpoint')} checked, ${found}.\n`)
+}
+
+export interface TestOptions {
+  filter?: string
+  update?: true
+  json?: true
+}
+
+export async function testWorkspace(directory: string, options: TestOptions, io: CommandIo): Promise<void> {
+  const { json, filter = '' } = options
+  const workspace = openWorkspace(directory, io)
+  if (workspace.problems.length > 0) {
+    const { problems } = workspace
+    await (json ? printJson(io, { problems }) : printFindings(problems, io))
+    throw problemsFound(problems)
+  }
+  const all = workspace.tests.flatMap(({ tests }) => tests)
+  const tests = all.filter(({ endpoint, name }) => `${endpoint} ${name}`.includes(filter))
+  if (tests.length === 0) {
+    throw new CommandFailure(
+      all.length === 0 ? 'The workspace has no tests.' : `No test matches "${filter}".`,
+    )
+  }
+  const show = (outcome: TestOutcome) => void (json || io.stdout.write(outcomeText(outcome, options, io)))
+  const { problems, outcomes } = await withWorkbench(io, (bench) => runTests(workspace, tests, bench, show))
+  const failed = outcomes.filter(({ kind }) => kind === 'failed')
+  const updated = options.update ? saveRows(workspace, outcomes) : []
+  const remaining = failed.filter((outcome) => !updated.includes(outcome))
+  await (json
+    ? printJson(io, { problems, tests: outcomes.map((one) => outcomeJson(one, updated)) })
+    : printFindings(problems, io))
+  if (problems.length > 0) throw problemsFound(problems)
+  const counts = [
+    `${outcomes.length - failed.length} passed`,
+    `${remaining.length} failed`,
+    ...(options.update ? [`${updated.length} updated`] : []),
+  ]
+  if (!json) await io.stdout.write(`${counts.join(', ')}\n`)
+  if (remaining.length > 0) throw new CommandFailure('')
+}
+
+function outcomeText(outcome: TestOutcome, options: TestOptions, { stdout: { colors } }: CommandIo): string {
+  const { endpoint, name, file, line } = outcome.test
+  const title = visible(`${endpoint}: ${name}`)
+  if (outcome.kind === 'passed') return `${colors.green('passed')} ${title}\n`
+  if (options.update && outcome.rows) return `${colors.yellow('updated')} ${title}\n`
+  const message = outcome.message.split('\n').map((text) => {
+    const shown = visible(text)
+    if (/^-(?!--)/.test(shown)) return `  ${colors.red(shown)}\n`
+    return /^\+(?!\+\+)/.test(shown) ? `  ${colors.green(shown)}\n` : `  ${shown}\n`
+  })
+  return `${colors.red('failed')} ${title} (${file}:${line})\n${message.join('')}`
+}
+
+function outcomeJson(outcome: TestOutcome, updated: readonly TestOutcome[]) {
+  const { file, line, endpoint, name } = outcome.test
+  const test = { file, line, endpoint, name }
+  if (updated.includes(outcome)) return { ...test, outcome: 'updated' }
+  if (outcome.kind === 'passed') return { ...test, outcome: 'passed' }
+  return { ...test, outcome: 'failed', message: outcome.message }
+}
+
+function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestOutcome[] {
+  const updated: TestOutcome[] = []
+  for (const file of workspace.tests) {
+    const updates: RowsUpdate[] = []
+    for (const outcome of outcomes) {
+      if (outcome.kind !== 'failed' || !outcome.rows || outcome.test.file !== file.file) continue
+      updates.push({ index: outcome.test.index, rows: outcome.rows })
+      updated.push(outcome)
+    }
+    if (updates.length === 0) continue
+    const path = join(workspace.directory, file.file)
+    writeFileAtomic.sync(path, updateRows(file, readFileSync(path, 'utf8'), updates))
+  }
+  return updated
+}
