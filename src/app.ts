@@ -45,7 +45,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     alerts: () => alerts.figures(),
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
-  const http = createHttp(options, storage, parts, alerts, observability, {
+  const http = createHttp(options, storage, parts, alerts.admin, observability, {
     adminToken: adminToken.token,
     phase: () => phase,
   })
@@ -87,7 +87,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped)])
     adminToken.keep()
     phase = 'open'
-    void alerts.start()
+    alerts.start()
   } catch (error) {
     await close()
     throw error

@@ -1,40 +1,46 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
-import { invalidBody, invalidParameter, nameTaken, versionConflict } from '../base/errors.ts'
+import { alertNotFound, invalidBody, invalidParameter, nameTaken, unknownParameter } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
-import type { Endpoint } from '../endpoints/definition/endpoint.ts'
+import { type Catalog, expectVersion, lastWins } from '../catalog/catalog.ts'
+import { parameterNames } from '../endpoints/call/prepared-call.ts'
+import { writableFields } from '../endpoints/definition/definition.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import { type AlertFields, alertShape, resultKey, ruleOf, type StoredAlert, targetKey } from './alert.ts'
-import { type CheckOptions, checkRule, checkTargets } from './alert-check.ts'
-import type { AlertEvents } from './alert-events.ts'
-import { type AlertResults, decideBy } from './alert-results.ts'
+import {
+  type AlertFields,
+  alertShape,
+  readAlert,
+  type SavedAlert,
+  type StoredAlert,
+  type Target,
+  targetKey,
+} from './alert.ts'
+import { type AlertResults, outcomeOf } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
-import { type Deliveries, unreadableSecret } from './delivery/deliveries.ts'
-import { notificationsFor, shownRows, slackBody, webhookBody } from './delivery/notification.ts'
+import { type Deliveries, unreadableSecret } from './deliveries.ts'
 import type { Evaluator } from './evaluator.ts'
-import { pastDecisions } from './past-decisions.ts'
-import type { SavedAlert, SavedAlerts } from './saved-alerts.ts'
+import { notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import type { WebhookSecrets } from './secrets.ts'
+import { RefusedTarget, readTargetUrl, resolveTarget, type TargetRules } from './target.ts'
 
-interface AlertAdminOptions extends CheckOptions {
+interface AlertAdminOptions {
   catalog: Catalog
-  alerts: SavedAlerts
+  /** By id, with deleted ones. */
+  alerts: ReadonlyMap<string, SavedAlert>
   endpoints: Endpoints
   results: AlertResults
   evaluator: Evaluator
   deliveries: Deliveries
-  events: AlertEvents
+  secrets: WebhookSecrets
+  rules: TargetRules
   time: Timers
 }
 
 export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
 
-export interface FindEndpoint {
-  find(reference: string): Endpoint | undefined
-}
-
-export interface ChangeTerms {
+interface ChangeTerms {
   by: string
   /** Version that the change is based on. Undefined: any version. */
   expected: number | undefined
@@ -56,281 +62,212 @@ export class AlertAdmin {
 
   async list() {
     const states = await this.#options.evaluator.states()
-    return this.#options.alerts.list().map((alert) => this.#view(alert, states.get(alert.id)))
+    return this.#saved().map((alert) => this.#view(alert, states))
   }
 
-  async get(reference: string) {
-    const alert = this.#options.alerts.get(reference)
-    return this.#view(alert, (await this.#options.evaluator.states()).get(alert.id))
+  async get(reference: string, before?: readonly Target[]) {
+    return this.#view(this.#find(reference), await this.#options.evaluator.states(), before)
   }
 
   /** Every version, newest first. The state is that of the alert now. */
   async versions(reference: string) {
-    const versions = this.#options.alerts.versions(reference)
     const states = await this.#options.evaluator.states()
-    return versions.map((alert) => this.#view(alert, states.get(alert.id)))
+    const versions = this.#options.catalog.history('alert', this.#find(reference).id).map(readAlert)
+    return versions.reverse().map((alert) => this.#view(alert, states))
   }
 
   async create(body: unknown, by: string) {
-    const { alerts, catalog } = this.#options
-    const fields = writableFields(body)
-    const { stored, created } = await this.prepare(fields, undefined)
-    if (alerts.list().some(({ definition }) => definition.name === stored.definition.name)) {
-      throw nameTaken(stored.definition.name)
-    }
-    if (alerts.list().length >= maxAlerts)
+    const stored = await this.#prepare(writableFields(body, readOnly))
+    if (this.#saved().length >= maxAlerts) {
       throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
+    }
     const id = randomUUID()
-    await catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
-    return this.#changed(id, created)
+    await this.#options.catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
+    return this.get(id, [])
   }
 
   /** Omitted fields get their defaults. */
   replace(reference: string, body: unknown, terms: ChangeTerms) {
-    return this.#change(reference, terms, () => writableFields(body))
+    return this.#change(reference, terms, () => writableFields(body, readOnly))
   }
 
   /** Omitted fields stay as they are. */
   patch(reference: string, body: unknown, terms: ChangeTerms) {
-    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body) }))
-  }
-
-  restore(reference: string, version: number, terms: ChangeTerms) {
-    const old = this.#options.alerts.versions(reference).find((alert) => alert.version === version)
-    if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
-    return this.#change(reference, terms, () => fieldsOf(old))
+    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body, readOnly) }))
   }
 
   async delete(reference: string, { by, expected }: ChangeTerms): Promise<void> {
     await lastWins(expected, () => {
-      const alert = this.#options.alerts.get(reference)
-      expectVersion(alert, expected)
-      const { id, version } = alert
-      return this.#options.catalog.append(by, {
-        kind: 'alert',
-        id,
-        version: version + 1,
-        deleted: true,
-        body: bodyOf(alert),
-      })
+      const { id, version, definition, created_at } = this.#find(reference, expected)
+      const change = { kind: 'alert', id, version: version + 1, deleted: true } as const
+      return this.#options.catalog.append(by, { ...change, body: { definition, created_at } })
     })
-  }
-
-  /** Checks the fields of a new or changed alert. Its endpoint may be one that is not saved yet. */
-  async prepare(
-    fields: Record<string, unknown>,
-    current: SavedAlert | undefined,
-    /** Set for a deployment, which may change the endpoint, too. */
-    deployed?: FindEndpoint,
-  ) {
-    const sent = readShape(alertShape, fields)
-    // An alert can be muted or disabled even if its endpoint is gone.
-    const isSameQuery = !deployed && current !== undefined && queryOf(sent) === queryOf(fieldsOf(current))
-    const endpoint = isSameQuery ? undefined : (deployed ?? this.#options.endpoints).find(sent.endpoint)
-    if (!isSameQuery) {
-      if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${sent.endpoint}".`)
-      checkRule(sent, endpoint)
-    }
-    const { notify, created } = await checkTargets(
-      this.#options,
-      sent.notify,
-      current?.definition.notify ?? [],
-    )
-    const stored: StoredAlert = {
-      definition: { ...sent, endpoint: endpoint?.definition.name ?? sent.endpoint, notify },
-      endpoint_id: endpoint?.definition.id ?? (current as SavedAlert).endpoint_id,
-      created_at: current?.created_at ?? new Date(this.#options.time.wall.now()).toISOString(),
-    }
-    return { stored, created }
   }
 
   /** Evaluates now, without changing anything. Also sends a test notification if that is wanted. */
   async test(reference: string, notify: boolean, signal: AbortSignal) {
-    const { alerts, evaluator, deliveries } = this.#options
-    const alert = alerts.get(reference)
-    const known = (await evaluator.states()).get(alert.id)
-    const { state, rows } = await this.#evaluate(alert, known, signal)
+    const alert = this.#find(reference)
+    const known = (await this.#options.evaluator.states()).get(alert.id)
+    const { state, rows, message } = await this.#evaluate(alert, signal, known)
     const tested = { state: state.state, value: state.value, rows }
     if (!notify) return tested
-    const notifications = notificationsFor(this.#message(alert, 'alert.test', state, rows))
-    const sent = notifications.map(async (notification) => {
-      const { status, error, response } = await deliveries.sendOnce(alert, notification)
-      return { type: notification.target.type, url: notification.target.url, status, error, response }
+    const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
+      const { type, url } = notification.target
+      return {
+        type,
+        url,
+        ...(await this.#options.deliveries.send(alert.id, alert.definition.name, notification)),
+      }
     })
     return { ...tested, deliveries: await Promise.all(sent) }
   }
 
   /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
   async preview(body: unknown, signal: AbortSignal) {
-    const fields = { name: 'preview', ...writableFields(body) }
-    const { stored } = await this.prepare({ ...fields, notify: [] }, undefined)
-    const alert = draftOf(stored)
-    const { state, rows } = await this.#evaluate(alert, undefined, signal)
-    const message = this.#message(alert, 'alert.firing', { ...state, state: 'firing' }, rows)
     const { results, time } = this.#options
+    const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
+    const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
+    const alert = readAlert({ ...record, body: await this.#prepare(fields) })
+    const { state, rows, message } = await this.#evaluate(alert, signal)
+    const firing = { ...message, state: { ...state, state: 'firing' as const } }
     return {
-      state: state.state,
-      value: state.value,
-      rows,
-      webhook: JSON.parse(webhookBody(message)) as Record<string, unknown>,
-      slack: JSON.parse(slackBody(message)) as Record<string, unknown>,
-      history: await pastDecisions(results, alert, time, signal),
+      ...{ state: state.state, value: state.value, rows },
+      ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
+      history: await results.past(alert, time.wall.now(), signal),
     }
   }
 
-  events(reference: string) {
-    return this.#options.events.of(this.#options.alerts.get(reference).id)
-  }
-
-  async #evaluate(alert: SavedAlert, known: AlertState | undefined, signal: AbortSignal) {
-    const result = await this.#options.results.read(alert, { signal })
-    const nowMs = this.#options.time.now()
-    const before = known ?? newState(alert.rule, alert.definition.name, nowMs)
-    const state = afterEvaluation(before, alert.definition, decideBy(alert, result), nowMs)
-    return { state, rows: shownRows(alert, result.rows()) }
-  }
-
-  #message(
-    alert: SavedAlert,
-    type: 'alert.test' | 'alert.firing',
-    state: AlertState,
-    rows: ReturnType<typeof shownRows>,
-  ) {
+  async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
     const { results, time } = this.#options
-    return {
-      type,
+    const all = await results.read(alert, signal)
+    const nowMs = time.now()
+    const before = known ?? newState(alert.rule, alert.definition.name, nowMs)
+    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), nowMs)
+    const rows = shownRows(alert, all)
+    const shown = { ...state, off: [] }
+    const message = {
+      type: 'alert.firing' as const,
       alert,
-      endpoint: results.endpointName(alert),
-      state,
+      state: shown,
       rows,
-      nowMs: time.now(),
+      nowMs,
       wallMs: time.wall.now(),
     }
+    return { state, rows, message }
   }
 
   #change(
     reference: string,
     { by, expected }: ChangeTerms,
-    next: (current: Record<string, unknown>) => Record<string, unknown>,
+    next: (current: AlertFields) => Record<string, unknown>,
   ) {
     return lastWins(expected, async () => {
-      const { alerts, catalog } = this.#options
-      const current = alerts.get(reference)
-      expectVersion(current, expected)
-      const { stored, created } = await this.prepare(
-        next(fieldsOf(this.#named(current))),
-        this.#named(current),
-      )
-      const owner = alerts.list().find(({ definition }) => definition.name === stored.definition.name)
-      if (owner && owner.id !== current.id) throw nameTaken(stored.definition.name)
-      await catalog.append(by, {
+      const current = this.#find(reference, expected)
+      const { id, version, definition } = current
+      const body = await this.#prepare(next(definition), current)
+      await this.#options.catalog.append(by, {
         kind: 'alert',
-        id: current.id,
-        version: current.version + 1,
+        id,
+        version: version + 1,
         deleted: false,
-        body: stored,
+        body,
       })
-      return this.#changed(current.id, created)
+      return this.get(id, definition.notify)
     })
   }
 
-  /** With the current name of its endpoint, which may have been renamed. */
-  #named(alert: SavedAlert): SavedAlert {
-    return {
-      ...alert,
-      definition: { ...alert.definition, endpoint: this.#options.results.endpointName(alert) },
+  /** By name. */
+  #saved(): SavedAlert[] {
+    const alerts = [...this.#options.alerts.values()].filter(({ deleted }) => !deleted)
+    return alerts.sort((one, other) => (one.definition.name < other.definition.name ? -1 : 1))
+  }
+
+  #find(reference: string, expected?: number): SavedAlert {
+    const alerts = this.#saved()
+    const names = alerts.map(({ definition }) => definition.name)
+    const found = alerts[names.indexOf(reference)] ?? alerts.find(({ id }) => id === reference.toLowerCase())
+    if (!found) throw alertNotFound(reference, closestName(reference, names))
+    expectVersion(found, expected)
+    return found
+  }
+
+  /** Checks the fields of a new or changed alert. */
+  async #prepare(fields: Record<string, unknown>, current?: SavedAlert): Promise<StoredAlert> {
+    const sent = readShape(alertShape, fields)
+    const owner = this.#saved().find(({ definition }) => definition.name === sent.name)
+    if (owner && owner.id !== current?.id) throw nameTaken(sent.name)
+    // An alert can be muted or disabled even if its endpoint is gone.
+    const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
+      JSON.stringify([endpoint, parameters, when])
+    if (!current || queryOf(sent) !== queryOf(current.definition)) this.#checkQuery(sent)
+    const notify: Target[] = []
+    for (const [index, { type, url }] of sent.notify.entries()) {
+      const key = targetKey({ type, url })
+      if (notify.some((other) => targetKey(other) === key)) {
+        throw invalidParameter(`notify.${index}.url`, 'Each target can be in notify once.')
+      }
+      // A target that is saved already is checked again when something is sent.
+      const saved = current?.definition.notify.find((other) => targetKey(other) === key)
+      notify.push(saved ?? (await this.#newTarget({ type, url }, index)))
+    }
+    const created_at = current?.created_at ?? new Date(this.#options.time.wall.now()).toISOString()
+    return { definition: { ...sent, notify }, created_at }
+  }
+
+  #checkQuery({ endpoint: reference, parameters, when }: AlertFields): void {
+    const endpoint = this.#options.endpoints.find(reference)
+    if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
+    const { compiled, columns, definition } = endpoint
+    const known = parameterNames(endpoint)
+    const unknown = Object.keys(parameters).find((name) => !known.has(name))
+    if (unknown !== undefined) throw unknownParameter(unknown, known, ` ${definition.name} does not have it.`)
+    compiled.check(parameters)
+    const { subject } = parseCondition(when) as Condition
+    if (subject.of === 'rows') return
+    const type = columns.find(({ name }) => name === subject.column)?.type
+    if (type === undefined) {
+      const names = columns.map(({ name }) => name).join(', ')
+      throw invalidParameter('when', `${definition.name} has no column "${subject.column}". It has ${names}.`)
+    }
+    if (!/^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)) {
+      throw invalidParameter('when', `The column "${subject.column}" is not a number but ${type}.`)
     }
   }
 
-  /** Secrets that were created are in this response only. */
-  async #changed(id: string, created: ReadonlyMap<string, string>) {
-    const view = await this.get(id)
-    const notify = view.notify.map((target) => {
-      const secret = created.get(targetKey(target))
-      return secret === undefined ? target : { ...target, secret }
-    })
-    return { ...view, notify }
+  async #newTarget(target: Pick<Target, 'type' | 'url'>, index: number): Promise<Target> {
+    try {
+      await resolveTarget(readTargetUrl(target.url), this.#options.rules)
+    } catch (error) {
+      if (error instanceof RefusedTarget) throw invalidParameter(`notify.${index}.url`, error.message)
+      throw error
+    }
+    return target.type === 'slack' ? target : { ...target, secret: this.#options.secrets.create() }
   }
 
-  #view(alert: SavedAlert, known: AlertState | undefined) {
-    const { definition, id, version, created_at, updatedAt, updatedBy } = alert
-    const { secrets, time } = this.#options
-    const state =
-      known?.rule === alert.rule ? known : newState(alert.rule, definition.name, Date.parse(updatedAt))
-    // States are measured by a clock that is never set back.
-    const aheadMs = time.now() - time.wall.now()
-    const iso = (ms: number) => new Date(ms - aheadMs).toISOString()
-    const isUnreadable = definition.notify.some(({ secret }) => secret && secrets.read(secret) === undefined)
+  /** Contains the secrets of targets that were not there before a change. */
+  #view(alert: SavedAlert, states: ReadonlyMap<string, AlertState>, before?: readonly Target[]) {
+    const { definition, id, version, created_at, updatedAt, updatedBy, rule } = alert
+    const known = states.get(id)
+    const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updatedAt))
+    const iso = (ms: number) => new Date(ms).toISOString()
+    const secretOf = ({ secret }: Target) => (secret === undefined ? '' : this.#options.secrets.read(secret))
+    const isUnreadable = definition.notify.some((target) => secretOf(target) === undefined)
     return {
       id,
-      ...fieldsOf(this.#named(alert)),
-      notify: definition.notify.map(({ type, url }) => {
-        const off = known?.off.find(({ target }) => target === targetKey({ type, url }))
-        return { type, url, ...(off && { switched_off_at: iso(off.atMs) }) }
+      ...definition,
+      notify: definition.notify.map((target) => {
+        const { type, url } = target
+        const isNew = before?.every((other) => targetKey(other) !== targetKey(target)) ?? false
+        const secret = isNew ? secretOf(target) : ''
+        const isOff = state.off.includes(targetKey(target))
+        return { type, url, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
       }),
       state: state.state,
       since: iso(state.sinceMs),
       evaluated_at: state.evaluatedMs === null ? null : iso(state.evaluatedMs),
       value: state.value,
       error: state.error ?? (isUnreadable ? unreadableSecret : null),
-      version,
-      created_at,
-      updated_at: updatedAt,
-      updated_by: updatedBy,
+      ...{ version, created_at, updated_at: updatedAt, updated_by: updatedBy },
     }
-  }
-}
-
-function expectVersion({ version }: SavedAlert, expected: number | undefined): void {
-  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
-}
-
-/** The fields of a request body without those that only the service sets. */
-export function writableFields(body: unknown): Record<string, unknown> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidBody('The body must be a JSON object.')
-  }
-  const fields: Record<string, unknown> = { ...body }
-  for (const name of readOnly) delete fields[name]
-  if (Array.isArray(fields.notify)) {
-    fields.notify = fields.notify.map((target: unknown) => {
-      if (typeof target !== 'object' || target === null) return target
-      const { switched_off_at: _, ...own } = target as Record<string, unknown>
-      return own
-    })
-  }
-  return fields
-}
-
-/** As users write them, without secrets. */
-export function fieldsOf({ definition }: Pick<SavedAlert, 'definition'>) {
-  return { ...definition, notify: definition.notify.map(({ type, url }) => ({ type, url })) }
-}
-
-/** What decides whether the query has to be checked. */
-function queryOf({
-  endpoint,
-  parameters,
-  when,
-}: Pick<AlertFields, 'endpoint' | 'parameters' | 'when'>): string {
-  return JSON.stringify([endpoint, parameters, when])
-}
-
-function bodyOf({ definition, endpoint_id, created_at }: SavedAlert): StoredAlert {
-  return { definition, endpoint_id, created_at }
-}
-
-/** An alert that is not saved. */
-function draftOf(stored: StoredAlert): SavedAlert {
-  return {
-    ...stored,
-    id: '00000000-0000-4000-8000-000000000000',
-    version: 0,
-    deleted: false,
-    condition: parseCondition(stored.definition.when) as Condition,
-    rule: ruleOf(stored),
-    resultKey: resultKey(stored),
-    updatedAt: stored.created_at,
-    updatedBy: '',
   }
 }

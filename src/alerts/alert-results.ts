@@ -2,26 +2,18 @@ import { endpointNotFound, WellheadError } from '../base/errors.ts'
 import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
-import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
-import { type Decision, decide, type Row } from './condition.ts'
-import type { SavedAlert } from './saved-alerts.ts'
+import type { Endpoints } from '../endpoints/manage/endpoints.ts'
+import type { SavedAlert } from './alert.ts'
+import type { Outcome } from './alert-state.ts'
+import { type Decision, decide, MissingColumn, type Row } from './condition.ts'
 
 const format = findFormat('json') as OutputFormat
 
-/** A result that alerts are decided by. Its rows are parsed when they are first needed. */
-export interface AlertResult {
-  count: number
-  rows: () => readonly Row[]
-}
+const pastPoints = 48
+const dayMs = 86_400_000
+const pastWithinMs = 10_000
 
-export interface ReadOptions {
-  /** Undefined: a new result. */
-  maxAgeSeconds?: number
-  engineTime?: EngineTime
-  signal: AbortSignal
-}
-
-/** Reads results of endpoints for alerts, from the cache if possible. */
+/** Reads results of endpoints for alerts. */
 export class AlertResults {
   readonly #endpoints: Endpoints
   readonly #calls: EndpointCalls
@@ -31,73 +23,58 @@ export class AlertResults {
     this.#calls = calls
   }
 
-  /** Found by name if it was deleted and created again. */
-  endpointOf({
-    endpoint_id,
-    definition,
-  }: Pick<SavedAlert, 'endpoint_id' | 'definition'>): SavedEndpoint | undefined {
-    return this.#endpoints.findById(endpoint_id) ?? this.#endpoints.findByName(definition.endpoint)
+  /** From the cache, unless that is older than the given age; without one, it is computed anew. */
+  async read(alert: SavedAlert, signal: AbortSignal, maxAgeSeconds?: number, engineTime?: EngineTime) {
+    const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
+    const response = await this.#calls.call({ ...this.#callOf(alert), signal, engineTime, directives })
+    return rowsOf(response.kind === 'cached' ? response.answer.result : response.answer)
   }
 
-  endpointName(alert: Pick<SavedAlert, 'endpoint_id' | 'definition'>): string {
-    return this.endpointOf(alert)?.definition.name ?? alert.definition.endpoint
+  /**
+   * What the condition would have decided in the last day, oldest first. Null if the query does not depend on `@now`, so that
+   * it has no past. Ends early if the engine is busy.
+   */
+  async past(alert: SavedAlert, endMs: number, signal: AbortSignal) {
+    const call = {
+      ...this.#callOf(alert),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(pastWithinMs)]),
+    }
+    if (!call.endpoint.compiled.sql.includes('{now:')) return null
+    const decisions: (Decision & { at: string })[] = []
+    // From now back, so that a busy engine leaves out what is long ago.
+    for (let point = 0; point < pastPoints && !call.signal.aborted; point++) {
+      const atMs = endMs - (point * dayMs) / pastPoints
+      const nowMicros = BigInt(Math.floor(atMs)) * 1000n
+      try {
+        const result = await this.#calls.runAt(call, { nowMicros, range: { beforeMicros: nowMicros } })
+        decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, rowsOf(result)) })
+      } catch (error) {
+        if (!call.signal.aborted) throw error
+      }
+    }
+    signal.throwIfAborted()
+    return decisions
   }
 
-  async read(alert: SavedAlert, { maxAgeSeconds, engineTime, signal }: ReadOptions): Promise<AlertResult> {
-    const { answer } = await this.#calls.call({
-      ...this.#call(alert),
-      signal,
-      engineTime,
-      directives: maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds },
-    })
-    return 'result' in answer ? resultOf(answer.result) : resultOf(answer)
-  }
-
-  /** The result as it would have been at an earlier time. */
-  async readAt(alert: SavedAlert, atMs: number, signal: AbortSignal): Promise<AlertResult> {
-    const beforeMicros = BigInt(Math.floor(atMs)) * 1000n
-    return resultOf(
-      await this.#calls.runAt(
-        { ...this.#call(alert), signal },
-        { nowMicros: beforeMicros, range: { beforeMicros } },
-      ),
-    )
-  }
-
-  #call(alert: SavedAlert) {
-    const endpoint = this.endpointOf(alert)
-    if (!endpoint) throw endpointNotFound(alert.definition.endpoint)
-    const { parameters } = alert.definition
-    return {
-      endpoint,
-      parameters,
-      format,
-      project: undefined,
-      caller: 'wellhead:alerts',
-      purpose: 'alert',
-    } as const
+  #callOf({ definition: { endpoint: reference, parameters } }: SavedAlert) {
+    const endpoint = this.#endpoints.find(reference)
+    if (!endpoint) throw endpointNotFound(reference)
+    const requester = { project: undefined, caller: 'wellhead:alerts', purpose: 'alert' } as const
+    return { endpoint, parameters, format, ...requester }
   }
 }
 
-function resultOf({ body, rows: count }: { body: Buffer; rows: number }): AlertResult {
-  let parsed: Row[] | undefined
-  return {
-    count,
-    rows: () => {
-      parsed ??= (JSON.parse(body.toString()) as { result: Row[] }).result
-      return parsed
-    },
+function rowsOf({ body }: { body: Buffer }): Row[] {
+  return (JSON.parse(body.toString()) as { result: Row[] }).result
+}
+
+/** Decides by rows, or by the error that reading them ended with. */
+export function outcomeOf({ condition }: SavedAlert, result: readonly Row[] | Error): Outcome {
+  try {
+    if (result instanceof Error) throw result
+    return decide(condition, result)
+  } catch (error) {
+    const isShown = error instanceof WellheadError || error instanceof MissingColumn
+    return { error: isShown ? error.message : 'Internal error.' }
   }
-}
-
-export function decideBy({ condition }: SavedAlert, { count, rows }: AlertResult): Decision {
-  return decide(condition, count, rows)
-}
-
-/** What to show of an error; the log has the cause of others. */
-export function shownError(error: unknown): string {
-  if (error instanceof WellheadError) return error.message
-  return error instanceof Error && error.message.startsWith('The result has')
-    ? error.message
-    : 'Internal error.'
 }

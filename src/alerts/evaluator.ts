@@ -1,33 +1,30 @@
 import { createHash } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
+import { overloaded, WellheadError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { targetKey } from './alert.ts'
-import type { AlertEvent, AlertEvents } from './alert-events.ts'
-import type { AlertLease } from './alert-lease.ts'
-import { type AlertResult, type AlertResults, decideBy, shownError } from './alert-results.ts'
+import { type SavedAlert, targetKey } from './alert.ts'
+import { type AlertResults, outcomeOf } from './alert-results.ts'
 import {
   type AlertState,
   afterEvaluation,
   dueNotification,
   type NotificationType,
   newState,
-  type Outcome,
   toldAs,
 } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
-import type { Deliveries } from './delivery/deliveries.ts'
-import { notificationsFor, shownRows } from './delivery/notification.ts'
+import type { Row } from './condition.ts'
+import type { Deliveries } from './deliveries.ts'
 import { EngineShare } from './engine-share.ts'
-import type { SavedAlert, SavedAlerts } from './saved-alerts.ts'
+import { notificationsFor, shownRows } from './notification.ts'
 
 interface EvaluatorOptions {
-  alerts: SavedAlerts
+  /** By id, with deleted ones. */
+  alerts: ReadonlyMap<string, SavedAlert>
   results: AlertResults
   store: AlertStore
-  lease: AlertLease
   deliveries: Deliveries
-  events: AlertEvents
   /** Queries that the engine runs at a time. */
   engineSlots: number
   time: Timers
@@ -43,10 +40,11 @@ interface Entry {
   running: boolean
 }
 
-/** A timer may not see that the clock was set forward, so the time is read at least this often. */
-const maxSleepMs = 1_000
-const saveEveryMs = 10_000
-const retryLoadMs = 1_000
+const tickMs = 200
+const maxRunning = { quick: 4, slow: 1 }
+/** Times and values of evaluations that changed nothing else are stored together. */
+const flushEveryMs = 10_000
+const retryAfterMs = 1_000
 /** Maximum number of notifications of one alert that wait for delivery; the oldest are dropped. */
 const maxOutbox = 100
 
@@ -56,275 +54,217 @@ export class Evaluator {
   readonly #share: EngineShare
   /** Undefined while another service evaluates. */
   #entries: Map<string, Entry> | undefined
-  #loading: Promise<void> | undefined
-  #unsaved = new Set<string>()
-  readonly #runs = new Set<Promise<void>>()
+  #loading = false
+  #flushMs = 0
+  readonly #runs = new Map<Promise<void>, 'quick' | 'slow'>()
   readonly #stop = new AbortController()
   #cancelTimer: (() => void) | undefined
-  #cancelSave: (() => void) | undefined
 
   constructor(options: EvaluatorOptions) {
     this.#options = options
-    this.#share = new EngineShare(options.engineSlots, options.time.now())
-    options.alerts.onChange((changed) => {
-      for (const alert of changed) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
-      this.#tick()
-    })
+    this.#share = new EngineShare(options.engineSlots)
   }
 
-  start(): Promise<void> {
-    return this.#options.lease.start(() => this.#followLease())
+  start(): void {
+    if (this.#stop.signal.aborted) return
+    const { store, time, log } = this.#options
+    const follow = () => this.#followLease()
+    void store
+      .renew()
+      .then(follow)
+      .catch((error) => log.warn({ err: error }, 'states of alerts could not be read; retrying'))
+    this.#work()
+    this.#cancelTimer = time.after(tickMs, () => this.start())
   }
 
-  /** Finishes nothing: what is missed happens once after the next start. */
+  /** What is missed happens once after the next start. */
   async stop(): Promise<void> {
+    const { deliveries, store } = this.#options
     this.#stop.abort()
     this.#cancelTimer?.()
-    this.#cancelSave?.()
-    await this.#loading
-    await Promise.all(this.#runs)
-    await this.#options.deliveries.stop()
-    this.#saveUnsaved()
-    await this.#options.store.stop()
-    await this.#options.lease.stop()
-    this.#entries = undefined
+    await Promise.all(this.#runs.keys())
+    deliveries.stop()
+    await store.stop()
   }
 
   /** States of all alerts, by id. */
   async states(): Promise<ReadonlyMap<string, AlertState>> {
-    if (!this.#entries) return this.#options.store.load()
-    return new Map([...this.#entries].map(([id, { state }]) => [id, state]))
+    return this.#entries ? new Map(this.known()) : this.#options.store.load()
   }
 
-  /** Counts of alerts by state; empty while another service evaluates. */
-  known(): readonly AlertState[] {
-    return [...(this.#entries?.values() ?? [])].map(({ state }) => state)
+  /** Empty while another service evaluates. */
+  known(): [string, AlertState][] {
+    return [...(this.#entries ?? [])].map(([id, { state }]) => [id, state])
   }
 
-  #followLease(): void {
-    const { lease, deliveries } = this.#options
-    if (this.#stop.signal.aborted) return
-    if (lease.isHeld && !this.#entries) {
-      this.#loading ??= this.#load().finally(() => {
-        this.#loading = undefined
-      })
-    } else if (!lease.isHeld && this.#entries) {
+  changed(alerts: Iterable<SavedAlert>): void {
+    for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
+    this.#work()
+  }
+
+  async #followLease(): Promise<void> {
+    const { store, alerts, deliveries } = this.#options
+    if (this.#stop.signal.aborted || this.#loading || store.isHeld === (this.#entries !== undefined)) return
+    if (!store.isHeld) {
       this.#entries = undefined
-      void deliveries.stop()
+      return deliveries.stop()
     }
-  }
-
-  async #load(): Promise<void> {
-    const { store, alerts, time, log } = this.#options
+    this.#loading = true
     try {
       const states = await store.load()
       this.#entries = new Map()
-      for (const id of new Set([...alerts.list().map((alert) => alert.id), ...states.keys()])) {
-        const alert = alerts.last(id)
-        if (alert) this.#reconcile(alert, states.get(id))
-      }
-      this.#saveLater()
-      this.#tick()
-    } catch (error) {
-      log.warn({ err: error }, 'states of alerts could not be read; retrying')
-      time.after(retryLoadMs, () => this.#followLease())
+      for (const alert of alerts.values()) this.#reconcile(alert, states.get(alert.id))
+    } finally {
+      this.#loading = false
     }
+    this.#work()
   }
 
   /** Makes the state follow the definition. One that was deleted, disabled or changed is resolved and starts anew. */
   #reconcile(alert: SavedAlert, known: AlertState | undefined): void {
-    const { time } = this.#options
     const entries = this.#entries
-    if (!entries) return
-    const now = time.now()
-    const before = entries.get(alert.id)
-    const state = known ?? newState(alert.rule, alert.definition.name, now)
-    const wasIn = state.state
-    const isNewVersion = before !== undefined && before.alert.version !== alert.version
-    if (isNewVersion) state.off = []
-    state.name = alert.definition.name
-    const isOver = known !== undefined && (alert.deleted || known.rule !== alert.rule)
+    if (!entries || (alert.deleted && !known)) return
+    const now = this.#options.time.now()
+    const { name, notify, every_seconds } = alert.definition
+    const state = known ?? newState(alert.rule, name, now)
+    const before = state.state
+    const isOver = alert.deleted || state.rule !== alert.rule
     if (isOver) {
-      const { told, outbox, off } = known
-      Object.assign(state, { ...newState(alert.rule, state.name, now), previous: wasIn, told, outbox, off })
-      if (told !== 'ok') this.#notify(alert, state, 'alert.resolved', undefined)
+      const { told, outbox } = state
+      Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox })
+      if (told !== 'ok') this.#notify(alert, state, 'alert.resolved', [])
     }
-    if (!alert.deleted) keepCurrentTargets(alert, state)
-    if (alert.deleted) entries.delete(alert.id)
-    else {
-      const isDue =
-        state.evaluatedMs === null || now - state.evaluatedMs >= alert.definition.every_seconds * 1000
-      entries.set(alert.id, { alert, state, dueMs: isDue ? now : nextSlot(alert, now), running: false })
-    }
-    const changed = isOver && wasIn !== 'ok' ? this.#stateEvent(state) : undefined
-    if (isOver || isNewVersion || known === undefined || state.outbox.length > 0)
-      void this.#keep(alert, state, changed)
+    state.name = name
+    if (!alert.deleted) {
+      // Notifications for targets that were removed are dropped; others use the current secret.
+      const current = new Map(notify.map((target) => [targetKey(target), target]))
+      state.outbox = state.outbox.flatMap((each) => {
+        const target = current.get(targetKey(each.target))
+        return target ? [Object.assign(each, { target })] : []
+      })
+      state.off = state.off.filter((target) => current.has(target))
+      const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
+      const dueMs = isDue ? now : nextSlot(alert, now)
+      entries.set(alert.id, { alert, state, dueMs, running: false })
+    } else entries.delete(alert.id)
+    void this.#keep(alert.id, state, before)
   }
 
-  #tick(): void {
-    this.#cancelTimer?.()
+  #work(): void {
+    const { time, store, deliveries, log } = this.#options
     const entries = this.#entries
-    if (!entries || this.#stop.signal.aborted || !this.#options.lease.isHeld) return
-    const { time } = this.#options
+    if (!entries || this.#stop.signal.aborted || !store.isHeld) return
     const now = time.now()
-    let wakeMs = now + maxSleepMs
-    const due: Entry[] = []
-    for (const entry of entries.values()) {
-      if (entry.running || !entry.alert.definition.enabled) continue
-      if (entry.dueMs <= now) due.push(entry)
-      else wakeMs = Math.min(wakeMs, entry.dueMs)
+    deliveries.work()
+    if (now >= this.#flushMs) {
+      this.#flushMs = now + flushEveryMs
+      void store.flush()
     }
+    const due = [...entries.values()].filter(
+      ({ alert, dueMs, running }) => dueMs <= now && !running && alert.definition.enabled,
+    )
     due.sort((one, other) => one.dueMs - other.dueMs)
-    for (const first of due) {
-      if (first.running) continue
-      const freeMs = this.#share.freeAt(first.alert.resultKey, now)
-      if (freeMs > now) {
-        wakeMs = Math.min(wakeMs, freeMs)
-        continue
-      }
-      this.#start(
-        due.filter(({ alert, running }) => !running && alert.resultKey === first.alert.resultKey),
-        now,
-      )
+    for (const { alert, running: isTaken } of due) {
+      const { resultKey: key } = alert
+      const lane = this.#share.laneOf(key)
+      const running = [...this.#runs.values()].filter((each) => each === lane).length
+      if (isTaken || running >= maxRunning[lane] || !this.#share.isFree(key, now)) continue
+      // Alerts on the same result share one query.
+      const group = due.filter((entry) => entry.alert.resultKey === key)
+      const run = this.#evaluate(key, group, now)
+        .catch((error) => log.error({ err: error }, 'evaluating an alert failed'))
+        .finally(() => {
+          for (const entry of group) entry.running = false
+          this.#runs.delete(run)
+          this.#work()
+        })
+      this.#runs.set(run, lane)
     }
-    this.#cancelTimer = time.after(Math.max(1, wakeMs - now), () => this.#tick())
   }
 
-  /** Alerts on the same result share one query. */
-  #start(group: readonly Entry[], now: number): void {
+  async #evaluate(key: string, group: readonly Entry[], now: number): Promise<void> {
+    const { results, time, log, onEvaluated } = this.#options
+    const { signal } = this.#stop
+    const [{ alert }] = group as [Entry]
     const dueMs = group.map((entry) => entry.dueMs)
     for (const entry of group) {
       entry.running = true
       // If the evaluation takes longer than that, the one that was missed follows at once.
       entry.dueMs = nextSlot(entry.alert, now)
     }
-    const run = this.#evaluate(group, dueMs)
-      .catch((error) => this.#options.log.error({ err: error }, 'evaluating an alert failed'))
-      .finally(() => {
-        for (const entry of group) entry.running = false
-        this.#runs.delete(run)
-        this.#tick()
-      })
-    this.#runs.add(run)
-  }
-
-  async #evaluate(group: readonly Entry[], dueMs: readonly number[]): Promise<void> {
-    const { results, time, log, onEvaluated } = this.#options
-    const { signal } = this.#stop
-    const [{ alert }] = group as [Entry]
     const engineTime = new EngineTime()
-    const end = this.#share.begin(alert.resultKey)
     // A result that somebody else caused is new enough for half of an interval.
-    const maxAgeSeconds = Math.floor(
-      Math.min(...group.map((entry) => entry.alert.definition.every_seconds)) / 2,
-    )
-    let result: AlertResult | undefined
-    let failure: string | undefined
-    try {
-      result = await results.read(alert, { maxAgeSeconds, engineTime, signal })
-    } catch (error) {
-      failure = shownError(error)
-      if (failure === shownError(undefined))
-        log.warn({ err: error, alert: alert.definition.name }, 'evaluating an alert failed')
-    }
-    end(engineTime.ms)
+    const maxAge = Math.floor(Math.min(...group.map((entry) => entry.alert.definition.every_seconds)) / 2)
+    const result = await results.read(alert, signal, maxAge, engineTime).catch((error: Error) => error)
+    this.#share.use(key, engineTime.ms)
     if (signal.aborted) return
+    if (overloaded.is(result)) {
+      for (const entry of group) entry.dueMs = time.now() + retryAfterMs
+      return
+    }
+    if (result instanceof Error && !(result instanceof WellheadError)) {
+      log.warn({ err: result, alert: alert.definition.name }, 'evaluating an alert failed')
+    }
     for (const [index, entry] of group.entries()) {
       // Changed or deleted in the meantime: the result may be that of another query.
       if (this.#entries?.get(entry.alert.id) !== entry) continue
-      const outcome = result ? decideSafely(entry.alert, result) : { error: failure as string }
-      this.#take(entry, outcome, result)
-      onEvaluated('error' in outcome ? 'failed' : 'ok', time.now() - (dueMs[index] as number))
+      const isFailed = this.#take(entry, result)
+      onEvaluated(isFailed ? 'failed' : 'ok', time.now() - (dueMs[index] as number))
     }
   }
 
-  #take({ alert, state }: Entry, outcome: Outcome, result: AlertResult | undefined): void {
-    const now = this.#options.time.now()
-    const wasIn = state.state
+  #take({ alert, state }: Entry, result: readonly Row[] | Error): boolean {
+    const { time, store } = this.#options
+    const now = time.now()
+    const before = state.state
+    const outcome = outcomeOf(alert, result)
     Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
-    const type = dueNotification(state, alert.definition, now, this.#options.time.wall.now())
-    if (type) this.#notify(alert, state, type, result)
-    const changed = state.state === wasIn ? undefined : this.#stateEvent(state)
-    if (changed || type) void this.#keep(alert, state, changed)
-    else this.#unsaved.add(alert.id)
+    const type = dueNotification(state, alert.definition, now, time.wall.now())
+    if (type) this.#notify(alert, state, type, result instanceof Error ? [] : result)
+    if (type || state.state !== before) void this.#keep(alert.id, state, before)
+    else store.set(alert.id, state)
+    return 'error' in outcome
   }
 
-  #notify(
-    alert: SavedAlert,
-    state: AlertState,
-    type: NotificationType,
-    result: AlertResult | undefined,
-  ): void {
-    const { results, time } = this.#options
+  #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
+    const { time } = this.#options
     const nowMs = time.now()
+    const rows = shownRows(alert, result)
     const isRepeat = state.told === toldAs(state.state)
-    const rows = result ? shownRows(alert, result.rows()) : []
-    const message = {
-      type,
-      alert,
-      endpoint: results.endpointName(alert),
-      state,
-      rows,
-      nowMs,
-      wallMs: time.wall.now(),
-    }
     const waiting = new Set(state.outbox.map(({ target }) => targetKey(target)))
-    // A receiver that has not even got the first one needs no repetition.
-    const added = notificationsFor(message, state.off).filter(
-      ({ target }) => !isRepeat || !waiting.has(targetKey(target)),
-    )
+    const added = notificationsFor({ type, alert, state, rows, nowMs, wallMs: time.wall.now() })
+      // A receiver that has not even got the first one needs no repetition.
+      .filter(({ target }) => !isRepeat || !waiting.has(targetKey(target)))
     state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
     state.told = toldAs(state.state)
     state.toldMs = nowMs
   }
 
-  #stateEvent({ name, state, previous, value, error }: AlertState): AlertEvent {
-    return {
-      atMs: this.#options.time.wall.now(),
+  /** Stores the change, then sends notifications. */
+  async #keep(id: string, state: AlertState, before: AlertState['state']): Promise<void> {
+    const { store, deliveries, time } = this.#options
+    const { name: alert, state: now, previous: previous_state, value, error } = state
+    const fields = {
       kind: 'state',
-      message: `${name} is ${state}`,
-      fields: { state, previous_state: previous, value, ...(error !== null && { error }) },
-    } as const
-  }
-
-  /** Stores the state, then records the change and sends notifications. */
-  async #keep(alert: SavedAlert, state: AlertState, changed?: AlertEvent): Promise<void> {
-    const { deliveries, events } = this.#options
-    this.#unsaved.delete(alert.id)
-    await this.saveState(alert.id, state)
-    if (changed) events.add(alert, changed)
-    deliveries.deliver(alert.id, state)
+      alert,
+      state: now,
+      previous_state,
+      value,
+      ...(error !== null && { error }),
+    }
+    if (now !== before) store.record(id, `${alert} is ${now}`, fields)
+    this.save(id, state)
+    while (!(await store.flush())) {
+      if (this.#stop.signal.aborted || !store.isHeld) return
+      await new Promise<void>((resolve) => time.after(retryAfterMs, resolve))
+    }
+    deliveries.add(id, state)
   }
 
   /** The state of a deleted alert is removed when its last notification is delivered. */
-  saveState(id: string, state: AlertState): Promise<void> {
-    const isGone = state.outbox.length === 0 && !this.#options.alerts.findById(id)
-    return this.#options.store.save(id, isGone ? undefined : state)
-  }
-
-  /** Times and values of evaluations that changed nothing else are stored together. */
-  #saveLater(): void {
-    this.#cancelSave?.()
-    this.#cancelSave = this.#options.time.after(saveEveryMs, () => {
-      this.#saveUnsaved()
-      if (this.#entries) this.#saveLater()
-    })
-  }
-
-  #saveUnsaved(): void {
-    for (const id of this.#unsaved) {
-      const entry = this.#entries?.get(id)
-      if (entry) void this.saveState(id, entry.state)
-    }
-    this.#unsaved.clear()
-  }
-}
-
-function decideSafely(alert: SavedAlert, result: AlertResult): Outcome {
-  try {
-    return decideBy(alert, result)
-  } catch (error) {
-    return { error: shownError(error) }
+  save(id: string, state: AlertState): void {
+    const isGone = state.outbox.length === 0 && this.#options.alerts.get(id)?.deleted !== false
+    this.#options.store.set(id, isGone ? undefined : state)
   }
 }
 
@@ -333,14 +273,4 @@ function nextSlot({ resultKey, definition }: SavedAlert, nowMs: number): number 
   const everyMs = definition.every_seconds * 1000
   const offset = createHash('sha256').update(resultKey).digest().readUInt32BE() % everyMs
   return Math.floor((nowMs - offset) / everyMs + 1) * everyMs + offset
-}
-
-/** Notifications for targets that were removed are dropped; others use the current secret. */
-function keepCurrentTargets({ definition }: SavedAlert, state: AlertState): void {
-  const current = new Map(definition.notify.map((target) => [targetKey(target), target]))
-  state.outbox = state.outbox.filter((notification) => {
-    const target = current.get(targetKey(notification.target))
-    if (target) notification.target = target
-    return target !== undefined
-  })
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
+import type { AlertAdmin } from '../alerts/alert-admin.ts'
 import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
@@ -14,7 +15,6 @@ import { LogSearch } from '../sources/log-search.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceAdmin } from '../sources/source-admin.ts'
 import { SourceUsage } from '../sources/source-usage.ts'
-import type { AlertParts } from './create-alerts.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Observability } from './create-observability.ts'
 import type { Storage } from './create-storage.ts'
@@ -29,7 +29,7 @@ export function createHttp(
   { settings, time, log }: ServiceOptions,
   storage: Storage,
   { endpoints, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
-  alerts: Pick<AlertParts, 'admin' | 'deployments'>,
+  alerts: AlertAdmin,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -72,15 +72,7 @@ export function createHttp(
     streams,
     queries: { endpoints, calls, results },
     endpoints: admin,
-    deployments: new Deployments({
-      engine,
-      catalog,
-      endpoints,
-      sources: readable,
-      warningsOf,
-      clock,
-      alerts: alerts.deployments,
-    }),
+    deployments: new Deployments({ engine, catalog, endpoints, sources: readable, warningsOf, clock }),
     replays: new Replays({
       engine,
       runner,
@@ -99,7 +91,7 @@ export function createHttp(
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
     searches: new SavedSearches(catalog, sources),
-    alerts: alerts.admin,
+    alerts,
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
     console: readConsoleFiles(packageFile('dist/console')),

@@ -307,6 +307,10 @@ export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
   )
 }
 
+export function expectVersion({ version }: { version: number }, expected: number | undefined): void {
+  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
+}
+
 /** Retries a change after a conflict, unless the caller expects a certain version. */
 export async function lastWins<T>(expected: number | undefined, change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

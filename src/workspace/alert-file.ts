@@ -1,50 +1,52 @@
 import { stringify } from 'yaml'
-import { type AlertFields, alertShape } from '../alerts/alert.ts'
+import { z } from 'zod'
+import { alertShape } from '../alerts/alert.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
-import { type FileProblem, readYamlFile } from './file-problem.ts'
+import { type FileContent, patchOf } from './deployment-plan.ts'
+
+/** The name is that of the file, and a mute is set on the service. */
+export const alertFileShape = alertShape.omit({ name: true, muted_until: true })
+type FileFields = z.output<typeof alertFileShape>
 
 export interface WorkspaceAlert {
   file: string
-  fields: AlertFields
+  name: string
+  fields: FileFields
   /** Where a field is written. */
   positionOf: (path: readonly PropertyKey[]) => TextPosition
 }
 
-/** The name is that of the file, and a mute is set on the service. */
-const fileShape = alertShape.omit({ name: true, muted_until: true })
+export type ServerAlert = ReturnType<typeof readServerAlert>
 
-export function readAlertFile(
-  file: string,
-  name: string,
-  content: string,
-): WorkspaceAlert | { problems: FileProblem[] } {
-  const parsedName = alertShape.shape.name.safeParse(name)
-  if (!parsedName.success) {
-    const reason = parsedName.error.issues[0]?.message ?? 'is invalid'
-    return { problems: [{ file, line: 1, column: 1, message: `The alert name ${reason}.` }] }
-  }
-  const reading = readYamlFile(file, content, fileShape, 'endpoint: usage.api-counts')
-  if ('problems' in reading) return reading
-  const fields = { ...reading.value, name, muted_until: null }
-  return { file, fields, positionOf: (path) => reading.yaml.positionOf(path) }
+/** The names become names of files, so the shape checks them. */
+export function readServerAlert(view: { id: string; version: number }) {
+  const { name, ...fields } = z.object({ name: alertShape.shape.name, ...alertFileShape.shape }).parse(view)
+  return { id: view.id, version: view.version, name, fields }
 }
 
-/** The text of an alert's file, without fields that have their defaults. */
-export function formatAlert(fields: AlertFields): string {
-  const { name: _, muted_until: _until, ...written } = fields
+/** The file of an alert, without fields that have their defaults. */
+export function alertFile({ name, fields, file = `alerts/${name}.yaml` }: AlertContent): FileContent {
   const { endpoint, when } = fields
-  const defaults = fileShape.parse({ endpoint, when }) as Record<string, unknown>
-  const own = Object.entries(written).filter(
-    ([field, value]) =>
-      field === 'endpoint' || field === 'when' || JSON.stringify(value) !== JSON.stringify(defaults[field]),
+  const defaults: Record<string, unknown> = {
+    ...alertFileShape.parse({ endpoint, when }),
+    endpoint: '',
+    when: '',
+  }
+  const own = Object.entries(fields).filter(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(defaults[field]),
   )
-  return stringify(Object.fromEntries(own), { lineWidth: 0 })
+  return { id: name, file, content: stringify(Object.fromEntries(own), { lineWidth: 0 }) }
 }
 
-/** The fields of an alert as the API returns it, in the order of the shape. */
-export function fieldsOfView(view: Readonly<Record<string, unknown>>): AlertFields {
-  const own = Object.keys(alertShape.shape).map((field) => [field, view[field]])
-  const fields = Object.fromEntries(own) as { notify: { type: string; url: string }[] }
-  const notify = fields.notify.map(({ type, url }) => ({ type, url }))
-  return alertShape.parse({ ...fields, notify })
+type AlertContent = Pick<ServerAlert, 'name' | 'fields'> & { file?: string }
+
+/** An alert file, compared with the alert of the service that has the same name. */
+export function compareAlert(alert: WorkspaceAlert, server: readonly ServerAlert[]) {
+  const { name, file, fields } = alert
+  const current = server.find((other) => other.name === name)
+  const after = alertFile(alert).content
+  const before = current && alertFile(current).content
+  const from = current && { name, version: current.version, content: before ?? '' }
+  const action = before === after ? 'unchanged' : current ? 'updated' : 'created'
+  return { name, file, fields, current, action, diff: before === after ? '' : patchOf(file, after, from) }
 }

@@ -1,5 +1,4 @@
 import { createTwoFilesPatch } from 'diff'
-import type { AlertFields } from '../alerts/alert.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -9,7 +8,6 @@ import {
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
-import { formatAlert, type WorkspaceAlert } from './alert-file.ts'
 import { warningOf } from './check-workspace.ts'
 import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
@@ -83,55 +81,17 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
   const before = current ? formatDefinition(current.definition) : ''
   const after = formatDefinition(definition)
   if (before === after) return ''
-  return patchOf(file, after, current && { name: current.definition.name, version: current.version, before })
+  return patchOf(file, after, current && { ...current, name: current.definition.name, content: before })
 }
 
-function patchOf(
+export function patchOf(
   file: string,
   after: string,
-  current: { name: string; version: number; before: string } | undefined,
+  current: { name: string; version: number; content: string } | undefined,
 ): string {
   const from = current ? `service/${current.name} (version ${current.version})` : 'not on the service'
-  const patch = createTwoFilesPatch(from, file, current?.before ?? '', after, '', '', { context: 3 })
+  const patch = createTwoFilesPatch(from, file, current?.content ?? '', after, '', '', { context: 3 })
   return patch.replace(/^=====.*\n/gm, '')
-}
-
-export interface ServerAlert {
-  fields: AlertFields
-  version: number
-}
-
-/** An alert file, compared with the alert of the service that has the same name. */
-export interface ComparedAlert extends WorkspaceAlert {
-  /** 0 if the service has no such alert. */
-  serverVersion: number
-  /** Empty if both are equal. */
-  diff: string
-}
-
-export function compareAlerts(
-  alerts: readonly WorkspaceAlert[],
-  server: readonly ServerAlert[],
-): ComparedAlert[] {
-  return alerts.map((alert) => {
-    const { name } = alert.fields
-    const current = server.find(({ fields }) => fields.name === name)
-    const after = formatAlert(alert.fields)
-    const before = current && formatAlert(current.fields)
-    const diff =
-      before === after
-        ? ''
-        : patchOf(alert.file, after, current && { name, version: current.version, before: before ?? '' })
-    return { ...alert, serverVersion: current?.version ?? 0, diff }
-  })
-}
-
-/** Alerts of a deployment: each file replaces the version that it was compared with. */
-export function deployedAlerts(alerts: readonly ComparedAlert[]) {
-  return alerts.map(({ fields: { muted_until: _, ...fields }, serverVersion: expected_version }) => ({
-    ...fields,
-    expected_version,
-  }))
 }
 
 /** The body of a deployment: each file replaces the version that it was compared with. */
@@ -160,30 +120,42 @@ export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEnd
   })
 }
 
-interface PulledFile {
+/** What a file of an endpoint or alert contains. */
+export interface FileContent {
+  id: string
   file: string
-  action: 'written' | 'replaced' | 'unchanged'
+  /** Formatted the same way, so that equivalent files are equal. */
   content: string
+}
+
+export function endpointFile({
+  definition,
+  file = `endpoints/${definition.name}.sql`,
+}: Pick<ServerEndpoint, 'definition'> & { file?: string }): FileContent {
+  return { id: definition.id, file, content: formatDefinition(definition) }
+}
+
+interface PulledFile extends FileContent {
+  action: 'written' | 'replaced' | 'unchanged'
   /** Files whose content is lost: this file, and a file with another name that has the same endpoint. */
   loses: string[]
 }
 
-/** The files that match the endpoints of a service. An equivalent file keeps its content. */
+/** The files that match what a service has. An equivalent file keeps its content. */
 export function pullPlan(
-  local: readonly WorkspaceEndpoint[],
+  local: readonly FileContent[],
   /** All existing files, including unreadable ones. */
   files: ReadonlySet<string>,
-  server: readonly ServerEndpoint[],
+  server: readonly FileContent[],
 ): PulledFile[] {
-  const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
-  return server.map(({ definition }): PulledFile => {
-    const file = `endpoints/${definition.name}.sql`
-    const content = formatDefinition(definition)
-    const before = byId.get(definition.id)
-    if (before && before.file === file && formatDefinition(before.definition) === content) {
-      return { file, action: 'unchanged', content: before.content, loses: [] }
+  const byId = new Map(local.map((each) => [each.id, each]))
+  return server.map((pulled): PulledFile => {
+    const { id, file, content } = pulled
+    const before = byId.get(id)
+    if (before?.file === file && before.content === content) {
+      return { ...pulled, action: 'unchanged', loses: [] }
     }
     const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
-    return { file, action: loses.size > 0 ? 'replaced' : 'written', content, loses: [...loses] }
+    return { ...pulled, action: loses.size > 0 ? 'replaced' : 'written', loses: [...loses] }
   })
 }

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AlertFields } from '../alerts/alert.ts'
 import type { ServiceOptions } from '../app/service-options.ts'
 import { type Service, startService } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
@@ -98,13 +97,13 @@ export class Workbench {
   }
 
   /** The error that saving the alert would return. Targets are not resolved, since that takes a network. */
-  checkAlert(fields: AlertFields, endpoint: EndpointDefinition | undefined): Promise<BenchError | undefined> {
-    const content = {
-      endpoints: endpoint ? [endpoint] : [],
-      alerts: [{ ...fields, notify: [] }],
-      dry_run: true,
-    }
-    return this.#errorOf('/api/deployments', content)
+  async checkAlert(
+    fields: object,
+    endpoint: EndpointDefinition | undefined,
+  ): Promise<BenchError | undefined> {
+    const error = endpoint && (await this.save(endpoint))
+    // The endpoint was checked before.
+    return error ? undefined : this.#errorOf('/api/alerts', { ...fields, notify: [], enabled: false })
   }
 
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */

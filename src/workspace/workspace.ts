@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import type { z } from 'zod'
+import { alertShape } from '../alerts/alert.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { fieldPosition, readDefinition } from '../endpoints/definition/definition-file.ts'
-import { readAlertFile, type WorkspaceAlert } from './alert-file.ts'
+import { alertFileShape, type WorkspaceAlert } from './alert-file.ts'
 import { withId } from './authoring/missing-id.ts'
 import { type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
@@ -50,8 +52,15 @@ export function readWorkspace(directory: string): Workspace {
   const endpoints = readEndpoints(files)
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
-  const alerts = readAlerts(files)
-  return { directory, endpoints, sources, alerts, fixtures, tests, problems: sortProblems(files.problems) }
+  return {
+    directory,
+    endpoints,
+    sources,
+    alerts: readAlerts(files),
+    fixtures,
+    tests,
+    problems: sortProblems(files.problems),
+  }
 }
 
 function openFiles(directory: string): WorkspaceFiles {
@@ -80,10 +89,10 @@ export function writeMissingIds(directory: string, newId: () => string): Written
   })
 }
 
-/** Reads the endpoints of a directory that may not be a workspace yet. */
-export function readEndpointFiles(directory: string): Pick<Workspace, 'endpoints' | 'problems'> {
+/** Reads the endpoints and alerts of a directory that may not be a workspace yet. */
+export function readFiles(directory: string): Pick<Workspace, 'endpoints' | 'alerts' | 'problems'> {
   const files = new WorkspaceFiles(directory)
-  return { endpoints: readEndpoints(files), problems: files.problems }
+  return { endpoints: readEndpoints(files), alerts: readAlerts(files), problems: files.problems }
 }
 
 type Reading<T> = T | { problems: FileProblem[] }
@@ -172,11 +181,8 @@ function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
 function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
   return files.readAll('sources', /\.ya?ml$/, (file, name, content): Reading<WorkspaceSource> => {
-    const parsedName = newSourceShape.shape.name.safeParse(name)
-    if (!parsedName.success) {
-      const reason = parsedName.error.issues[0]?.message ?? 'is invalid'
-      return { problems: [problemIn(file, `The source name ${reason}.`)] }
-    }
+    const problems = nameProblems(file, 'source', newSourceShape.shape.name.safeParse(name))
+    if (problems.length > 0) return { problems }
     if (builtInSources.some((source) => source.name === name)) {
       return { problems: [problemIn(file, `The source ${name} is built in. Remove this file.`)] }
     }
@@ -187,13 +193,21 @@ function readSources(files: WorkspaceFiles): WorkspaceSource[] {
 }
 
 function readAlerts(files: WorkspaceFiles): WorkspaceAlert[] {
-  return files.readAll('alerts', /\.ya?ml$/, readAlertFile)
+  return files.readAll('alerts', /\.ya?ml$/, (file, name, content): Reading<WorkspaceAlert> => {
+    const problems = nameProblems(file, 'alert', alertShape.shape.name.safeParse(name))
+    if (problems.length > 0) return { problems }
+    const reading = readYamlFile(file, content, alertFileShape, 'endpoint: usage.api-counts')
+    if ('problems' in reading) return reading
+    return { file, name, fields: reading.value, positionOf: (path) => reading.yaml.positionOf(path) }
+  })
 }
 
-/** Reads the alerts of a directory that may not be a workspace yet. */
-export function readAlertFiles(directory: string): Pick<Workspace, 'alerts' | 'problems'> {
-  const files = new WorkspaceFiles(directory)
-  return { alerts: readAlerts(files), problems: files.problems }
+function nameProblems(
+  file: string,
+  kind: string,
+  { error }: { error?: z.ZodError | undefined },
+): FileProblem[] {
+  return error ? [problemIn(file, `The ${kind} name ${error.issues[0]?.message ?? 'is invalid'}.`)] : []
 }
 
 /** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */

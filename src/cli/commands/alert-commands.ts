@@ -1,19 +1,18 @@
 import type { Command } from 'commander'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import { alertsSource } from '../../catalog/built-in-sources.ts'
 import { durationSeconds } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
+import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { listOf, objectWith } from '../service-client.ts'
+import { alertPath, listOf, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 type AlertTest = Awaited<ReturnType<AlertAdmin['test']>>
-type AlertEvent = Awaited<ReturnType<AlertAdmin['events']>>[number]
 
-const alertFields = ['name', 'state', 'when', 'notify'] as const
-const alertResponse = objectWith<AlertView>(...alertFields)
+const readAlert = objectWith<AlertView>('name', 'state', 'when', 'notify')
 const shownEvents = 20
 
 const columns: readonly ListColumn<AlertView>[] = [
@@ -28,49 +27,49 @@ const columns: readonly ListColumn<AlertView>[] = [
 
 export function defineAlert(alert: Command, io: CommandIo): void {
   addExamples(alert, 'wellhead alert list', 'wellhead alert mute errors --for 2h')
+  const command = (name: string, description: string) =>
+    addServiceCommand(alert, name, description).argument('<name>', 'alert name or id')
 
-  const list = addServiceCommand(alert, 'list', 'list alerts with their states')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(alert, 'list', 'list alerts with their states'), io, {
     examples: [
       'wellhead alert list',
       'wellhead alert list --json | jq -r \'.[] | select(.state == "firing").name\'',
     ],
-    request: (client) => client.json('GET', '/api/alerts', listOf<AlertView>(...alertFields)),
+    request: (client) => client.json('GET', '/api/alerts', listOf<AlertView>('name', 'state', 'when')),
     print: (alerts) => printList(io, columns, alerts, 'No alerts.'),
   })
 
-  const show = addServiceCommand(alert, 'show', 'show an alert and what happened to it').argument(
-    '<name>',
-    'alert name or id',
-  )
-  addServiceAction(show, io, {
+  addServiceAction(command('show', 'show an alert and what happened to it'), io, {
     examples: ['wellhead alert show errors'],
     request: async (client, name: string) => {
-      const shown = await client.json('GET', alertPath(name), alertResponse)
-      const events = await client.json(
-        'GET',
-        `${alertPath(name)}/events`,
-        listOf<AlertEvent>('at', 'message'),
-      )
+      const shown = await client.json('GET', alertPath(name), readAlert)
+      const events: LoggedEntry[] = []
+      const search = searchEntries(client, alertsSource, { query: `alert_id:"${shown.id}"` }, shownEvents)
+      for await (const { entry } of search) events.push(entry)
       return { ...shown, events }
     },
-    print: async ({ events, ...shown }) => {
-      await printFields(io.stdout, fieldsOf(shown))
-      for (const { at, message } of events.slice(0, shownEvents)) {
-        await io.stdout.write(`${shortTime(at)}  ${visible(message)}\n`)
-      }
+    print: async ({ events, notify, parameters, ...shown }) => {
+      const texts = Object.entries(shown).map(([name, value]): [string, string | null] => [
+        name,
+        value === null || value === '' ? null : String(value),
+      ])
+      const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+      const targets = notify.map(({ type, url, switched_off: off }): [string, string] => [
+        'notify',
+        `${type} ${url}${off ? ' (switched off: it responded 410)' : ''}`,
+      ])
+      await printFields(io.stdout, [...texts, ['parameters', values.join(' ') || null], ...targets])
+      for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
     },
   })
 
-  const test = addServiceCommand(alert, 'test', 'evaluate an alert now, without changing its state')
-    .argument('<name>', 'alert name or id')
-    .option('--notify', 'also send a test notification')
-  addServiceAction(test, io, {
+  const test = command('test', 'evaluate an alert now, without changing its state')
+  addServiceAction(test.option('--notify', 'also send a test notification'), io, {
     examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
-    request: (client, name: string, { notify }: { notify?: true }) =>
-      client.json('POST', `${alertPath(name)}/test`, objectWith<AlertTest>('state', 'value', 'rows'), {
-        ...(notify && { query: { notify: 'true' } }),
-      }),
+    request: (client, name: string, { notify = false }: { notify?: true | false }) => {
+      const read = objectWith<AlertTest>('state', 'value', 'rows')
+      return client.json('POST', `${alertPath(name)}/test`, read, { query: { notify: String(notify) } })
+    },
     print: async (tested) => {
       await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
       for (const { type, url, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
@@ -79,48 +78,19 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     },
   })
 
-  const mute = addServiceCommand(alert, 'mute', 'stop notifications of an alert for a while')
-    .argument('<name>', 'alert name or id')
+  const mute = command('mute', 'stop notifications of an alert for a while')
     .option('--for <duration>', 'how long, such as 30m or 2h (default: 1h)', durationSeconds(1, 30 * 86_400))
     .option('--off', 'end the mute')
   addServiceAction(mute, io, {
     examples: ['wellhead alert mute errors --for 2h', 'wellhead alert mute errors --off'],
     request: (client, name: string, options: { for?: number; off?: true }) => {
-      if (options.off && options.for !== undefined) throw usageFailure('Use either --for or --off.')
       const untilMs = io.clock.now() + (options.for ?? 3600) * 1000
       const muted_until = options.off ? null : new Date(untilMs).toISOString()
-      return client.json('PATCH', alertPath(name), alertResponse, { json: { muted_until } })
+      return client.json('PATCH', alertPath(name), readAlert, { json: { muted_until } })
     },
     print: async ({ name, muted_until }) => {
       const outcome = muted_until === null ? 'is not muted' : `is muted until ${shortTime(muted_until)}`
       await io.stdout.write(`${name} ${outcome}.\n`)
     },
   })
-}
-
-function alertPath(name: string): string {
-  return `/api/alerts/${encodeURIComponent(name)}`
-}
-
-function fieldsOf(alert: AlertView): [string, string | null][] {
-  const call = [
-    alert.endpoint,
-    ...Object.entries(alert.parameters).map(([name, value]) => `${name}=${value}`),
-  ]
-  return [
-    ['name', alert.name],
-    ['state', alert.enabled ? `${alert.state} since ${shortTime(alert.since)}` : 'disabled'],
-    ['value', alert.value === null ? null : String(alert.value)],
-    ['error', alert.error],
-    ['when', alert.when],
-    ['endpoint', call.join(' ')],
-    ['every', `${alert.every_seconds} s`],
-    ['for', `${alert.for_seconds} s`],
-    ['evaluated', shortTime(alert.evaluated_at)],
-    ['muted until', shortTime(alert.muted_until)],
-    ...alert.notify.map(({ type, url, switched_off_at }): [string, string] => [
-      'notify',
-      `${type} ${url}${switched_off_at === undefined ? '' : ' (switched off: it responded 410)'}`,
-    ]),
-  ]
 }

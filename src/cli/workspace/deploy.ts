@@ -1,7 +1,7 @@
+import type { AlertView } from '../../alerts/alert-admin.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
-import type { DeployedAlert, DeploymentView } from '../../endpoints/manage/deployments.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
-import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { deploymentOf } from '../../workspace/deployment-plan.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -9,6 +9,7 @@ import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
 import {
+  alertPath,
   endpointPath,
   objectWith,
   type ServiceClient,
@@ -16,16 +17,7 @@ import {
   sourcePath,
 } from '../service-client.ts'
 import { printFindings } from './findings.ts'
-import {
-  alertAction,
-  alertsOf,
-  missingSources,
-  openChecked,
-  type Plan,
-  planFor,
-  planText,
-  sourcesOf,
-} from './plan.ts'
+import { alertText, missingSources, openChecked, type Plan, planFor, planText, sourcesOf } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
 
 export interface DeployOptions {
@@ -86,21 +78,15 @@ async function deployPlan(
   const warnings = plan.endpoints.flatMap((endpoint) => endpoint.warnings)
   if (!options.json) await printFindings(warnings, io)
   const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
-  const pruned = options.prune
-    ? comparison.onlyOnServer.filter(
-        ({ definition, isShipped }) => !isReserved(definition.name) && !isShipped,
-      )
-    : []
+  const pruned = options.prune ? prunedBy(plan) : []
   const report = {
     deployed: false,
     made_sources: [] as string[],
     sources: changed,
     endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
-    ...(plan.alerts.length > 0 && {
-      alerts: plan.alerts.map((alert) => ({ name: alert.fields.name, action: alertAction(alert) })),
-    }),
+    ...(plan.alerts.length > 0 && { alerts: plan.alerts.map(({ name, action }) => ({ name, action })) }),
     ...(options.replay && { replays }),
-    ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
+    ...(options.prune && { only_on_server: pruned.map(({ name }) => name), deleted: [] as string[] }),
   }
   const refusals = refusalsOf(plan, replays, options)
   if (refusals.length > 0 || options.dryRun) {
@@ -111,42 +97,88 @@ async function deployPlan(
     return
   }
   if (pruned.length > 0) {
-    const names = pruned.map(nameOf).join(', ')
-    const those = pruned.length === 1 ? 'The endpoint' : 'The endpoints'
-    const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
-    await confirm(io, loss, options.yes)
+    const names = pruned.map(({ title }) => title).join(', ')
+    const isOne = pruned.length === 1
+    const those = `${pruned.every(isEndpoint) ? `The endpoint${isOne ? '' : 's'} ` : ''}${names}`
+    const effect = pruned.some(isEndpoint) ? `; requests to ${isOne ? 'it' : 'them'} will return 404` : ''
+    await confirm(io, `${those} will be deleted${effect}.`, options.yes)
   }
-  const isChanged = [...plan.endpoints.map(({ action }) => action), ...plan.alerts.map(alertAction)]
-  if (isChanged.some((action) => action !== 'unchanged')) {
+  if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
     const { note, breaking = false } = options
     const json = {
       endpoints: deploymentOf(comparison),
-      ...alertsOf(plan.alerts),
       allow_breaking: breaking,
       ...(note !== undefined && { note }),
     }
-    const reader = objectWith<DeploymentView>('endpoints')
-    const deployed = await client.json('POST', '/api/deployments', reader, { json })
-    await printSecrets(deployed.alerts ?? [], io)
+    await client.request('POST', '/api/deployments', { json })
   }
   report.deployed = true
   // From here on, deployed endpoints may read the new sources.
   report.made_sources = created.splice(0)
   try {
-    if (!options.json) await printChanges(plan, io)
+    for (const endpoint of options.json ? [] : plan.endpoints) await io.stdout.write(planText(endpoint, io))
+    for (const alert of plan.alerts) {
+      await deployAlert(alert, client, io)
+      if (!options.json) await io.stdout.write(alertText(alert))
+    }
     for (const { name, fields, message } of changed) {
       await client.request('PATCH', sourcePath(name), { json: fields })
       if (!options.json) await io.stdout.write(`updated ${visible(message)}\n`)
     }
-    for (const endpoint of pruned) {
-      await deleteEndpoint(endpoint, client)
-      report.deleted?.push(nameOf(endpoint))
-      if (!options.json) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
+    for (const { name, title, path, version } of pruned) {
+      await deleteUnchanged(path, version, client)
+      report.deleted?.push(name)
+      if (!options.json) await io.stdout.write(`deleted ${title}\n`)
     }
   } finally {
     if (options.json) await printJson(io, report)
   }
   if (!options.json) await printSummary('Deployed', plan, pruned.length, client, options, io)
+}
+
+type Pruned = ReturnType<typeof prunedBy>[number]
+
+/** What the service has, but the workspace has not. */
+function prunedBy({ comparison, onlyOnServer: alerts }: Plan) {
+  const endpoints = comparison.onlyOnServer.filter(
+    ({ definition, isShipped }) => !isReserved(definition.name) && !isShipped,
+  )
+  return [
+    ...endpoints.map(({ definition: { id, name }, version }) => {
+      return { name, title: name, path: endpointPath(id), version }
+    }),
+    ...alerts.map(({ id, name, version }) => ({
+      name,
+      title: `alert ${name}`,
+      path: alertPath(id),
+      version,
+    })),
+  ]
+}
+
+function isEndpoint({ name, title }: Pruned): boolean {
+  return name === title
+}
+
+/** Fails if the alert changed after it was compared. A mute stays. */
+async function deployAlert(
+  alert: Plan['alerts'][number],
+  client: ServiceClient,
+  io: CommandIo,
+): Promise<void> {
+  const { name, fields, current, action } = alert
+  if (action === 'unchanged') return
+  const reader = objectWith<AlertView>('notify')
+  const { notify } = current
+    ? await client.json('PATCH', alertPath(current.id), reader, {
+        json: fields,
+        headers: { 'If-Match': `"${current.version}"` },
+      })
+    : await client.json('POST', '/api/alerts', reader, { json: { name, ...fields } })
+  for (const { url, secret } of notify) {
+    // To the standard error, so that a report does not contain it.
+    if (secret !== undefined) await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
+  }
 }
 
 async function replayUpdates(
@@ -200,25 +232,11 @@ function refusalsOf({ endpoints, changed }: Plan, replays: readonly Replay[], op
   return refusals
 }
 
-async function printChanges({ endpoints, alerts }: Plan, io: CommandIo): Promise<void> {
+async function printPlan({ endpoints, alerts, changed }: Plan, pruned: readonly Pruned[], io: CommandIo) {
   for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
-  for (const alert of alerts) await io.stdout.write(`${alertAction(alert)} alert ${alert.fields.name}\n`)
-}
-
-/** To the standard error, so that a report does not contain them. */
-async function printSecrets(alerts: readonly DeployedAlert[], io: CommandIo): Promise<void> {
-  for (const { name, notify } of alerts) {
-    for (const { url, secret } of notify) {
-      if (secret !== undefined) await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
-    }
-  }
-}
-
-async function printPlan(plan: Plan, pruned: readonly ServerEndpoint[], io: CommandIo) {
-  const { changed } = plan
-  await printChanges(plan, io)
+  for (const alert of alerts) await io.stdout.write(alertText(alert))
   for (const { message } of changed) await io.stdout.write(`updated ${visible(message)}\n`)
-  for (const endpoint of pruned) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
+  for (const { title } of pruned) await io.stdout.write(`deleted ${title}\n`)
 }
 
 async function printSummary(
@@ -236,17 +254,12 @@ async function printSummary(
   await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 
-/** Fails if the endpoint changed after it was compared. */
-async function deleteEndpoint({ definition, version }: ServerEndpoint, client: ServiceClient): Promise<void> {
+/** Fails if it changed after it was compared. */
+async function deleteUnchanged(path: string, version: number, client: ServiceClient): Promise<void> {
   try {
-    const headers = { 'If-Match': `"${version}"` }
-    await client.request('DELETE', endpointPath(definition.id), { headers })
+    await client.request('DELETE', path, { headers: { 'If-Match': `"${version}"` } })
   } catch (error) {
-    const isGone = error instanceof ServiceFailure && error.code === 'endpoint_not_found'
+    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.code ?? '')
     if (!isGone) throw error
   }
-}
-
-function nameOf({ definition }: ServerEndpoint): string {
-  return definition.name
 }

@@ -1,11 +1,9 @@
 import type { NewSource } from '../../catalog/source.ts'
-import type { DeployedAlert, DeploymentView } from '../../endpoints/manage/deployments.ts'
+import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
+import { compareAlert, type ServerAlert } from '../../workspace/alert-file.ts'
 import {
-  type ComparedAlert,
   type Comparison,
-  compareAlerts,
   compareWithServer,
-  deployedAlerts,
   deploymentOf,
   nameConflicts,
   type PlannedEndpoint,
@@ -28,7 +26,9 @@ export interface Plan {
   endpoints: PlannedEndpoint[]
   missing: NewSource[]
   changed: ChangedSource[]
-  alerts: ComparedAlert[]
+  alerts: ReturnType<typeof compareAlert>[]
+  /** Empty if the workspace has no alerts: it does not manage them then. */
+  onlyOnServer: ServerAlert[]
 }
 
 /** Reads a workspace whose endpoints and sources have no problems. */
@@ -57,24 +57,14 @@ export async function planFor(workspace: Workspace, client: ServiceClient): Prom
   const current = await sourcesOf(workspace, client)
   const missing = missingSources(workspace, current)
   const files = workspace.sources.map(({ source }) => source)
-  const alerts = compareAlerts(
-    workspace.alerts,
-    workspace.alerts.length === 0 ? [] : await fetchAlerts(client),
-  )
-  const json = { endpoints: deploymentOf(comparison), ...alertsOf(alerts), dry_run: true }
+  const json = { endpoints: deploymentOf(comparison), dry_run: true }
   const read = objectWith<DeploymentView>('endpoints')
   const deployment = await client.json('POST', '/api/deployments', read, { json })
   const endpoints = planOf(comparison, deployment.endpoints)
-  return { comparison, endpoints, missing, changed: sourceChanges(files, current), alerts }
-}
-
-/** A service of an earlier version does not know alerts, so they are sent only if there are any. */
-export function alertsOf(alerts: readonly ComparedAlert[]) {
-  return alerts.length > 0 ? { alerts: deployedAlerts(alerts) } : {}
-}
-
-export function alertAction({ diff, serverVersion }: ComparedAlert): DeployedAlert['action'] {
-  return diff === '' ? 'unchanged' : serverVersion === 0 ? 'created' : 'updated'
+  const server = workspace.alerts.length === 0 ? [] : await fetchAlerts(client)
+  const alerts = workspace.alerts.map((alert) => compareAlert(alert, server))
+  const onlyOnServer = server.filter(({ name }) => alerts.every((alert) => alert.name !== name))
+  return { comparison, endpoints, missing, changed: sourceChanges(files, current), alerts, onlyOnServer }
 }
 
 export async function sourcesOf({ sources }: Workspace, client: ServiceClient): Promise<NewSource[]> {
@@ -95,6 +85,10 @@ export function planText({ name, action, version, server_version, changes }: Pla
   return [`${action} ${name} (${versions})`, ...lines].map((line) => `${line}\n`).join('')
 }
 
+export function alertText({ name, action }: Plan['alerts'][number]): string {
+  return `${action} alert ${name}\n`
+}
+
 export interface DiffOptions {
   exitCode?: true
   json?: true
@@ -107,30 +101,36 @@ export async function diff(
   io: CommandIo,
 ): Promise<void> {
   const plan = await planFor(await openChecked(directory, json, io), client)
-  const { endpoints, missing, changed, comparison } = plan
+  const { endpoints, missing, changed, comparison, alerts } = plan
   if (json) {
     await printJson(io, {
       endpoints,
       missing_sources: missing.map(({ name }) => name),
       sources: changed,
+      alerts: alerts.map(({ name, file, action, diff }) => ({ name, file, action, diff })),
       only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
     })
   } else await printDiff(plan, io)
   const sources = missing.length + changed.length
-  const differs = sources > 0 || endpoints.some(({ action }) => action !== 'unchanged')
+  const differs = sources > 0 || [...endpoints, ...alerts].some(({ action }) => action !== 'unchanged')
   if (exitCode && differs) throw new CommandFailure('')
 }
 
-async function printDiff({ endpoints, comparison, missing, changed }: Plan, io: CommandIo) {
+async function printDiff({ endpoints, comparison, missing, changed, alerts }: Plan, io: CommandIo) {
   const { colors } = io.stdout
   const changes = endpoints.filter(({ action }) => action !== 'unchanged')
-  for (const endpoint of changes) {
-    const diff = endpoint.diff.split('\n').map((line) => {
+  const changedAlerts = alerts.filter(({ action }) => action !== 'unchanged')
+  const texts = [
+    ...changes.map((endpoint) => ({ head: planText(endpoint, io), diff: endpoint.diff })),
+    ...changedAlerts.map((alert) => ({ head: alertText(alert), diff: alert.diff })),
+  ]
+  for (const { head, diff: text } of texts) {
+    const diff = text.split('\n').map((line) => {
       if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
       if (line.startsWith('-')) return colors.red(visible(line))
       return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
     })
-    await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
+    await io.stdout.write(`${head}${diff.join('\n').trimEnd()}\n\n`)
   }
   for (const { name } of missing) await io.stdout.write(`not on the service: source ${name}\n`)
   for (const { message } of changed) await io.stdout.write(`differs: ${visible(message)}\n`)

@@ -9,15 +9,15 @@ import { type Source, sourceName } from '../../catalog/source.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { possibleSources } from '../../sql/tokens.ts'
-import { fieldsOfView, formatAlert } from '../../workspace/alert-file.ts'
+import { alertFile, readServerAlert, type ServerAlert } from '../../workspace/alert-file.ts'
 import {
+  endpointFile,
   pullPlan,
   readServerEndpoints,
-  type ServerAlert,
   type ServerEndpoint,
   UnreadableEndpoint,
 } from '../../workspace/deployment-plan.ts'
-import { readAlertFiles, readEndpointFiles } from '../../workspace/workspace.ts'
+import { readFiles } from '../../workspace/workspace.ts'
 import { sourceFileOf } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -41,16 +41,22 @@ export async function pullFiles(
     name === undefined
       ? all.filter((each) => !isReserved(each.definition.name) && (options.all || !each.isShipped))
       : [findByName(name, all)]
-  const { endpoints, problems } = readEndpointFiles(directory)
-  const existing = new Set([...endpoints, ...problems].map(({ file }) => file))
-  const plan = pullPlan(endpoints, existing, pulled)
+  const alerts = name === undefined ? await fetchAlerts(client) : []
+  const local = readFiles(directory)
+  const existing = new Set([...local.endpoints, ...local.alerts, ...local.problems].map(({ file }) => file))
+  const plan = pullPlan([...local.endpoints.map(endpointFile), ...local.alerts.map(alertFile)], existing, [
+    ...pulled.map(endpointFile),
+    ...alerts.map(alertFile),
+  ])
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
       `${[...lost].join(', ')} would be replaced; nothing was written. Compare with "wellhead diff", or use --force to replace.`,
     )
   }
-  makeDirectory(join(directory, 'endpoints'))
+  for (const folder of ['endpoints', ...(alerts.length > 0 ? ['alerts'] : [])]) {
+    makeDirectory(join(directory, folder))
+  }
   for (const { file, action, content } of plan) {
     if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
   }
@@ -58,8 +64,7 @@ export async function pullFiles(
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
   const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
   const sources = await pullSources(directory, client, queries)
-  const alerts = name === undefined ? await pullAlerts(directory, client, options) : []
-  return [...plan.map(({ file, action }) => ({ file, action })), ...sources, ...alerts]
+  return [...plan.map(({ file, action }) => ({ file, action })), ...sources]
 }
 
 function findByName(name: string, endpoints: readonly ServerEndpoint[]): ServerEndpoint {
@@ -92,38 +97,10 @@ async function pullSources(directory: string, client: ServiceClient, queries: re
   return files.map(({ file }) => ({ file, action: 'written' }))
 }
 
-/** Writes the alerts of the service. A file that differs is replaced only with --force. */
-async function pullAlerts(directory: string, client: ServiceClient, { force }: PullOptions) {
-  const { alerts, problems } = readAlertFiles(directory)
-  const existing = new Set([...alerts, ...problems].map(({ file }) => file))
-  const plan = (await fetchAlerts(client)).map(({ fields }) => {
-    const file = `alerts/${fields.name}.yaml`
-    const content = formatAlert(fields)
-    const local = alerts.find((alert) => alert.file === file)
-    const isSame = local !== undefined && formatAlert(local.fields) === content
-    return { file, content, action: isSame ? 'unchanged' : existing.has(file) ? 'replaced' : 'written' }
-  })
-  const lost = plan.filter(({ action }) => action === 'replaced').map(({ file }) => file)
-  if (lost.length > 0 && !force) {
-    throw new CommandFailure(
-      `${lost.join(', ')} would be replaced. Compare with "wellhead diff", or use --force to replace.`,
-    )
-  }
-  if (plan.length > 0) makeDirectory(join(directory, 'alerts'))
-  for (const { file, action, content } of plan) {
-    if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
-  }
-  return plan.map(({ file, action }) => ({ file, action }))
-}
-
-/** The names become names of files, so the shape checks them. */
 export async function fetchAlerts(client: ServiceClient): Promise<ServerAlert[]> {
-  const views = await client.json(
-    'GET',
-    '/api/alerts',
-    listOf<AlertView>('name', 'when', 'notify', 'version'),
+  return (await client.json('GET', '/api/alerts', listOf<AlertView>('id', 'name', 'version'))).map(
+    readServerAlert,
   )
-  return views.map((view) => ({ fields: fieldsOfView(view), version: view.version }))
 }
 
 /** Names are checked because they become names of files. */

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { deletedId, invalidParameter, nameTaken, versionConflict, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import type { CatalogChange } from '../../catalog/catalog-replay.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
 import {
   type EndpointDefinition,
@@ -11,8 +10,6 @@ import {
   parseDefinition,
   writableFields,
 } from '../definition/definition.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
-import { bindQuery } from '../definition/parameters.ts'
 import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
@@ -28,25 +25,6 @@ interface DeploymentsOptions extends CompileOptions {
   catalog: Catalog
   endpoints: Endpoints
   warningsOf: WarningsOf
-  alerts: AlertPlanner
-}
-
-/** What a deployment does to an alert. */
-export interface DeployedAlert {
-  name: string
-  id: string
-  action: 'created' | 'updated' | 'unchanged'
-  version: number
-  /** With the secrets that were created. */
-  notify: { type: 'webhook' | 'slack'; url: string; secret?: string }[]
-}
-
-/** Plans the alerts of a deployment, which may use its endpoints. */
-interface AlertPlanner {
-  plan(
-    sent: readonly Record<string, unknown>[],
-    endpoints: { find(reference: string): Endpoint | undefined },
-  ): Promise<{ view: DeployedAlert; change: CatalogChange | undefined }[]>
 }
 
 const maxDeployedEndpoints = 500
@@ -57,7 +35,6 @@ const expectationShape = z.object({ expected_version: expectedVersionShape.optio
 
 export const deploymentShape = z.strictObject({
   endpoints: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints),
-  alerts: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints).optional(),
   dry_run: z.boolean().default(false),
   allow_breaking: z.boolean().default(false),
   note: noteShape.default(''),
@@ -97,44 +74,24 @@ export class Deployments {
   }
 
   async deploy(body: unknown, by: string) {
-    const { endpoints, alerts, dry_run, allow_breaking, note } = readShape(deploymentShape, body)
+    const { endpoints, dry_run, allow_breaking, note } = readShape(deploymentShape, body)
     for (let attempt = 1; ; attempt++) {
       const steps = await this.#plan(endpoints, note)
-      const planned = alerts && (await this.#options.alerts.plan(alerts, this.#after(steps)))
-      const view = {
-        dry_run,
-        endpoints: steps.map(({ stored: _, ...shown }) => shown),
-        ...(planned && { alerts: planned.map((alert) => alert.view) }),
-      }
+      const view = { dry_run, endpoints: steps.map(({ stored: _, ...shown }) => shown) }
       if (dry_run) return view
       if (!allow_breaking) refuseBreaking(steps, remedy)
       const changes = steps.flatMap(({ action, stored, version }) =>
         action === 'unchanged' ? [] : [storedChange(stored, version)],
       )
-      const all = [...changes, ...(planned ?? []).flatMap(({ change }) => change ?? [])]
-      if (all.length === 0) return view
+      if (changes.length === 0) return view
       try {
-        await this.#options.catalog.append(by, ...all)
+        await this.#options.catalog.append(by, ...changes)
         return view
       } catch (error) {
         // Planning again reports which endpoint it is, if a version was expected.
         if (!versionConflict.is(error) || attempt >= maxAttempts) throw error
       }
     }
-  }
-
-  /** The endpoints as they will be. */
-  #after(steps: readonly Step[]) {
-    const planned = steps.map(({ stored: { definition, columns }, version }) => ({
-      definition,
-      version,
-      columns,
-      compiled: bindQuery(definition.query, definition.parameters, this.#options.sources()),
-    }))
-    const find = (reference: string): Endpoint | undefined =>
-      planned.find(({ definition: { name, id } }) => name === reference || id === reference.toLowerCase()) ??
-      this.#options.endpoints.find(reference)
-    return { find }
   }
 
   async #plan(sent: readonly Record<string, unknown>[], note: string): Promise<Step[]> {

@@ -1,36 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type AlertFields, alertShape, alertStates } from '../../alerts/alert.ts'
+import { type AlertFields, alertShape, alertStates, targetShape } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
-import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { changedBy, expectedVersion, goneSignal, ifMatch, withVersion } from './management.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { changedBy, changeOf, expectedVersion, flag, goneSignal, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-
-const texts = {
-  name: 'Unique among alerts.',
-  description: 'What the alert is for.',
-  endpoint: 'Id or name of the endpoint that is evaluated.',
-  parameters: 'Parameters of the endpoint, by name.',
-  every_seconds: 'How often the alert is evaluated.',
-  when: '`rows > 0`, `any(column) >= 10` or `all(column) > 500`: the number of rows, or a column of any or of all rows, compared (`>` `>=` `<` `<=` `=` `!=`) with a number. An empty result meets neither `any` nor `all`.',
-  for_seconds: 'How long the condition must hold before the alert fires.',
-  repeat_seconds:
-    'How often the notification is repeated while the alert fires. Null: only changes are notified.',
-  notify: 'Where notifications are sent.',
-  enabled: 'Whether the alert is evaluated.',
-  muted_until: 'Until then no notifications are sent. Null: not muted.',
-}
-
-export const target = z.object({
-  type: z.enum(['webhook', 'slack']).describe('Form of the notification.'),
-  url: z.string().describe('Address that receives a POST request.'),
-  secret: z.string().exactOptional().describe('Signs notifications. Only in the response that created it.'),
-  switched_off_at: z.iso
-    .datetime()
-    .exactOptional()
-    .describe('Set if the target responded 410, so that nothing is sent to it.'),
-})
 
 const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
   id: z.uuid().describe('Stays the same if the name changes.'),
@@ -44,49 +18,24 @@ const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
   updated_at: z.iso.datetime().describe('When this version was created.'),
   updated_by: z.string().describe('Id of the token that created this version.'),
 }
+const target = targetShape.extend({
+  secret: z.string().exactOptional().describe('Signs notifications. Only in the response that created it.'),
+  switched_off: z.literal(true).exactOptional().describe('The target responded 410: nothing more is sent.'),
+})
+const alert = z.object({
+  ...view,
+  ...alertShape.shape,
+  parameters: z.record(z.string(), z.string()).describe('Parameters of the endpoint, by name.'),
+  notify: z.array(target).describe('Where notifications are sent.'),
+})
+const alertChange = changeOf(alertShape)
 
-const alert = describeFields(
-  z.object({
-    ...view,
-    ...alertShape.shape,
-    parameters: z.record(z.string(), z.string()),
-    notify: z.array(target),
-  }),
-  texts,
-)
-
-const newAlert = describeFields(alertShape, texts)
-export const deploymentAlert = describeFields(
-  z.strictObject({
-    ...alertShape.shape,
-    expected_version: expectedVersionShape
-      .optional()
-      .describe('The version that this replaces. 0: the alert must not exist yet.'),
-  }),
-  texts,
-)
-/** Omitted fields stay as they are, so none has a default. */
-const alertChange = describeFields(
-  z.strictObject(
-    Object.fromEntries(
-      Object.entries(alertShape.shape).map(([name, shape]) => [
-        name,
-        (shape instanceof z.ZodDefault ? shape.unwrap() : shape).optional(),
-      ]),
-    ),
-  ),
-  texts,
-)
-
-const rows = z.array(z.record(z.string(), z.unknown())).describe('At most 10 rows that show why.')
 const evaluation = {
   state: z.enum(alertStates).describe('The state that this evaluation leads to.'),
   value: z.number().nullable().describe('The value that decided. Null: there is none.'),
-  rows,
+  rows: z.array(z.record(z.string(), z.unknown())).describe('At most 10 rows that show why.'),
 }
-const delivery = z.object({
-  type: z.enum(['webhook', 'slack']).describe('Form of the notification.'),
-  url: z.string().describe('Address of the receiver.'),
+const delivery = targetShape.extend({
   status: z.int().nullable().describe('Status of the response. Null: no response.'),
   error: z.string().nullable().describe('Why there is no response.'),
   response: z.string().describe('The beginning of the response.'),
@@ -97,7 +46,7 @@ const test = z.object({
 })
 const past = z.object({
   at: z.iso.datetime().describe('Time of the evaluation.'),
-  value: z.number().nullable().describe('The value that decided. Null: there is none.'),
+  value: evaluation.value,
   met: z.boolean().describe('Whether the condition was met.'),
 })
 const anObject = z.record(z.string(), z.unknown())
@@ -110,45 +59,28 @@ const preview = z.object({
     .nullable()
     .describe('The last day, oldest first. Null if the query does not use `@now`.'),
 })
-const event = z.looseObject({
-  at: z.iso.datetime().describe('When it happened.'),
-  kind: z
-    .enum(['state', 'delivery'])
-    .describe('A change of the state, or an attempt to deliver a notification.'),
-  message: z.string().describe('What happened, for people.'),
-})
 
-nameComponents('input', { NewAlert: newAlert, AlertChange: alertChange, DeploymentAlert: deploymentAlert })
-nameComponents('output', { Alert: alert, AlertTest: test, AlertPreview: preview, AlertEvent: event })
+nameComponents('input', { NewAlert: alertShape, AlertChange: alertChange })
+nameComponents('output', { Alert: alert, AlertTest: test, AlertPreview: preview })
 
 const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the alert.', example: 'errors' }),
 })
-const version = z
-  .string()
-  .regex(/^[1-9]\d{0,8}$/, 'must be a positive whole number')
-  .transform(Number)
-  .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 })
-const notifying = z.object({
-  notify: z
-    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
-    .default(false)
-    .meta({
-      description: 'Whether to send a notification of type `alert.test`.',
-      type: 'boolean',
-      default: false,
-    }),
-})
-const example = {
+const notifying = z.object({ notify: flag('Whether to send a notification of type `alert.test`.') })
+const newAlert = jsonBody(alertShape, {
   name: 'errors',
   endpoint: 'functions.invocation-stats',
   parameters: { project: 'demo', interval: '15min' },
   when: 'any(error_count) >= 10',
   for_seconds: 120,
   notify: [{ type: 'webhook', url: 'https://example.com/hook' }],
+})
+const change = {
+  params,
+  headers: ifMatch,
+  responses: { 200: json('The alert after the change.', alert, ['ETag']) },
+  errors: [409, 412],
 }
-const changed = { 200: json('The alert after the change.', alert, ['ETag']) }
-const changeErrors = [409, 412]
 const changing = 'Creates a new version. Another query, condition or duration makes the alert start anew.'
 
 /** Managing alerts. */
@@ -157,12 +89,12 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
   const path = '/api/alerts/:reference'
   route('GET /api/alerts', 'listAlerts', 'List alerts', {
     responses: { 200: json('All alerts with their states, by name.', z.array(alert)) },
-    handler: async () => admin.list(),
+    handler: () => admin.list(),
   })
   route('POST /api/alerts', 'createAlert', 'Create an alert', {
     description:
       'Checks the endpoint, its parameters, the condition and the targets. The response contains the secrets of webhooks.',
-    body: jsonBody(newAlert, example),
+    body: newAlert,
     responses: { 201: json('The alert.', alert, ['ETag', 'Location']) },
     errors: [409],
     handler: async (request, reply) => {
@@ -174,10 +106,10 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description:
       'Evaluates an alert that is not saved, and shows what it would send and when it would have fired in the last day.',
-    body: jsonBody(newAlert, example),
+    body: newAlert,
     responses: { 200: json('What the alert would do.', preview) },
     errors: [404, 422, 503, 504],
-    handler: async (request, reply) => admin.preview(request.body, goneSignal(request, reply)),
+    handler: (request, reply) => admin.preview(request.body, goneSignal(request, reply)),
   })
   route(`GET ${path}`, 'getAlert', 'Show an alert', {
     params,
@@ -185,22 +117,16 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     handler: async ({ params }, reply) => withVersion(reply, await admin.get(params.reference)),
   })
   route(`PUT ${path}`, 'replaceAlert', 'Replace an alert', {
+    ...change,
     description: `Omitted fields get their defaults. ${changing}`,
-    params,
-    headers: ifMatch,
-    body: jsonBody(newAlert, example),
-    responses: changed,
-    errors: changeErrors,
+    body: newAlert,
     handler: async (request, reply) =>
       shownOnce(reply, await admin.replace(request.params.reference, request.body, termsOf(request))),
   })
   route(`PATCH ${path}`, 'changeAlert', 'Change some fields of an alert', {
+    ...change,
     description: changing,
-    params,
-    headers: ifMatch,
     body: jsonBody(alertChange, { muted_until: '2026-01-31T12:00:00Z' }),
-    responses: changed,
-    errors: changeErrors,
     handler: async (request, reply) =>
       shownOnce(reply, await admin.patch(request.params.reference, request.body, termsOf(request))),
   })
@@ -210,23 +136,12 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     headers: ifMatch,
     responses: { 204: json('The alert is deleted.') },
     errors: [400, 412],
-    handler: async (request) => admin.delete(request.params.reference, termsOf(request)),
+    handler: (request) => admin.delete(request.params.reference, termsOf(request)),
   })
   route(`GET ${path}/versions`, 'listAlertVersions', 'List the versions of an alert', {
     params,
     responses: { 200: json('All versions, newest first, each with the current state.', z.array(alert)) },
-    handler: async ({ params }) => admin.versions(params.reference),
-  })
-  route(`POST ${path}/versions/:version/restore`, 'restoreAlertVersion', 'Restore a version of an alert', {
-    description: `Restores the fields of the old version. ${changing}`,
-    params: params.extend({ version }),
-    headers: ifMatch,
-    responses: changed,
-    errors: [400, ...changeErrors],
-    handler: async (request, reply) => {
-      const { reference, version } = request.params
-      return shownOnce(reply, await admin.restore(reference, version, termsOf(request)))
-    },
+    handler: ({ params }) => admin.versions(params.reference),
   })
   route(`POST ${path}/test`, 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',
@@ -234,13 +149,8 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     query: notifying,
     responses: { 200: json('The result of the evaluation.', test) },
     errors: [400, 422, 503, 504],
-    handler: async (request, reply) =>
+    handler: (request, reply) =>
       admin.test(request.params.reference, request.query.notify, goneSignal(request, reply)),
-  })
-  route(`GET ${path}/events`, 'listAlertEvents', 'List what happened to an alert', {
-    params,
-    responses: { 200: json('The last 200 events, newest first.', z.array(event)) },
-    handler: async ({ params }) => admin.events(params.reference),
   })
 }
 

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-changes.ts'
 import {
-  type DeployedAlert,
   type DeployedEndpoint,
   type Deployments,
   type DeploymentView,
@@ -10,7 +9,6 @@ import {
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { deploymentAlert, target } from './alerts.ts'
 import { deploymentEndpoint, warnings } from './endpoints.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
@@ -19,12 +17,9 @@ const deployment = describeFields(
   z.strictObject({
     ...deploymentShape.shape,
     endpoints: z.array(deploymentEndpoint),
-    alerts: z.array(deploymentAlert).optional(),
   }),
   {
     endpoints: 'Endpoints to create or change. Other endpoints stay as they are.',
-    alerts:
-      'Alerts to create or change, found by their names. They can use endpoints of the same deployment.',
     dry_run: 'Whether to report the changes without making them.',
     allow_breaking: 'Whether to deploy changes that break callers.',
     note: 'Why, for people. Stored with each new version.',
@@ -48,30 +43,15 @@ const deployedEndpoint = z.object<FieldShapes<DeployedEndpoint>>({
   warnings,
 })
 
-const deployedAlert = z.object<FieldShapes<DeployedAlert>>({
-  name: z.string().describe('Name of the alert.'),
-  id: z.uuid().describe('Id of the alert.'),
-  action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
-  version: z.int().min(1).describe('Version after the deployment.'),
-  notify: z
-    .array(target.pick({ type: true, url: true, secret: true }))
-    .describe('Targets, with the secrets that were created.'),
-})
-
 const deploymentAnswer = z.object<FieldShapes<DeploymentView>>({
   dry_run: z.boolean().describe('Whether nothing was changed.'),
   endpoints: z.array(deployedEndpoint).describe('Endpoints in the order of the request.'),
-  alerts: z
-    .array(deployedAlert)
-    .exactOptional()
-    .describe('Alerts in the order of the request, if it had any.'),
 })
 
 nameComponents('input', { Deployment: deployment })
 nameComponents('output', {
   ContractChange: contractChange,
   DeployedEndpoint: deployedEndpoint,
-  DeployedAlert: deployedAlert,
   DeploymentAnswer: deploymentAnswer,
 })
 

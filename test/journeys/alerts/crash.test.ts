@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { manualTime } from '../../support/manual-clock.ts'
 import { ask } from '../../support/callers.ts'
 import { openServer } from '../../support/engines.ts'
+import { manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'

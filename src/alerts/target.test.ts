@@ -1,13 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postJson } from './post-json.ts'
-import { isPublic, type Lookup, readTargetUrl, resolveTarget } from './target-address.ts'
+import { type Lookup, postJson, readTargetUrl, resolveTarget } from './target.ts'
 
 const resolving =
   (...addresses: string[]): Lookup =>
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+const rules = (...addresses: string[]) => ({ allowedHosts: [], lookup: resolving(...addresses) })
 
 describe('addresses', () => {
   test.each([
@@ -41,14 +42,14 @@ describe('addresses', () => {
       '2001::1',
       '2002:7f00:1::',
     ],
-  ])('%s is not public', (address) => {
-    expect(isPublic({ address, family: address.includes(':') ? 6 : 4 })).toBe(false)
+  ])('%s is not public', async (address) => {
+    await expect(resolveTarget(new URL('http://a.example'), rules(address))).rejects.toThrow('not public')
   })
 
   test.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450::1'])(
     '%s is public',
-    (address) => {
-      expect(isPublic({ address, family: address.includes(':') ? 6 : 4 })).toBe(true)
+    async (address) => {
+      expect(await resolveTarget(new URL('http://a.example'), rules(address))).toHaveLength(1)
     },
   )
 
@@ -63,14 +64,14 @@ describe('addresses', () => {
     ],
     ...['http://[::ffff:7f00:1]/', 'http://[0:0:0:0:0:ffff:127.0.0.1]/', 'http://①②⑦.0.0.1/'],
   ])('%s is refused, however it is written', async (url) => {
-    await expect(resolveTarget(readTargetUrl(url), [])).rejects.toThrow('not public')
+    await expect(resolveTarget(readTargetUrl(url), { allowedHosts: [] })).rejects.toThrow('not public')
   })
 
   test('a name is refused if any of its addresses is not public', async () => {
     const url = new URL('https://example.com/')
-    await expect(resolveTarget(url, [], resolving('8.8.8.8', '10.0.0.1'))).rejects.toThrow('not public')
-    expect(await resolveTarget(url, [], resolving('8.8.8.8'))).toEqual([{ address: '8.8.8.8', family: 4 }])
-    await expect(resolveTarget(url, [], resolving())).rejects.toThrow('cannot be resolved')
+    await expect(resolveTarget(url, rules('8.8.8.8', '10.0.0.1'))).rejects.toThrow('not public')
+    expect(await resolveTarget(url, rules('8.8.8.8'))).toEqual([{ address: '8.8.8.8', family: 4 }])
+    await expect(resolveTarget(url, rules())).rejects.toThrow('cannot be resolved')
   })
 
   test.each([
@@ -83,7 +84,7 @@ describe('addresses', () => {
     ['http://badexample.com/', '*.example.com', false],
     ['http://[::1]:80/', '[::1]', true],
   ])('%s with %s in the list: %s', async (url, entry, isAllowed) => {
-    const addresses = resolveTarget(new URL(url), [entry], resolving('10.0.0.1'))
+    const addresses = resolveTarget(new URL(url), { allowedHosts: [entry], lookup: resolving('10.0.0.1') })
     if (isAllowed) expect(await addresses).toHaveLength(1)
     else await expect(addresses).rejects.toThrow('not public')
   })
@@ -106,12 +107,7 @@ describe('a request', () => {
     server.close()
   })
   const post = (url: string, lookup: Lookup, allowed: string[] = ['rebound.example'], timeoutMs = 5_000) =>
-    postJson(url, {}, '{}', {
-      allowedHosts: allowed,
-      lookup,
-      timeoutMs,
-      signal: new AbortController().signal,
-    })
+    postJson(url, {}, '{}', { allowedHosts: allowed, lookup, signal: AbortSignal.timeout(timeoutMs) })
 
   test('goes to the address that was checked, although the name has another one by then', async () => {
     const answers = ['127.0.0.1', '10.9.9.9']
