@@ -15,7 +15,6 @@ const endpoint = {
     'WHERE project = @project AND timestamp > @now - INTERVAL 15 MINUTE',
   parameters: { project: { required: true } },
 }
-const batch = 500
 
 export async function run({ engineNode, patience, choose }) {
   const alerts = numberFrom('BENCH_ALERTS', 1000)
@@ -47,12 +46,7 @@ export async function run({ engineNode, patience, choose }) {
     const rate = most * 0.7
     console.error(`${Math.round(most)} requests a second at most`)
     const alone = await callersAt(rate, seconds, call)
-    for (let first = 0; first < alerts; first += batch) {
-      await ask('POST', '/api/deployments', {
-        endpoints: [],
-        alerts: some(first, Math.min(batch, alerts - first)),
-      })
-    }
+    for (let n = 0; n < alerts; n++) await ask('POST', '/api/alerts', alertOf(n))
     // The first evaluations are not spread.
     await settled(ask, alerts)
     const before = await latenessOf(ask)
@@ -90,13 +84,13 @@ export async function run({ engineNode, patience, choose }) {
   }
 }
 
-function some(first, count) {
-  return Array.from({ length: count }, (_, index) => ({
-    name: `bench-${first + index}`,
+function alertOf(n) {
+  return {
+    name: `bench-${n}`,
     endpoint: endpoint.name,
-    parameters: { project: `p${first + index}` },
+    parameters: { project: `p${n}` },
     when: 'any(errors) >= 1000000',
-  }))
+  }
 }
 
 async function fill(engine) {

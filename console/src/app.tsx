@@ -34,7 +34,7 @@ const forAdmins = [
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|sources|tokens|usage)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|alerts|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
   const token = useToken()

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Timers } from '../base/clock.ts'
-import { alertNotFound, invalidBody, invalidParameter, nameTaken, unknownParameter } from '../base/errors.ts'
+import { alertNotFound, invalidBody, invalidParameter, unknownParameter } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, expectVersion, lastWins } from '../catalog/catalog.ts'
+import { expectVersion, lastWins } from '../catalog/catalog.ts'
 import { parameterNames } from '../endpoints/call/prepared-call.ts'
 import { writableFields } from '../endpoints/definition/definition.ts'
-import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import {
   type AlertFields,
   alertShape,
@@ -16,27 +14,14 @@ import {
   type Target,
   targetKey,
 } from './alert.ts'
-import { type AlertResults, outcomeOf } from './alert-results.ts'
+import type { AlertParts } from './alert-parts.ts'
+import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
 import { type Deliveries, unreadableSecret } from './deliveries.ts'
 import type { Evaluator } from './evaluator.ts'
 import { notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
-import type { WebhookSecrets } from './secrets.ts'
-import { RefusedTarget, readTargetUrl, resolveTarget, type TargetRules } from './target.ts'
-
-interface AlertAdminOptions {
-  catalog: Catalog
-  /** By id, with deleted ones. */
-  alerts: ReadonlyMap<string, SavedAlert>
-  endpoints: Endpoints
-  results: AlertResults
-  evaluator: Evaluator
-  deliveries: Deliveries
-  secrets: WebhookSecrets
-  rules: TargetRules
-  time: Timers
-}
+import { RefusedTarget, resolveTarget } from './target.ts'
 
 export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
 
@@ -46,33 +31,34 @@ interface ChangeTerms {
   expected: number | undefined
 }
 
-const readOnly = [
-  ...['id', 'version', 'created_at', 'updated_at', 'updated_by'],
-  ...['state', 'since', 'evaluated_at', 'value', 'error'],
-]
+const readOnly = 'id version created_at updated_at updated_by state since evaluated_at value error'.split(' ')
 const maxAlerts = 10_000
 
 /** Creates, changes, tests and deletes alerts. Every change is checked and creates a new version. */
 export class AlertAdmin {
-  readonly #options: AlertAdminOptions
+  readonly #parts: AlertParts
+  readonly #evaluator: Evaluator
+  readonly #deliveries: Deliveries
 
-  constructor(options: AlertAdminOptions) {
-    this.#options = options
+  constructor(parts: AlertParts, evaluator: Evaluator, deliveries: Deliveries) {
+    this.#parts = parts
+    this.#evaluator = evaluator
+    this.#deliveries = deliveries
   }
 
   async list() {
-    const states = await this.#options.evaluator.states()
+    const states = await this.#evaluator.states()
     return this.#saved().map((alert) => this.#view(alert, states))
   }
 
   async get(reference: string, before?: readonly Target[]) {
-    return this.#view(this.#find(reference), await this.#options.evaluator.states(), before)
+    return this.#view(this.#find(reference), await this.#evaluator.states(), before)
   }
 
   /** Every version, newest first. The state is that of the alert now. */
   async versions(reference: string) {
-    const states = await this.#options.evaluator.states()
-    const versions = this.#options.catalog.history('alert', this.#find(reference).id).map(readAlert)
+    const states = await this.#evaluator.states()
+    const versions = this.#parts.catalog.history('alert', this.#find(reference).id).map(readAlert)
     return versions.reverse().map((alert) => this.#view(alert, states))
   }
 
@@ -82,7 +68,7 @@ export class AlertAdmin {
       throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
     }
     const id = randomUUID()
-    await this.#options.catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
+    await this.#parts.catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
     return this.get(id, [])
   }
 
@@ -100,31 +86,27 @@ export class AlertAdmin {
     await lastWins(expected, () => {
       const { id, version, definition, created_at } = this.#find(reference, expected)
       const change = { kind: 'alert', id, version: version + 1, deleted: true } as const
-      return this.#options.catalog.append(by, { ...change, body: { definition, created_at } })
+      return this.#parts.catalog.append(by, { ...change, body: { definition, created_at } })
     })
   }
 
   /** Evaluates now, without changing anything. Also sends a test notification if that is wanted. */
   async test(reference: string, notify: boolean, signal: AbortSignal) {
     const alert = this.#find(reference)
-    const known = (await this.#options.evaluator.states()).get(alert.id)
+    const known = (await this.#evaluator.states()).get(alert.id)
     const { state, rows, message } = await this.#evaluate(alert, signal, known)
     const tested = { state: state.state, value: state.value, rows }
     if (!notify) return tested
     const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
       const { type, url } = notification.target
-      return {
-        type,
-        url,
-        ...(await this.#options.deliveries.send(alert.id, alert.definition.name, notification)),
-      }
+      const outcome = await this.#deliveries.send(alert.id, alert.definition.name, notification)
+      return { type, url, ...outcome }
     })
     return { ...tested, deliveries: await Promise.all(sent) }
   }
 
   /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
   async preview(body: unknown, signal: AbortSignal) {
-    const { results, time } = this.#options
     const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
     const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
     const alert = readAlert({ ...record, body: await this.#prepare(fields) })
@@ -133,13 +115,13 @@ export class AlertAdmin {
     return {
       ...{ state: state.state, value: state.value, rows },
       ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
-      history: await results.past(alert, time.wall.now(), signal),
+      history: await pastDecisions(this.#parts, alert, signal),
     }
   }
 
   async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
-    const { results, time } = this.#options
-    const all = await results.read(alert, signal)
+    const { time } = this.#parts
+    const all = await readResult(this.#parts, alert, signal)
     const nowMs = time.now()
     const before = known ?? newState(alert.rule, alert.definition.name, nowMs)
     const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), nowMs)
@@ -165,7 +147,7 @@ export class AlertAdmin {
       const current = this.#find(reference, expected)
       const { id, version, definition } = current
       const body = await this.#prepare(next(definition), current)
-      await this.#options.catalog.append(by, {
+      await this.#parts.catalog.append(by, {
         kind: 'alert',
         id,
         version: version + 1,
@@ -178,7 +160,7 @@ export class AlertAdmin {
 
   /** By name. */
   #saved(): SavedAlert[] {
-    const alerts = [...this.#options.alerts.values()].filter(({ deleted }) => !deleted)
+    const alerts = [...this.#parts.alerts.values()].filter(({ deleted }) => !deleted)
     return alerts.sort((one, other) => (one.definition.name < other.definition.name ? -1 : 1))
   }
 
@@ -194,8 +176,6 @@ export class AlertAdmin {
   /** Checks the fields of a new or changed alert. */
   async #prepare(fields: Record<string, unknown>, current?: SavedAlert): Promise<StoredAlert> {
     const sent = readShape(alertShape, fields)
-    const owner = this.#saved().find(({ definition }) => definition.name === sent.name)
-    if (owner && owner.id !== current?.id) throw nameTaken(sent.name)
     // An alert can be muted or disabled even if its endpoint is gone.
     const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
       JSON.stringify([endpoint, parameters, when])
@@ -210,12 +190,12 @@ export class AlertAdmin {
       const saved = current?.definition.notify.find((other) => targetKey(other) === key)
       notify.push(saved ?? (await this.#newTarget({ type, url }, index)))
     }
-    const created_at = current?.created_at ?? new Date(this.#options.time.wall.now()).toISOString()
+    const created_at = current?.created_at ?? new Date(this.#parts.time.wall.now()).toISOString()
     return { definition: { ...sent, notify }, created_at }
   }
 
   #checkQuery({ endpoint: reference, parameters, when }: AlertFields): void {
-    const endpoint = this.#options.endpoints.find(reference)
+    const endpoint = this.#parts.endpoints.find(reference)
     if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
     const { compiled, columns, definition } = endpoint
     const known = parameterNames(endpoint)
@@ -236,12 +216,12 @@ export class AlertAdmin {
 
   async #newTarget(target: Pick<Target, 'type' | 'url'>, index: number): Promise<Target> {
     try {
-      await resolveTarget(readTargetUrl(target.url), this.#options.rules)
+      await resolveTarget(target.url, this.#parts.rules)
     } catch (error) {
       if (error instanceof RefusedTarget) throw invalidParameter(`notify.${index}.url`, error.message)
       throw error
     }
-    return target.type === 'slack' ? target : { ...target, secret: this.#options.secrets.create() }
+    return target.type === 'slack' ? target : { ...target, secret: this.#parts.secrets.create() }
   }
 
   /** Contains the secrets of targets that were not there before a change. */
@@ -250,7 +230,7 @@ export class AlertAdmin {
     const known = states.get(id)
     const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updatedAt))
     const iso = (ms: number) => new Date(ms).toISOString()
-    const secretOf = ({ secret }: Target) => (secret === undefined ? '' : this.#options.secrets.read(secret))
+    const secretOf = ({ secret }: Target) => (secret === undefined ? '' : this.#parts.secrets.read(secret))
     const isUnreadable = definition.notify.some((target) => secretOf(target) === undefined)
     return {
       id,

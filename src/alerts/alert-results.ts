@@ -1,67 +1,57 @@
 import { endpointNotFound, WellheadError } from '../base/errors.ts'
-import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
-import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { SavedAlert } from './alert.ts'
+import type { AlertParts } from './alert-parts.ts'
 import type { Outcome } from './alert-state.ts'
 import { type Decision, decide, MissingColumn, type Row } from './condition.ts'
-
-const format = findFormat('json') as OutputFormat
 
 const pastPoints = 48
 const dayMs = 86_400_000
 const pastWithinMs = 10_000
 
-/** Reads results of endpoints for alerts. */
-export class AlertResults {
-  readonly #endpoints: Endpoints
-  readonly #calls: EndpointCalls
+/** Reads the result from the cache, unless that is older than the given age; without one, it is computed anew. */
+export async function readResult(
+  parts: AlertParts,
+  alert: SavedAlert,
+  signal: AbortSignal,
+  maxAgeSeconds?: number,
+  engineTime?: EngineTime,
+): Promise<Row[]> {
+  const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
+  const response = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
+  return rowsOf(response.kind === 'cached' ? response.answer.result : response.answer)
+}
 
-  constructor(endpoints: Endpoints, calls: EndpointCalls) {
-    this.#endpoints = endpoints
-    this.#calls = calls
-  }
-
-  /** From the cache, unless that is older than the given age; without one, it is computed anew. */
-  async read(alert: SavedAlert, signal: AbortSignal, maxAgeSeconds?: number, engineTime?: EngineTime) {
-    const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
-    const response = await this.#calls.call({ ...this.#callOf(alert), signal, engineTime, directives })
-    return rowsOf(response.kind === 'cached' ? response.answer.result : response.answer)
-  }
-
-  /**
-   * What the condition would have decided in the last day, oldest first. Null if the query does not depend on `@now`, so that
-   * it has no past. Ends early if the engine is busy.
-   */
-  async past(alert: SavedAlert, endMs: number, signal: AbortSignal) {
-    const call = {
-      ...this.#callOf(alert),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(pastWithinMs)]),
+/**
+ * What the condition would have decided in the last day, oldest first. Null if the query does not depend on `@now`, so that
+ * it has no past. Ends early if the engine is busy.
+ */
+export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: AbortSignal) {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(pastWithinMs)])
+  const call = { ...callOf(parts, alert), signal }
+  if (!call.endpoint.compiled.sql.includes('{now:')) return null
+  const decisions: (Decision & { at: string })[] = []
+  // From now back, so that a busy engine leaves out what is long ago.
+  for (let point = 0; point < pastPoints && !signal.aborted; point++) {
+    const atMs = parts.time.wall.now() - (point * dayMs) / pastPoints
+    const nowMicros = BigInt(Math.floor(atMs)) * 1000n
+    try {
+      const result = await parts.calls.runAt(call, { nowMicros, range: { beforeMicros: nowMicros } })
+      decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, rowsOf(result)) })
+    } catch (error) {
+      if (!signal.aborted || gone.aborted) throw error
     }
-    if (!call.endpoint.compiled.sql.includes('{now:')) return null
-    const decisions: (Decision & { at: string })[] = []
-    // From now back, so that a busy engine leaves out what is long ago.
-    for (let point = 0; point < pastPoints && !call.signal.aborted; point++) {
-      const atMs = endMs - (point * dayMs) / pastPoints
-      const nowMicros = BigInt(Math.floor(atMs)) * 1000n
-      try {
-        const result = await this.#calls.runAt(call, { nowMicros, range: { beforeMicros: nowMicros } })
-        decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, rowsOf(result)) })
-      } catch (error) {
-        if (!call.signal.aborted) throw error
-      }
-    }
-    signal.throwIfAborted()
-    return decisions
   }
+  return decisions
+}
 
-  #callOf({ definition: { endpoint: reference, parameters } }: SavedAlert) {
-    const endpoint = this.#endpoints.find(reference)
-    if (!endpoint) throw endpointNotFound(reference)
-    const requester = { project: undefined, caller: 'wellhead:alerts', purpose: 'alert' } as const
-    return { endpoint, parameters, format, ...requester }
-  }
+function callOf({ endpoints }: AlertParts, { definition: { endpoint: reference, parameters } }: SavedAlert) {
+  const endpoint = endpoints.find(reference)
+  if (!endpoint) throw endpointNotFound(reference)
+  const format = findFormat('json') as OutputFormat
+  const requester = { project: undefined, caller: 'wellhead:alerts', purpose: 'alert' } as const
+  return { endpoint, parameters, format, ...requester }
 }
 
 function rowsOf({ body }: { body: Buffer }): Row[] {

@@ -1,4 +1,4 @@
-import { type AlertFields, alertStates, type StateName, type Target } from './alert.ts'
+import type { AlertFields, StateName, Target } from './alert.ts'
 import type { Decision } from './condition.ts'
 
 /** The types of notifications, by the state that they report. */
@@ -37,6 +37,8 @@ export interface AlertState {
   toldMs: number
   /** Targets that responded 410. */
   off: string[]
+  /** Such a state is removed when its last notification is delivered. */
+  deleted: boolean
   outbox: Notification[]
 }
 
@@ -47,14 +49,8 @@ export function newState(rule: string, name: string, nowMs: number): AlertState 
   return {
     ...{ rule, name, state: 'ok', previous: 'ok', sinceMs: nowMs },
     ...{ evaluatedMs: null, value: null, error: null, failures: 0, heldMs: null },
-    ...{ told: 'ok', toldMs: nowMs, off: [], outbox: [] },
+    ...{ told: 'ok', toldMs: nowMs, off: [], deleted: false, outbox: [] },
   }
-}
-
-export function countStates(states: Iterable<AlertState>): Record<StateName, number> {
-  const counts = Object.fromEntries(alertStates.map((name) => [name, 0])) as Record<StateName, number>
-  for (const { state } of states) counts[state]++
-  return counts
 }
 
 export type Outcome = Decision | { error: string }
@@ -83,7 +79,7 @@ export function afterEvaluation(
 
 /** The notification that is due, or undefined. */
 export function dueNotification(
-  { state, told, toldMs }: AlertState,
+  { state, told, toldMs, outbox }: AlertState,
   { repeat_seconds, muted_until }: Pick<AlertFields, 'repeat_seconds' | 'muted_until'>,
   nowMs: number,
   /** By the wall clock, since people choose the end of a mute by it. */
@@ -91,8 +87,10 @@ export function dueNotification(
 ): NotificationType | undefined {
   if (muted_until !== null && Date.parse(muted_until) > wallMs) return undefined
   const current = toldAs(state)
-  const isRepeated = current !== 'ok' && repeat_seconds !== null && nowMs - toldMs >= repeat_seconds * 1000
-  return current !== told || isRepeated ? types[current] : undefined
+  if (current !== told) return types[current]
+  // A receiver that has not even got the first one needs no repetition.
+  const isRepeated = current !== 'ok' && repeat_seconds !== null && outbox.length === 0
+  return isRepeated && nowMs - toldMs >= repeat_seconds * 1000 ? types[current] : undefined
 }
 
 /** Receivers are not notified of a pending alert. */

@@ -1,27 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import type { Timers } from '../base/clock.ts'
-import { versionConflict } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import type { AlertParts } from './alert-parts.ts'
 import type { AlertState } from './alert-state.ts'
-
-interface AlertStoreOptions {
-  engine: Engine
-  catalog: Catalog
-  time: Timers
-  log: Log
-  /** Stores entries of the source of alerts. */
-  storeEvents: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
-}
-
-interface StoredRow {
-  id: string
-  sequence: number | string
-  body: string
-}
 
 const maxEvents = 10_000
 const leaseId = 'lease'
@@ -34,32 +15,29 @@ const takenAfterMs = heldForMs + writeWithinMs + beatEveryMs
 
 /**
  * States and events of alerts, and the lease that decides which of several services on one ClickHouse server evaluates them.
- * The catalog accepts one holder at a time, and the holder writes a beat every few seconds. Another service takes over if it
- * sees no new beat for a while; it measures this with its own clock, since clocks of several machines differ.
+ * Its holder writes a beat every few seconds. Beats are numbered, and the server accepts one of several with the same number.
+ * Another service takes over if it sees no new beat for a while; it measures this with its own clock, since clocks of several
+ * machines differ.
  */
 export class AlertStore {
-  readonly #options: AlertStoreOptions
+  readonly #parts: AlertParts
   readonly #me = randomUUID()
-  #states = new Map<string, AlertState | undefined>()
+  #states = new Map<string, AlertState>()
   #events: { line: string; atMs: number }[] = []
   #writing: Promise<boolean> = Promise.resolve(true)
   #sequence = 0
-  #holder: { id: unknown; version: number } | undefined
-  #beats = 0
+  #beat = 0
   #nextBeatMs = 0
   #validUntilMs = 0
-  #seen: { beat: string | undefined; atMs: number } | undefined
+  #seen = { beat: -1, atMs: 0 }
 
-  constructor(options: AlertStoreOptions) {
-    this.#options = options
-    options.catalog.onChange('lease', ([record]) => {
-      if (record) this.#holder = { id: (record.body as { holder: unknown }).holder, version: record.version }
-    })
+  constructor(parts: AlertParts) {
+    this.#parts = parts
   }
 
   /** Whether this service evaluates alerts now. */
   get isHeld(): boolean {
-    return !this.#options.catalog.shared || this.#options.time.now() < this.#validUntilMs
+    return !this.#parts.catalog.shared || this.#parts.time.now() < this.#validUntilMs
   }
 
   /** All states, by the id of the alert. */
@@ -70,14 +48,14 @@ export class AlertStore {
     return new Map(left.map(({ id, body }) => [id, JSON.parse(body) as AlertState]))
   }
 
-  /** Stored by the next flush. Undefined: the alert is gone. */
-  set(id: string, state: AlertState | undefined): void {
+  /** Stored by the next flush. */
+  set(id: string, state: AlertState): void {
     this.#states.set(id, state)
   }
 
   /** An entry of the source of alerts, stored by the next flush. */
   record(alert_id: string, event_message: string, fields: Readonly<Record<string, unknown>>): void {
-    const atMs = this.#options.time.wall.now()
+    const atMs = this.#parts.time.wall.now()
     const timestamp = (atMs / 1000).toFixed(6)
     const metadata = JSON.stringify({ alert_id, ...fields })
     // Ids are in the order of events that happened at the same time.
@@ -92,14 +70,15 @@ export class AlertStore {
       const states = this.#states
       if (states.size === 0 || !this.isHeld) return states.size === 0
       this.#states = new Map()
-      const rows = [...states].map(([id, state]) => {
-        return { id, sequence: ++this.#sequence, body: state === undefined ? '' : JSON.stringify(state) }
-      })
       try {
-        await this.#insert(rows)
+        const isGone = ({ deleted, outbox }: AlertState) => deleted && outbox.length === 0
+        const bodies = [...states].map(
+          ([id, state]) => [id, isGone(state) ? '' : JSON.stringify(state)] as const,
+        )
+        await this.#insert(bodies.map(([id, body]) => [id, ++this.#sequence, body]))
         return true
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'states of alerts could not be stored; retrying')
+        this.#parts.log.warn({ err: error }, 'states of alerts could not be stored; retrying')
         this.#states = new Map([...states, ...this.#states])
         return false
       }
@@ -111,72 +90,51 @@ export class AlertStore {
     const events = this.#events.splice(0)
     if (events.length === 0) return
     const lines = Buffer.from(events.map(({ line }) => line).join(''))
-    const earliestMs = Math.min(...events.map(({ atMs }) => atMs))
-    await this.#options.storeEvents(lines, randomUUID(), earliestMs).catch((error) => {
-      this.#options.log.warn({ err: error }, 'events of alerts could not be stored')
-    })
+    await this.#parts
+      .storeEvents(lines, randomUUID(), Math.min(...events.map(({ atMs }) => atMs)))
+      .catch((error) => this.#parts.log.warn({ err: error }, 'events of alerts could not be stored'))
   }
 
   /** Renews the lease, or takes it if nobody has it. */
   async renew(): Promise<void> {
-    const { catalog, time, log } = this.#options
+    const { catalog, time } = this.#parts
     const now = time.now()
     if (!catalog.shared || now < this.#nextBeatMs) return
     this.#nextBeatMs = now + beatEveryMs
-    try {
-      if (this.#holder?.id === this.#me || (await this.#take(now))) await this.#beat(now)
-    } catch (error) {
-      log.warn({ err: error }, 'the lease of alerts could not be read or renewed')
-    }
+    const { beat, holder } = await this.#lastBeat()
+    if (beat !== this.#seen.beat) this.#seen = { beat, atMs: now }
+    if (holder !== '' && holder !== this.#me && now - this.#seen.atMs < takenAfterMs) return
+    // A number whose row was lost in a power cut is skipped, because the server may still remember it.
+    this.#beat = Math.max(this.#beat, beat) + 1
+    await this.#insert([[leaseId, this.#beat, this.#me]], {
+      insert_deduplication_token: `beat ${this.#beat}`,
+    })
+    if ((await this.#lastBeat()).holder === this.#me) this.#validUntilMs = now + heldForMs
   }
 
   /** Stores the rest, and lets another service take over at once. */
   async stop(): Promise<void> {
     await this.flush()
-    if (this.#options.catalog.shared && this.isHeld) await this.#beat(0, 'released').catch(() => {})
+    if (this.#parts.catalog.shared && this.isHeld) await this.#insert([[leaseId, this.#beat + 1, '']])
   }
 
-  async #take(now: number): Promise<boolean> {
-    const [{ body: beat = undefined } = {}] = await this.#read('id = {lease:String}')
-    if (this.#seen === undefined || this.#seen.beat !== beat) this.#seen = { beat, atMs: now }
-    const isFree = this.#holder === undefined || beat === `${this.#holder.version} released`
-    if (!isFree && now - this.#seen.atMs < takenAfterMs) return false
-    const version = (this.#holder?.version ?? 0) + 1
-    const change = {
-      kind: 'lease',
-      id: leaseId,
-      version,
-      deleted: false,
-      body: { holder: this.#me },
-    } as const
-    try {
-      await this.#options.catalog.append('wellhead', change)
-    } catch (error) {
-      if (versionConflict.is(error)) return false
-      throw error
-    }
-    this.#options.log.info('this service evaluates alerts now')
-    return true
+  async #lastBeat() {
+    const [row] = await this.#read('id = {lease:String}')
+    return { beat: Number(row?.sequence ?? 0), holder: row?.body ?? '' }
   }
 
-  async #beat(now: number, released?: string): Promise<void> {
-    const version = this.#holder?.version ?? 0
-    // Of several holders, the beats of the last one are the newest.
-    const sequence = version * 1e9 + ++this.#beats
-    await this.#insert([{ id: leaseId, sequence, body: `${version} ${released ?? this.#beats}` }])
-    this.#validUntilMs = released ? 0 : now + heldForMs
+  #insert(rows: (readonly [string, number, string])[], settings = {}): Promise<void> {
+    const target = { table: '_alerts', format: 'JSONEachRow', settings } as const
+    const lines = writeJsonRows(rows.map(([id, sequence, body]) => ({ id, sequence, body })))
+    return this.#parts.engine.insert(target, lines, { deadlineMs: writeWithinMs })
   }
 
-  #insert(rows: StoredRow[]): Promise<void> {
-    const target = { table: '_alerts', columns: ['id', 'sequence', 'body'], format: 'JSONEachRow' } as const
-    return this.#options.engine.insert(target, writeJsonRows(rows), { deadlineMs: writeWithinMs })
-  }
-
-  #read(condition: string): Promise<StoredRow[]> {
-    const { engine, catalog } = this.#options
-    const sql = `SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts WHERE ${condition} GROUP BY id`
+  #read(condition: string) {
+    const { engine, catalog } = this.#parts
+    const newest = 'max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body'
+    const sql = `SELECT id, ${newest} FROM _alerts WHERE ${condition} GROUP BY id`
     const settings = catalog.topology.replicated ? { select_sequential_consistency: 1 } : {}
     const query = { sql, settings, parameters: { lease: leaseId } }
-    return queryRows<StoredRow>(engine, query, { deadlineMs: 30_000 })
+    return queryRows<Record<'id' | 'sequence' | 'body', string>>(engine, query, { deadlineMs: 30_000 })
   }
 }

@@ -1,19 +1,9 @@
 import { Webhook } from 'standardwebhooks'
-import type { Timers } from '../base/clock.ts'
 import { type Target, targetKey } from './alert.ts'
+import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
-import type { WebhookSecrets } from './secrets.ts'
-import { postJson, type TargetRules, timeoutMs } from './target.ts'
-
-interface DeliveriesOptions {
-  time: Timers
-  secrets: WebhookSecrets
-  store: AlertStore
-  rules: TargetRules
-  /** Called after each attempt. */
-  onAttempt: (id: string, state: AlertState) => void
-}
+import { postJson, timeoutMs } from './target.ts'
 
 const retriedForMs = 86_400_000
 const maxSending = 32
@@ -28,33 +18,37 @@ export const unreadableSecret =
 /** Delivers notifications at least once, and those of one alert to one target in order. */
 export class Deliveries {
   readonly counts = { delivered: 0, failed: 0, abandoned: 0 }
-  readonly #options: DeliveriesOptions
+  readonly #parts: AlertParts
+  readonly #store: AlertStore
   /** Alerts with notifications that are not delivered. */
   readonly #pending = new Map<string, AlertState>()
+  readonly #stored = new WeakSet<Notification>()
   readonly #sending = new Set<string>()
   #stop = new AbortController()
 
-  constructor(options: DeliveriesOptions) {
-    this.#options = options
+  constructor(parts: AlertParts, store: AlertStore) {
+    this.#parts = parts
+    this.#store = store
   }
 
-  /** The state must be stored, or a crash could lose its notifications. */
-  add(id: string, state: AlertState): void {
+  /** Takes the notifications that are stored: a crash could lose others. */
+  add(id: string, state: AlertState, stored: readonly Notification[]): void {
     this.#pending.set(id, state)
+    for (const notification of stored) this.#stored.add(notification)
     this.work()
   }
 
   /** Sends what is due: of each target the first notification. */
   work(): void {
-    const now = this.#options.time.now()
+    const now = this.#parts.time.now()
     for (const [id, state] of this.#pending) {
       if (state.outbox.length === 0) this.#pending.delete(id)
       const seen = new Set<string>()
       for (const notification of state.outbox) {
         const key = `${id} ${targetKey(notification.target)}`
-        const isFirst = !seen.has(key) && !this.#sending.has(key)
+        const isNext = !seen.has(key) && !this.#sending.has(key) && this.#stored.has(notification)
         seen.add(key)
-        if (!isFirst || notification.nextMs > now || this.#sending.size >= maxSending) continue
+        if (!isNext || notification.nextMs > now || this.#sending.size >= maxSending) continue
         this.#sending.add(key)
         void this.#attempt(id, state, notification, this.#stop.signal).finally(() => {
           this.#sending.delete(key)
@@ -72,7 +66,7 @@ export class Deliveries {
   }
 
   async #attempt(id: string, state: AlertState, notification: Notification, signal: AbortSignal) {
-    const { time, onAttempt } = this.#options
+    const { time } = this.#parts
     const isLate = time.now() - notification.createdMs > retriedForMs
     const status = isLate ? 0 : ((await this.send(id, state.name, notification, signal)).status ?? 0)
     if (signal.aborted) return
@@ -86,19 +80,22 @@ export class Deliveries {
     notification.attempts++
     notification.nextMs = time.now() + Math.min(firstPauseMs * 2 ** (notification.attempts - 1), maxPauseMs)
     this.counts[isDelivered ? 'delivered' : isLate || status === 410 ? 'abandoned' : 'failed']++
-    onAttempt(id, state)
+    this.#store.set(id, state)
+    void this.#store.flush()
   }
 
   /** Sends once, and records the outcome. */
   async send(id: string, alert: string, notification: Notification, signal = this.#stop.signal) {
     const { type, target, body, attempts } = notification
-    const { rules, store } = this.#options
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     const since = performance.now()
     const sent = { status: null as number | null, error: null as string | null, response: '' }
     try {
       const headers = target.type === 'webhook' ? this.#signed(notification.id, target, body) : {}
-      const { status, text } = await postJson(target.url, headers, body, { ...rules, signal: limited })
+      const { status, text } = await postJson(target.url, headers, body, {
+        ...this.#parts.rules,
+        signal: limited,
+      })
       Object.assign(sent, { status, response: text })
     } catch (error) {
       sent.error = limited.aborted ? `No response within ${timeoutMs / 1000} s.` : (error as Error).message
@@ -106,18 +103,18 @@ export class Deliveries {
     // Without the URL: that of Slack is a secret.
     const host = URL.canParse(target.url) ? new URL(target.url).host : ''
     const result = sent.status === null ? `failed: ${sent.error}` : `got ${sent.status}`
-    store.record(id, `${type} of ${alert} to ${target.type} ${host} ${result}`, {
+    this.#store.record(id, `${type} of ${alert} to ${target.type} ${host} ${result}`, {
       ...{ kind: 'delivery', alert, type, target: target.type, host, webhook_id: notification.id },
       ...{ attempt: attempts + 1, ...sent, ms: Math.round(performance.now() - since) },
     })
-    void store.flush()
+    void this.#store.flush()
     return sent
   }
 
   #signed(id: string, { secret = '' }: Target, body: string): Record<string, string> {
-    const readable = this.#options.secrets.read(secret)
+    const readable = this.#parts.secrets.read(secret)
     if (readable === undefined) throw new Error(unreadableSecret)
-    const at = new Date(this.#options.time.wall.now())
+    const at = new Date(this.#parts.time.wall.now())
     return {
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),

@@ -1,20 +1,18 @@
 /** Shares of the engine: together a tenth. Slow queries have their own, so that they do not delay the others. */
-const shares = { quick: 0.09, slow: 0.01 }
-type Lane = keyof typeof shares
+const lanes = { quick: { share: 0.09, maxRunning: 4 }, slow: { share: 0.01, maxRunning: 1 } }
 
 /** Queries that take longer are slow. */
 const slowMs = 1_000
 
+const maxMs = 60_000
+
 /** How long a share may be saved up. */
 const burstMs = 5_000
-
-const maxKeys = 10_000
 
 /** Limits how much of the engine's time evaluations use. */
 export class EngineShare {
   readonly #slots: number
-  readonly #leftMs = { quick: Infinity, slow: Infinity }
-  #atMs = 0
+  readonly #left = { quick: { ms: 0, atMs: 0, running: 0 }, slow: { ms: 0, atMs: 0, running: 0 } }
   readonly #slow = new Set<string>()
 
   /** Takes the number of queries that the engine runs at a time. */
@@ -22,23 +20,21 @@ export class EngineShare {
     this.#slots = slots
   }
 
-  /** Whether the next query of this key may start. */
-  isFree(key: string, nowMs: number): boolean {
-    for (const lane of ['quick', 'slow'] as const) {
-      const perMs = shares[lane] * this.#slots
-      this.#leftMs[lane] = Math.min(burstMs * perMs, this.#leftMs[lane] + (nowMs - this.#atMs) * perMs)
+  /** Undefined if the query of this key has to wait. Otherwise a function that ends it and takes the time that it used. */
+  begin(key: string, nowMs: number): ((usedMs: number) => void) | undefined {
+    const name = this.#slow.has(key) ? 'slow' : 'quick'
+    const lane = this.#left[name]
+    const perMs = lanes[name].share * this.#slots
+    lane.ms = Math.min(burstMs * perMs, lane.ms + (nowMs - lane.atMs) * perMs)
+    lane.atMs = nowMs
+    if (lane.ms <= 0 || lane.running >= lanes[name].maxRunning) return undefined
+    lane.running++
+    return (usedMs) => {
+      lane.running--
+      if (usedMs > slowMs) this.#slow.add(key)
+      else this.#slow.delete(key)
+      // A clock that was set in the meantime must not block a lane for long.
+      this.#left[usedMs > slowMs ? 'slow' : 'quick'].ms -= Math.min(usedMs, maxMs)
     }
-    this.#atMs = nowMs
-    return this.#leftMs[this.laneOf(key)] > 0
-  }
-
-  use(key: string, usedMs: number): void {
-    if (usedMs <= slowMs) this.#slow.delete(key)
-    else if (this.#slow.size < maxKeys) this.#slow.add(key)
-    this.#leftMs[this.laneOf(key)] -= usedMs
-  }
-
-  laneOf(key: string): Lane {
-    return this.#slow.has(key) ? 'slow' : 'quick'
   }
 }

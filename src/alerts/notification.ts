@@ -6,7 +6,7 @@ import { type Row, tellingRows } from './condition.ts'
 const maxRows = 10
 
 /** Receivers often limit bodies, so rows are left out beyond this size. */
-const maxRowBytes = 32 * 1024
+const maxLength = 32 * 1024
 
 export interface Message {
   type: NotificationType
@@ -19,13 +19,9 @@ export interface Message {
 
 /** The rows of a result that a notification contains. */
 export function shownRows({ condition }: SavedAlert, rows: readonly Row[]): Row[] {
-  let bytes = 0
-  return tellingRows(condition, rows)
-    .slice(0, maxRows)
-    .filter((row) => {
-      bytes += Buffer.byteLength(JSON.stringify(row))
-      return bytes <= maxRowBytes
-    })
+  const shown = tellingRows(condition, rows).slice(0, maxRows)
+  while (JSON.stringify(shown).length > maxLength) shown.pop()
+  return shown
 }
 
 /** The body of a webhook, in the form of Standard Webhooks. */

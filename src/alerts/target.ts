@@ -24,14 +24,18 @@ export class RefusedTarget extends Error {}
 export const timeoutMs = 10_000
 const maxResponseLength = 1000
 
-/** Addresses of a target, all of which may be connected to. The connection must use one of them, not the name. */
-export async function resolveTarget(url: URL, { allowedHosts, lookup = systemLookup }: TargetRules) {
+/** The addresses of a target, all of which may be connected to. The connection must use one of them, not the name. */
+export async function resolveTarget(target: string, { allowedHosts, lookup = systemLookup }: TargetRules) {
+  const url = URL.canParse(target) ? new URL(target) : undefined
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw new RefusedTarget('The URL of a target must be complete, such as https://example.com/hook.')
+  }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const family = isIP(host)
   const addresses = family > 0 ? [{ address: host, family }] : await lookup(host).catch(() => [])
   if (addresses.length === 0) throw new RefusedTarget(`The host ${url.hostname} cannot be resolved.`)
   const isPublic = ({ address }: Address) => ipaddr.parse(address).range() === 'unicast'
-  if (isAllowed(url, allowedHosts) || addresses.every(isPublic)) return addresses
+  if (isAllowed(url, allowedHosts) || addresses.every(isPublic)) return { url, addresses }
   throw new RefusedTarget(
     `The host ${url.hostname} has an address that is not public. Add it to WELLHEAD_ALERT_HOSTS to allow it.`,
   )
@@ -48,18 +52,6 @@ function isAllowed({ hostname, port, protocol }: URL, allowedHosts: readonly str
   )
 }
 
-/** Throws unless it is the URL of a web server. */
-export function readTargetUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new RefusedTarget('The URL of a target must be complete, such as https://example.com/hook.')
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new RefusedTarget('The URL of a target must not contain a user or password.')
-  }
-  return url
-}
-
 /** Returns the status and the beginning of the response. Redirects are not followed. */
 export async function postJson(
   target: string,
@@ -67,8 +59,7 @@ export async function postJson(
   body: string,
   { signal, ...rules }: TargetRules & { signal: AbortSignal },
 ) {
-  const url = readTargetUrl(target)
-  const addresses = await resolveTarget(url, rules)
+  const { url, addresses } = await resolveTarget(target, rules)
   const send = url.protocol === 'https:' ? requestTls : requestPlain
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = {

@@ -1,11 +1,9 @@
 import { readAlert, type SavedAlert } from '../alerts/alert.ts'
 import { AlertAdmin } from '../alerts/alert-admin.ts'
-import { AlertResults } from '../alerts/alert-results.ts'
-import { countStates } from '../alerts/alert-state.ts'
 import { AlertStore } from '../alerts/alert-store.ts'
 import { Deliveries } from '../alerts/deliveries.ts'
 import { Evaluator } from '../alerts/evaluator.ts'
-import { WebhookSecrets } from '../alerts/secrets.ts'
+import { webhookSecrets } from '../alerts/secrets.ts'
 import { alertsSource } from '../catalog/built-in-sources.ts'
 import { storeEntries } from '../observability/call-statistics.ts'
 import type { Metrics } from '../observability/metrics.ts'
@@ -21,34 +19,25 @@ export function createAlerts(
   metrics: Metrics,
 ) {
   const { engine, catalog } = storage
-  const secrets = new WebhookSecrets(settings.dataDir, settings.alertKey)
-  const rules = { allowedHosts: settings.alertHosts ?? [] }
   const alerts = new Map<string, SavedAlert>()
-  const results = new AlertResults(endpoints, calls)
-  const store = new AlertStore({
-    engine,
-    catalog,
-    time,
-    log,
+  const parts = {
+    ...{ engine, catalog, endpoints, calls, engineSlots: queue.maxRunning, alerts, time, log },
+    secrets: webhookSecrets(settings.dataDir, settings.alertKey),
+    rules: { allowedHosts: settings.alertHosts ?? [] },
     storeEvents: storeEntries(alertsSource, storage),
-  })
-  const onAttempt = (id: string, state: Parameters<Evaluator['save']>[1]) => evaluator.save(id, state)
-  const deliveries = new Deliveries({ time, secrets, store, rules, onAttempt })
-  const onEvaluated = metrics.evaluated.bind(metrics)
-  const { maxRunning: engineSlots } = queue
-  const evaluator = new Evaluator({ alerts, results, store, deliveries, engineSlots, time, log, onEvaluated })
+    onEvaluated: metrics.evaluated.bind(metrics),
+  }
+  const store = new AlertStore(parts)
+  const deliveries = new Deliveries(parts, store)
+  const evaluator = new Evaluator(parts, store, deliveries)
   catalog.onChange('alert', (records) => {
     const changed = records.map(readAlert)
     for (const alert of changed) alerts.set(alert.id, alert)
     evaluator.changed(changed)
   })
-  const parts = { catalog, alerts, endpoints, results, evaluator, deliveries, secrets, rules, time }
   return {
-    admin: new AlertAdmin(parts),
-    figures: () => ({
-      states: countStates(evaluator.known().map(([, state]) => state)),
-      deliveries: deliveries.counts,
-    }),
+    admin: new AlertAdmin(parts, evaluator, deliveries),
+    figures: () => ({ states: evaluator.counts(), deliveries: deliveries.counts }),
     start: () => evaluator.start(),
     stop: () => evaluator.stop(),
   }

@@ -117,10 +117,12 @@ const definitions = {
   },
   alertHosts: {
     schema: z
-      .string()
-      .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
-      .refine((hosts) =>
-        hosts.every((host) => /^(?:\*\.)?[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/.test(host)),
+      .stringFormat('hosts', /^(?:\s*(?:(?:\*\.)?[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?\s*(?:,|$))+$/)
+      .transform((value) =>
+        value
+          .toLowerCase()
+          .split(',')
+          .map((host) => host.trim()),
       ),
     expected: 'a comma-separated list of hosts such as hooks.internal, 10.0.0.5:8080 or *.example.com',
     description:

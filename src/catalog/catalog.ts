@@ -45,7 +45,6 @@ export const namesOf: NamesOf = (kind, body) => {
   const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
   switch (kind) {
     case 'token':
-    case 'lease':
       return []
     case 'alert':
     case 'endpoint':

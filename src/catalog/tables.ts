@@ -250,7 +250,8 @@ export function createAlertsTable(topology: Topology): string[] {
     topology,
     '_alerts',
     "id String, sequence UInt64, at DateTime64(3, 'UTC') DEFAULT now64(3), body String",
-    "ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = ''",
+    // Of several beats of the lease with the same number, the first counts.
+    `ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = '' SETTINGS ${rememberInserts(topology).join(', ')}`,
     'Replacing',
   )
 }

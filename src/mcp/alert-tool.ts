@@ -5,9 +5,7 @@ import { readShape } from '../base/validation.ts'
 import { jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named } from './tool.ts'
 
-const input = z.strictObject({
-  state: z.enum(alertStates).optional().describe('Only alerts in this state.'),
-})
+const input = z.strictObject({ state: z.enum(alertStates).optional().describe('Only alerts in this state.') })
 const text = { type: 'string' }
 const properties = { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text }
 

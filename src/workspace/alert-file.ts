@@ -6,12 +6,11 @@ import { type FileContent, patchOf } from './deployment-plan.ts'
 
 /** The name is that of the file, and a mute is set on the service. */
 export const alertFileShape = alertShape.omit({ name: true, muted_until: true })
-type FileFields = z.output<typeof alertFileShape>
 
 export interface WorkspaceAlert {
   file: string
   name: string
-  fields: FileFields
+  fields: z.output<typeof alertFileShape>
   /** Where a field is written. */
   positionOf: (path: readonly PropertyKey[]) => TextPosition
 }
@@ -26,19 +25,19 @@ export function readServerAlert(view: { id: string; version: number }) {
 
 /** The file of an alert, without fields that have their defaults. */
 export function alertFile({ name, fields, file = `alerts/${name}.yaml` }: AlertContent): FileContent {
-  const { endpoint, when } = fields
-  const defaults: Record<string, unknown> = {
-    ...alertFileShape.parse({ endpoint, when }),
-    endpoint: '',
-    when: '',
-  }
-  const own = Object.entries(fields).filter(
+  const { endpoint, when, ...rest } = fields
+  const defaults: Record<string, unknown> = alertFileShape.parse({ endpoint, when })
+  const own = Object.entries(rest).filter(
     ([field, value]) => JSON.stringify(value) !== JSON.stringify(defaults[field]),
   )
-  return { id: name, file, content: stringify(Object.fromEntries(own), { lineWidth: 0 }) }
+  return {
+    id: name,
+    file,
+    content: stringify({ endpoint, when, ...Object.fromEntries(own) }, { lineWidth: 0 }),
+  }
 }
 
-type AlertContent = Pick<ServerAlert, 'name' | 'fields'> & { file?: string }
+type AlertContent = Pick<WorkspaceAlert, 'name' | 'fields'> & { file?: string }
 
 /** An alert file, compared with the alert of the service that has the same name. */
 export function compareAlert(alert: WorkspaceAlert, server: readonly ServerAlert[]) {

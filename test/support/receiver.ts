@@ -21,6 +21,8 @@ export interface Receiver {
   at(path: string): Received[]
   /** How requests to a path are answered from now on; 204 by default. */
   answer(path: string, answer: Answer): void
+  /** Closes the connections whose requests got no response. */
+  drop(): void
   /** Waits until a path has received this many requests. */
   until(path: string, count: number): Promise<Received[]>
   close(): Promise<void>
@@ -52,6 +54,7 @@ export async function openReceiver(): Promise<Receiver> {
     received,
     at,
     answer: (path, answer) => void answers.set(path, answer),
+    drop: () => server.closeAllConnections(),
     until: (path, count) =>
       vi.waitFor(
         () => {

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError, api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
-import type { Alert, AlertEvent, AlertTest } from '../api/shapes.ts'
+import type { Alert, AlertTest } from '../api/shapes.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { ago, seconds } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
@@ -15,6 +15,16 @@ import { AlertForm } from './alert-form.tsx'
 import { AlertSecrets, secretsOf } from './alert-secrets.tsx'
 
 const hourMs = 3_600_000
+
+interface Event extends Pick<Alert, 'state' | 'value'> {
+  kind: 'state' | 'delivery'
+  previous_state?: string
+  type?: string
+  host?: string
+  status?: number | null
+  error?: string | null
+  response?: string
+}
 
 /** One alert: its state, what can be done with it, and what happened. */
 export default function AlertPage({ name }: { name: string }) {
@@ -39,7 +49,7 @@ export default function AlertPage({ name }: { name: string }) {
             {alert.description && <p>{alert.description}</p>}
           </PageHead>
           <AlertFacts alert={alert} />
-          <AlertEvents name={alert.name} />
+          <AlertEvents id={alert.id} />
         </div>
       )}
     </Loaded>
@@ -60,9 +70,9 @@ function AlertFacts({ alert }: { alert: Alert }) {
     ...(isMuted(alert)
       ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as [string, string]]
       : []),
-    ...alert.notify.map(({ type, url, switched_off_at }): [string, string] => [
+    ...alert.notify.map(({ type, url, switched_off: isOff }): [string, string] => [
       type === 'slack' ? 'Slack' : 'Webhook',
-      `${url}${switched_off_at === undefined ? '' : ' (switched off: it responded 410)'}`,
+      `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
     ]),
   ]
   return (
@@ -159,71 +169,38 @@ function tested({ state, value, deliveries = [] }: AlertTest): string {
   return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
 }
 
-function AlertEvents({ name }: { name: string }) {
-  const query = useQuery(queries.alertEvents(name))
+const eventColumns = [['Time'], ['What happened'], ['Value', 'right'], ['Response', 'optional']] as const
+
+/** State changes with the values that decided, and deliveries with their responses. */
+function AlertEvents({ id }: { id: string }) {
+  const query = useQuery(queries.alertEvents(id))
+  const zone = useZone()
   return (
     <Loaded query={query} what="what happened" height={240}>
-      {(events) => (
-        <>
-          <h2>Timeline</h2>
-          <Timeline events={events.filter(({ kind }) => kind === 'state')} />
-          <h2>Deliveries</h2>
-          <DeliveryTable events={events.filter(({ kind }) => kind === 'delivery')} />
-        </>
-      )}
+      {(events) =>
+        events.length === 0 ? (
+          <Empty title="Nothing happened yet">Changes of the state and deliveries appear here.</Empty>
+        ) : (
+          <Table columns={eventColumns}>
+            {events.map(({ id: key, timestamp, metadata }) => {
+              const { kind, type, host, state, previous_state, value, status, error, response } =
+                metadata as unknown as Event
+              const isState = kind === 'state'
+              return (
+                <tr key={key}>
+                  <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
+                  <td>
+                    {isState ? <StateBadge alert={{ state, enabled: true }} /> : `${type} to ${host}`}
+                    <div className="under">{isState ? `was ${previous_state}` : (status ?? error)}</div>
+                  </td>
+                  <td className="right">{value ?? ''}</td>
+                  <td className="optional">{isState ? error : response}</td>
+                </tr>
+              )
+            })}
+          </Table>
+        )
+      }
     </Loaded>
-  )
-}
-
-const shown = (value: unknown): string =>
-  value === null || value === undefined || value === '' ? '–' : String(value)
-
-function Timeline({ events }: { events: readonly AlertEvent[] }) {
-  const zone = useZone()
-  if (events.length === 0) return <Empty title="No changes yet">The state has been ok so far.</Empty>
-  return (
-    <Table columns={[['Time'], ['State'], ['Before', 'optional'], ['Value', 'right']]}>
-      {events.map((event) => (
-        <tr key={`${event.at} ${event.message}`}>
-          <td>{showInstant(Date.parse(event.at), zone, 'seconds')}</td>
-          <td>
-            {shown(event.state)}
-            {event.error !== undefined && <div className="under">{shown(event.error)}</div>}
-          </td>
-          <td className="optional">{shown(event.previous_state)}</td>
-          <td className="right">{shown(event.value)}</td>
-        </tr>
-      ))}
-    </Table>
-  )
-}
-
-function DeliveryTable({ events }: { events: readonly AlertEvent[] }) {
-  const zone = useZone()
-  if (events.length === 0) return <Empty title="No deliveries yet">Nothing was sent so far.</Empty>
-  return (
-    <Table
-      columns={[
-        ['Time'],
-        ['Notification'],
-        ['Receiver', 'optional'],
-        ['Attempt', 'optional right'],
-        ['Response', 'right'],
-      ]}
-    >
-      {events.map((event) => (
-        <tr key={`${event.at} ${event.message} ${shown(event.attempt)}`}>
-          <td>{showInstant(Date.parse(event.at), zone, 'seconds')}</td>
-          <td>{shown(event.type)}</td>
-          <td className="optional">
-            {shown(event.target)} {shown(event.host)}
-          </td>
-          <td className="optional right">{shown(event.attempt)}</td>
-          <td className="right" title={shown(event.response)}>
-            {shown(event.status ?? event.error)}
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }

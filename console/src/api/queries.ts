@@ -3,7 +3,6 @@ import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
   Alert,
-  AlertEvent,
   Cache,
   Endpoint,
   EndpointCacheState,
@@ -98,8 +97,15 @@ export const queries = {
   alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
   alert: (name: string) =>
     read<Alert>(['alerts', name], `/api/alerts/${at(name)}`, { refetchInterval: 5_000 }),
-  alertEvents: (name: string) =>
-    read<AlertEvent[]>(['alerts', name, 'events'], `/api/alerts/${at(name)}/events`, {
+  /** What happened to an alert, newest first. */
+  alertEvents: (id: string) =>
+    queryOptions({
+      queryKey: ['alerts', id, 'events'],
+      queryFn: ({ signal }) =>
+        api<Entry[]>('/api/sources/alert_events/search', {
+          body: { query: `alert_id:"${id}"`, limit: 200 },
+          signal,
+        }),
       refetchInterval: 5_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),

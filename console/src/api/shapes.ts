@@ -24,7 +24,6 @@ export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
 export type Alert = Schemas['Alert']
-export type AlertEvent = Schemas['AlertEvent']
 export type AlertTest = Schemas['AlertTest']
 export type AlertPreview = Schemas['AlertPreview']
 

@@ -49,16 +49,16 @@ export function defineAlert(alert: Command, io: CommandIo): void {
       return { ...shown, events }
     },
     print: async ({ events, notify, parameters, ...shown }) => {
-      const texts = Object.entries(shown).map(([name, value]): [string, string | null] => [
-        name,
-        value === null || value === '' ? null : String(value),
-      ])
       const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
-      const targets = notify.map(({ type, url, switched_off: off }): [string, string] => [
-        'notify',
-        `${type} ${url}${off ? ' (switched off: it responded 410)' : ''}`,
-      ])
-      await printFields(io.stdout, [...texts, ['parameters', values.join(' ') || null], ...targets])
+      const targets = notify.map(({ type, url, switched_off: isOff }) => {
+        return ['notify', `${type} ${url}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
+      })
+      const fields = Object.entries({
+        ...shown,
+        parameters: values.join(' '),
+        enabled: String(shown.enabled),
+      })
+      await printFields(io.stdout, [...fields, ...targets])
       for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
     },
   })

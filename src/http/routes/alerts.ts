@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type AlertFields, alertShape, alertStates, targetShape } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
@@ -100,7 +100,7 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
       reply.header('Location', `/api/alerts/${created.id}`)
-      return shownOnce(reply, created)
+      return withVersion(reply, created)
     },
   })
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
@@ -121,14 +121,14 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     description: `Omitted fields get their defaults. ${changing}`,
     body: newAlert,
     handler: async (request, reply) =>
-      shownOnce(reply, await admin.replace(request.params.reference, request.body, termsOf(request))),
+      withVersion(reply, await admin.replace(request.params.reference, request.body, termsOf(request))),
   })
   route(`PATCH ${path}`, 'changeAlert', 'Change some fields of an alert', {
     ...change,
     description: changing,
     body: jsonBody(alertChange, { muted_until: '2026-01-31T12:00:00Z' }),
     handler: async (request, reply) =>
-      shownOnce(reply, await admin.patch(request.params.reference, request.body, termsOf(request))),
+      withVersion(reply, await admin.patch(request.params.reference, request.body, termsOf(request))),
   })
   route(`DELETE ${path}`, 'deleteAlert', 'Delete an alert', {
     description: 'A firing alert is resolved.',
@@ -156,10 +156,4 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
 
 function termsOf(request: FastifyRequest) {
   return { by: changedBy(request), expected: expectedVersion(request) }
-}
-
-/** A response that may contain a secret must not be stored anywhere. */
-function shownOnce<T extends { version: number }>(reply: FastifyReply, changedAlert: T): T {
-  reply.header('Cache-Control', 'no-store')
-  return withVersion(reply, changedAlert)
 }
