@@ -128,7 +128,7 @@ describe('searching logs in the console', () => {
       await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('button', { name: /entry 22$/ }).waitFor()
       await page.getByRole('button', { name: /entry 18$/ }).waitFor()
-      // Of the same project only.
+      // Only entries of the same project surround it.
       expect(await page.getByRole('button', { name: /entry 21$/ }).count()).toBe(0)
       await expectFit(page)
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
