@@ -19,8 +19,8 @@ export async function readResult(
   engineTime?: EngineTime,
 ): Promise<Row[]> {
   const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
-  const response = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
-  return rowsOf(response.kind === 'cached' ? response.answer.result : response.answer)
+  const { result } = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
+  return rowsOf(result)
 }
 
 /**
