@@ -22,8 +22,8 @@ interface Entry {
   alert: SavedAlert
   /** The same object for as long as the alert exists: deliveries change it, too. */
   readonly state: AlertState
+  /** Infinity while it is evaluated. */
   dueMs: number
-  running: boolean
 }
 
 const tickMs = 200
@@ -134,7 +134,7 @@ export class Evaluator {
       state.off = state.off.filter((target) => current.has(target))
       const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
       const dueMs = isDue ? now : nextSlot(alert, now)
-      entries.set(alert.id, { alert, state, dueMs, running: false })
+      entries.set(alert.id, { alert, state, dueMs })
     } else entries.delete(alert.id)
     void this.#keep(alert.id, state, before)
   }
@@ -149,19 +149,16 @@ export class Evaluator {
       this.#flushMs = now + flushEveryMs
       void this.#store.flush()
     }
-    const due = [...entries.values()].filter(
-      ({ alert, dueMs, running }) => dueMs <= now && !running && alert.definition.enabled,
-    )
+    const due = [...entries.values()].filter(({ alert, dueMs }) => dueMs <= now && alert.definition.enabled)
     due.sort((one, other) => one.dueMs - other.dueMs)
-    for (const { alert, running: isTaken } of due) {
-      const end = isTaken ? undefined : this.#share.begin(alert.resultKey, now)
+    for (const { alert, dueMs } of due) {
+      const end = dueMs === Infinity ? undefined : this.#share.begin(alert.resultKey, now)
       if (!end) continue
       // Alerts on the same result share one query.
       const group = due.filter((entry) => entry.alert.resultKey === alert.resultKey)
       const run = this.#evaluate(group, now, end)
         .catch((error) => log.error({ err: error }, 'evaluating an alert failed'))
         .finally(() => {
-          for (const entry of group) entry.running = false
           this.#runs.delete(run)
           this.#work()
         })
@@ -174,11 +171,7 @@ export class Evaluator {
     const { signal } = this.#stop
     const [{ alert }] = group as [Entry]
     const dueMs = group.map((entry) => entry.dueMs)
-    for (const entry of group) {
-      entry.running = true
-      // If the evaluation takes longer than that, the one that was missed follows at once.
-      entry.dueMs = nextSlot(entry.alert, now)
-    }
+    for (const entry of group) entry.dueMs = Infinity
     const engineTime = new EngineTime(() => time.now())
     // A result that somebody else caused is new enough for half of an interval.
     const maxAge = Math.floor(Math.min(...group.map((entry) => entry.alert.definition.every_seconds)) / 2)
@@ -186,11 +179,10 @@ export class Evaluator {
       (error: Error) => error,
     )
     end(engineTime.ms)
-    if (signal.aborted) return
-    if (overloaded.is(result)) {
-      for (const entry of group) entry.dueMs = time.now() + retryAfterMs
-      return
-    }
+    const isMissed = overloaded.is(result)
+    // If the evaluation took longer than an interval, the one that was missed follows at once.
+    for (const entry of group) entry.dueMs = isMissed ? time.now() + retryAfterMs : nextSlot(entry.alert, now)
+    if (signal.aborted || isMissed) return
     if (result instanceof Error && !(result instanceof WellheadError)) {
       log.warn({ err: result, alert: alert.definition.name }, 'evaluating an alert failed')
     }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { Alert } from '../api/shapes.ts'
+import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { Icon } from '../ui/icon.tsx'
@@ -51,7 +52,7 @@ export function AlertForm({ alert, start = {}, onClose, onSaved }: AlertFormProp
       }),
     onSuccess: (saved) => {
       invalidate('alerts')
-      onSaved(saved)
+      if (secretsOf(saved).length === 0) onSaved(saved)
     },
     // The response may contain secrets, which must not be cached.
     gcTime: 0,
@@ -60,6 +61,9 @@ export function AlertForm({ alert, start = {}, onClose, onSaved }: AlertFormProp
     value: fields[name],
     onChange: (value: string) => setFields({ ...fields, [name]: value }),
   })
+  if (save.data && secretsOf(save.data).length > 0) {
+    return <Secrets saved={save.data} onClose={() => onSaved(save.data)} />
+  }
   return (
     <Dialog title={alert ? `Edit ${alert.name}` : 'New alert'} isWide onClose={onClose}>
       <DialogForm
@@ -109,6 +113,29 @@ export function AlertForm({ alert, start = {}, onClose, onSaved }: AlertFormProp
           isComplete={fields.endpoint !== '' && fields.when !== ''}
         />
       </DialogForm>
+    </Dialog>
+  )
+}
+
+const secretsOf = ({ notify }: Alert) => notify.filter(({ secret }) => secret !== undefined)
+
+/** Shows the secrets that saving an alert created. */
+function Secrets({ saved, onClose }: { saved: Alert; onClose: () => void }) {
+  return (
+    <Dialog title={`Secrets of ${saved.name}`} onClose={onClose}>
+      <p>Receivers verify notifications with these secrets. Copy them now; they are shown only once.</p>
+      {secretsOf(saved).map(({ url, secret = '' }) => (
+        <div className="stack" key={url}>
+          <p className="faint">{url}</p>
+          <p className="secret">{secret}</p>
+          <CopyButton text={secret} label="Copy secret" />
+        </div>
+      ))}
+      <div className="dialog-foot">
+        <button type="button" className="button primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
     </Dialog>
   )
 }

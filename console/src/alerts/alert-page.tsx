@@ -12,7 +12,6 @@ import { Empty, Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { AlertForm } from './alert-form.tsx'
-import { AlertSecrets, secretsOf } from './alert-secrets.tsx'
 
 const hourMs = 3_600_000
 
@@ -96,7 +95,6 @@ function AlertFacts({ alert }: { alert: Alert }) {
 
 function AlertActions({ alert }: { alert: Alert }) {
   const [open, setOpen] = useState<'edit' | 'delete'>()
-  const [saved, setSaved] = useState<Alert>()
   const [, navigate] = useLocation()
   const path = `/api/alerts/${alert.id}`
   const close = () => setOpen(undefined)
@@ -117,25 +115,20 @@ function AlertActions({ alert }: { alert: Alert }) {
   })
   const mute = isMuted(alert) ? null : new Date(Date.now() + hourMs).toISOString()
   const failure = change.error ?? test.error
+  const actions: [string, () => void][] = [
+    [mute === null ? 'Unmute' : 'Mute for an hour', () => change.mutate({ muted_until: mute })],
+    ['Test now', () => test.mutate(false)],
+    ...(alert.notify.length > 0 ? [['Send a test', () => test.mutate(true)] as [string, () => void]] : []),
+    [alert.enabled ? 'Disable' : 'Enable', () => change.mutate({ enabled: !alert.enabled })],
+    ['Edit', () => setOpen('edit')],
+  ]
   return (
     <>
-      <button type="button" className="button" onClick={() => change.mutate({ muted_until: mute })}>
-        {mute === null ? 'Unmute' : 'Mute for an hour'}
-      </button>
-      <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate(false)}>
-        Test now
-      </button>
-      {alert.notify.length > 0 && (
-        <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate(true)}>
-          Send a test
+      {actions.map(([label, act]) => (
+        <button key={label} type="button" className="button" disabled={test.isPending} onClick={act}>
+          {label}
         </button>
-      )}
-      <button type="button" className="button" onClick={() => change.mutate({ enabled: !alert.enabled })}>
-        {alert.enabled ? 'Disable' : 'Enable'}
-      </button>
-      <button type="button" className="button" onClick={() => setOpen('edit')}>
-        Edit
-      </button>
+      ))}
       <button type="button" className="button danger" onClick={() => setOpen('delete')}>
         Delete
       </button>
@@ -150,7 +143,6 @@ function AlertActions({ alert }: { alert: Alert }) {
           onSaved={(next) => {
             close()
             if (next.name !== alert.name) navigate(`/console/alerts/${encodeURIComponent(next.name)}`)
-            if (secretsOf(next).length > 0) setSaved(next)
           }}
         />
       )}
@@ -159,7 +151,6 @@ function AlertActions({ alert }: { alert: Alert }) {
           <p>If it fires, it is resolved. Its past stays in the source alert_events.</p>
         </Confirm>
       )}
-      {saved && <AlertSecrets saved={saved} onClose={() => setSaved(undefined)} />}
     </>
   )
 }

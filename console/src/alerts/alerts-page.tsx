@@ -11,7 +11,6 @@ import { Table } from '../ui/table.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { AlertForm, type AlertStart } from './alert-form.tsx'
-import { AlertSecrets, secretsOf } from './alert-secrets.tsx'
 
 const columns = [
   ['Alert'],
@@ -28,7 +27,6 @@ export default function Alerts() {
   const query = useQuery(queries.alerts())
   const [address, setAddress] = useAddress()
   const [creating, setCreating] = useState(false)
-  const [saved, setSaved] = useState<Alert>()
   const start = startOf(address)
   const close = () => {
     setCreating(false)
@@ -64,17 +62,7 @@ export default function Alerts() {
           )
         }
       </Loaded>
-      {(creating || start) && (
-        <AlertForm
-          {...(start && { start })}
-          onClose={close}
-          onSaved={(alert) => {
-            close()
-            if (secretsOf(alert).length > 0) setSaved(alert)
-          }}
-        />
-      )}
-      {saved && <AlertSecrets saved={saved} onClose={() => setSaved(undefined)} />}
+      {(creating || start) && <AlertForm {...(start && { start })} onClose={close} onSaved={close} />}
     </div>
   )
 }

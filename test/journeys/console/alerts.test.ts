@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeToken } from '../../support/callers.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
 import { projects } from './data.ts'
 import { expectFit, onPage, openStage, ownRun, show } from './stage.ts'
@@ -55,3 +56,11 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     await page.getByText('No alerts yet').waitFor()
     await receiver.until('/busy', 3)
   }))
+
+test('a tenant has no page of alerts', async () => {
+  const { token } = await makeToken(stage.service(), { scopes: ['query'], project: shop })
+  await visit('/console/alerts', { token }, async (page) => {
+    await page.waitForURL(/\/console\/(?!alerts)/)
+    expect(await page.getByRole('link', { name: 'Alerts' }).count()).toBe(0)
+  })
+})
