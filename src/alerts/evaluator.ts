@@ -51,7 +51,7 @@ export class Evaluator {
     this.#parts = parts
     this.#store = store
     this.#deliveries = deliveries
-    this.#share = new EngineShare(parts.engineSlots)
+    this.#share = new EngineShare(parts.engineSlots, () => this.#work())
   }
 
   start(): void {
@@ -152,7 +152,7 @@ export class Evaluator {
     const due = [...entries.values()].filter(({ alert, dueMs }) => dueMs <= now && alert.definition.enabled)
     due.sort((one, other) => one.dueMs - other.dueMs)
     for (const { alert, dueMs } of due) {
-      const end = dueMs === Infinity ? undefined : this.#share.begin(alert.resultKey, now)
+      const end = dueMs === Infinity ? undefined : this.#share.begin(alert.resultKey)
       if (!end) continue
       // Alerts on the same result share one query.
       const group = due.filter((entry) => entry.alert.resultKey === alert.resultKey)
@@ -172,7 +172,7 @@ export class Evaluator {
     const [{ alert }] = group as [Entry]
     const dueMs = group.map((entry) => entry.dueMs)
     for (const entry of group) entry.dueMs = Infinity
-    const engineTime = new EngineTime(() => time.now())
+    const engineTime = new EngineTime()
     // A result that somebody else caused is new enough for half of an interval.
     const maxAge = Math.floor(Math.min(...group.map((entry) => entry.alert.definition.every_seconds)) / 2)
     const result = await readResult(this.#parts, alert, signal, maxAge, engineTime).catch(

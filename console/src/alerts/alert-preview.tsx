@@ -16,7 +16,7 @@ export function AlertPreviewPart({ draft, isComplete }: { draft: object; isCompl
     <div className="stack">
       <button
         type="button"
-        className="button"
+        className="button alert-preview"
         disabled={!isComplete || preview.isPending}
         onClick={() => preview.mutate()}
       >
