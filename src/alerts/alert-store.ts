@@ -6,6 +6,7 @@ import type { AlertState } from './alert-state.ts'
 
 const maxEvents = 10_000
 const leaseId = 'lease'
+const nobody = 'nobody'
 const beatEveryMs = 5_000
 const writeWithinMs = 10_000
 
@@ -103,7 +104,7 @@ export class AlertStore {
     this.#nextBeatMs = now + beatEveryMs
     const { beat, holder } = await this.#lastBeat()
     if (beat !== this.#seen.beat) this.#seen = { beat, atMs: now }
-    if (holder !== '' && holder !== this.#me && now - this.#seen.atMs < takenAfterMs) return
+    if (holder !== nobody && holder !== this.#me && now - this.#seen.atMs < takenAfterMs) return
     // A number whose row was lost in a power cut is skipped, because the server may still remember it.
     this.#beat = Math.max(this.#beat, beat) + 1
     await this.#insert([[leaseId, this.#beat, this.#me]], {
@@ -115,12 +116,12 @@ export class AlertStore {
   /** Stores the rest, and lets another service take over at once. */
   async stop(): Promise<void> {
     await this.flush()
-    if (this.#parts.catalog.shared && this.isHeld) await this.#insert([[leaseId, this.#beat + 1, '']])
+    if (this.#parts.catalog.shared && this.isHeld) await this.#insert([[leaseId, this.#beat + 1, nobody]])
   }
 
   async #lastBeat() {
     const [row] = await this.#read('id = {lease:String}')
-    return { beat: Number(row?.sequence ?? 0), holder: row?.body ?? '' }
+    return { beat: Number(row?.sequence ?? 0), holder: row?.body ?? nobody }
   }
 
   #insert(rows: (readonly [string, number, string])[], settings = {}): Promise<void> {

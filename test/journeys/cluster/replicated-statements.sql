@@ -57,7 +57,8 @@ CREATE TABLE IF NOT EXISTS wellhead._alerts ON CLUSTER main
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_alerts', '{shard}-{replica}')
 ORDER BY id
-TTL toDateTime(at) + toIntervalDay(7) WHERE body = '';
+TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
