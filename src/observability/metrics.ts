@@ -285,7 +285,8 @@ export class Metrics {
     gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, ['node'])
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
-    const states = () => Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
+    const states = () =>
+      Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
     gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, ['state'])
     const deliveries = () =>
       Object.entries(sources.alerts().deliveries).map(([result, n]) => [{ result }, n]) as Figures
