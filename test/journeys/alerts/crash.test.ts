@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openServer } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
@@ -31,6 +31,7 @@ test('a notification that was stored before the service was killed is delivered 
   }
   const start = async () => {
     const running = spawnService([], environment)
+    onTestFinished(() => void running.child.kill('SIGKILL'))
     const url = await running.ready()
     const admin = (method: string, path: string, body?: unknown) =>
       ask({ url } as RunningService, environment.WELLHEAD_ADMIN_TOKEN, method, path, body)
