@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
+import { createAlerts } from './app/create-alerts.ts'
 import { createEndpoints } from './app/create-endpoints.ts'
 import { createHttp, type Phase } from './app/create-http.ts'
 import { createObservability } from './app/create-observability.ts'
@@ -41,8 +42,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const observability = await createObservability(options, storage, parts, {
     intake: () => http.intake,
     liveStreams: () => http.streams.size,
+    alerts: () => alerts.figures(),
   })
-  const http = createHttp(options, storage, parts, observability, {
+  const alerts = createAlerts(options, storage, parts, observability.metrics)
+  const http = createHttp(options, storage, parts, alerts.admin, observability, {
     adminToken: adminToken.token,
     phase: () => phase,
   })
@@ -59,6 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     () => observability.settled(),
     () => backups.stop(),
     () => intake.stop(),
+    () => alerts.stop(),
     () => parts.cache.stop(),
     () => parts.warmKeys.stop(),
     () => closeServer(server),
@@ -84,6 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped), logflare?.open()])
     adminToken.keep()
     phase = 'open'
+    alerts.start()
   } catch (error) {
     await close()
     throw error

@@ -18,6 +18,8 @@ const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
 const Playground = lazily(() => import('./playground/playground-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
+const Alerts = lazily(() => import('./alerts/alerts-page.tsx'))
+const AlertPage = lazily(() => import('./alerts/alert-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
@@ -26,13 +28,14 @@ const ApiPage = lazily(() => import('./reference/api-page.tsx'))
 const forAdmins = [
   ['/', Overview],
   ['/console/', Overview],
+  ['/console/alerts', Alerts],
   ['/console/sources', SourceList],
   ['/console/tokens', Tokens],
 ] as const
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|sources|tokens|usage)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|alerts|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
   const token = useToken()
@@ -120,6 +123,9 @@ function Pages({ who }: { who: Whoami }) {
               </Route>,
               <Route key="source" path="/console/sources/:name">
                 {({ name }) => <SourcePage key={name} name={name} />}
+              </Route>,
+              <Route key="alert" path="/console/alerts/:name">
+                {({ name }) => <AlertPage key={name} name={decodeURIComponent(name)} />}
               </Route>,
               <Route key="token" path="/console/tokens/:id">
                 {({ id }) => <TokenPage key={id} id={decodeURIComponent(id)} />}

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { FiringBadge } from './alerts/alert-badges.tsx'
 import { useConnection } from './api/connection.ts'
 import { session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
@@ -16,6 +17,7 @@ const forAdmins = [
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
   { path: '/console/playground', name: 'Playground', icon: 'playground' },
   { path: '/console/explore', name: 'Logs', icon: 'logs' },
+  { path: '/console/alerts', name: 'Alerts', icon: 'alerts' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
 ] as const
@@ -88,6 +90,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
               <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
                 <Icon name={icon} />
                 {name}
+                {name === 'Alerts' && <FiringBadge />}
               </Link>
             ))}
           </nav>

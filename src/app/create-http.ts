@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
+import type { AlertAdmin } from '../alerts/alert-admin.ts'
 import { packageFile } from '../base/package-file.ts'
 import { Deployments } from '../endpoints/manage/deployments.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
@@ -28,6 +29,7 @@ export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
   storage: Storage,
   { endpoints, readable, admin, runner, cache, calls, results, warningsOf }: EndpointParts,
+  alerts: AlertAdmin,
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -89,6 +91,7 @@ export function createHttp(
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
     searches: new SavedSearches(catalog, sources),
+    alerts,
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
     console: readConsoleFiles(packageFile('dist/console'), settings),

@@ -1,7 +1,8 @@
 import { droppedLinesOf } from '../base/log.ts'
 import { version } from '../base/package-file.ts'
 import type { Tracing } from '../base/tracing.ts'
-import { CallStatistics, storeCalls } from '../observability/call-statistics.ts'
+import { callsSource } from '../catalog/built-in-sources.ts'
+import { CallStatistics, storeEntries } from '../observability/call-statistics.ts'
 import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
 import { SlowCalls } from '../observability/slow-calls.ts'
 import { traceExporters } from '../observability/trace-exporters.ts'
@@ -20,14 +21,14 @@ export async function createObservability(
   storage: Storage,
   { endpoints, cache, queue }: EndpointParts,
   /** Figures of parts that are created later. */
-  later: Pick<MetricSources, 'intake' | 'liveStreams'>,
+  later: Pick<MetricSources, 'intake' | 'liveStreams' | 'alerts'>,
 ) {
   const { settings, time, log } = options
   const { engine, sources } = storage
   const requests = new RequestCounts()
   const statistics = settings.statistics
     ? new CallStatistics({
-        store: storeCalls(storage),
+        store: storeEntries(callsSource, storage),
         time,
         monotonicMs: () => performance.now(),
         maxRecords: maxUnreadRecords,

@@ -117,6 +117,12 @@ export const notRecorded = define(
   404,
   'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
 )
+export const alertNotFound = define(
+  'not_found',
+  404,
+  (reference: string, closest?: string) =>
+    `No alert has the id or name "${reference}".${didYouMean(closest)}`,
+)
 export const searchNotFound = define('not_found', 404, (id: string) => `No saved search has the id "${id}".`)
 export const entryNotFound = define(
   'not_found',

@@ -136,6 +136,26 @@ const definitions = {
     expected: 'a color such as #0f766e',
     description: 'Your accent color there. It is made lighter or darker where it would be hard to read.',
   },
+  alertHosts: {
+    schema: z
+      .stringFormat('hosts', /^(?:\s*(?:(?:\*\.)?[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?\s*(?:,|$))+$/)
+      .transform((value) =>
+        value
+          .toLowerCase()
+          .split(',')
+          .map((host) => host.trim()),
+      ),
+    expected: 'a comma-separated list of hosts such as hooks.internal, 10.0.0.5:8080 or *.example.com',
+    description:
+      'Hosts that alerts may notify although their addresses are not public. Default: public addresses only.',
+  },
+  alertKey: {
+    schema: z.string().min(32),
+    expected: 'at least 32 characters',
+    description:
+      'Key of the secrets of webhooks. Services that share a ClickHouse server need the same one. Default: created and stored in <data>/alert-key.',
+    secret: true,
+  },
   mcpWrite: {
     ...onOrOff,
     default: 'off',

@@ -7,6 +7,12 @@ export const quarantineSource = 'quarantine'
 export const otelSource = 'otel_logs'
 /** Holds requests to endpoints. Only the service writes to it. */
 export const callsSource = 'endpoint_requests'
+/** Holds changes of alerts and their deliveries. Only the service writes to it. */
+export const alertsSource = 'alert_events'
+
+export function isWrittenByService(source: string): boolean {
+  return source === callsSource || source === alertsSource
+}
 
 /** The sources that exist from the first start. Their aliases are the names that existing senders use. */
 export const builtInSources = sources.map((source) => newSourceShape.parse(source))

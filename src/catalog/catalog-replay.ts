@@ -1,4 +1,4 @@
-export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search'
+export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert'
 
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */

@@ -46,6 +46,7 @@ export const namesOf: NamesOf = (kind, body) => {
   switch (kind) {
     case 'token':
       return []
+    case 'alert':
     case 'endpoint':
       return texts((definition as { name?: unknown } | undefined)?.name)
     case 'search':
@@ -60,7 +61,7 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
+ * Endpoints, alerts, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
  * ClickHouse server append to the same log and follow each other; the order of the rows decides conflicts.
  *
  * A row's position is the number of rows before it. The number of known rows is also the deduplication token of an insert: of
@@ -303,6 +304,10 @@ export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
     `The catalog is damaged: version ${record.version} of ${record.kind} ${record.id}: ` +
       `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
   )
+}
+
+export function expectVersion({ version }: { version: number }, expected: number | undefined): void {
+  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
 }
 
 /** Retries a change after a conflict, unless the caller expects a certain version. */

@@ -276,6 +276,18 @@ export function createOwnTables(topology: Topology): string[] {
   ]
 }
 
+/** The newest row of an id counts. A deleted alert leaves a row with an empty body. */
+export function createAlertsTable(topology: Topology): string[] {
+  return ownTable(
+    topology,
+    '_alerts',
+    "id String, sequence UInt64, at DateTime64(3, 'UTC') DEFAULT now64(3), body String",
+    // Of several beats of the lease with the same number, the first counts.
+    `ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = '' SETTINGS ${rememberInserts(topology).join(', ')}`,
+    'Replacing',
+  )
+}
+
 /** Makes a server keep one of several changes at the same position. On a cluster, the table was created so. */
 export function rememberChanges(topology: Topology): string[] {
   if (topology.cluster !== undefined) return []

@@ -142,6 +142,10 @@ export function sourcePath(name: string): string {
   return `/api/sources/${encodeURIComponent(name)}`
 }
 
+export function alertPath(name: string): string {
+  return `/api/alerts/${encodeURIComponent(name)}`
+}
+
 export function endpointPath(name: string): string {
   return `/api/endpoints/${encodeURIComponent(name)}`
 }

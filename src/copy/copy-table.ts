@@ -74,6 +74,13 @@ export const ownTables: readonly CopiedTable[] = [
     columns: ['id', 'at'],
     kept: keptFor('at', 400),
   },
+  {
+    ...wholeTable('_alerts'),
+    title: 'alerts',
+    from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
+    columns: ['id', 'sequence', 'body'],
+    kept: "body != ''",
+  },
 ]
 
 export interface CopySides {

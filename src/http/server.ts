@@ -42,6 +42,7 @@ import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { addMcpRoutes } from './mcp/mcp-route.ts'
 import { logRequests, pathOf, RequestTraces, requestIdOf } from './request-log.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
+import { addAlertRoutes } from './routes/alerts.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
@@ -88,6 +89,7 @@ export interface ServerOptions extends StatusRoutes {
   drafts: PartOf<typeof addDraftRoutes>
   search: PartOf<typeof addSearchRoutes>
   searches: PartOf<typeof addSavedSearchRoutes>
+  alerts: PartOf<typeof addAlertRoutes>
   usage: PartOf<typeof addUsageRoutes>
   reports: RequestReports | undefined
   console: PartOf<typeof addConsoleRoutes>
@@ -243,6 +245,7 @@ function addRoutes(
   addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, options.deployments)
+  addAlertRoutes(server, options.alerts)
   addSourceRoutes(server, options.sources)
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)

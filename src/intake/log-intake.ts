@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
 import { forbidden, internal, WellheadError } from '../base/errors.ts'
-import { callsSource, otelSource } from '../catalog/built-in-sources.ts'
+import { isWrittenByService, otelSource } from '../catalog/built-in-sources.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { DecodeJob, TargetSource } from './decode-body.ts'
@@ -65,7 +65,7 @@ export class LogIntake {
   async receiveLogs(upload: Upload, sourceName: string, contentType: string): Promise<Received> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
     const [received] = await this.#receive(upload, (base) => {
-      const mayKnow = (name: string) => upload.sender.mayIngest(name) && name !== callsSource
+      const mayKnow = (name: string) => upload.sender.mayIngest(name) && !isWrittenByService(name)
       const source = targetOf(this.#options.sources.get(sourceName, mayKnow))
       return { ...base, kind: 'logs', contentType, source }
     })
@@ -135,5 +135,5 @@ function targetOf({ name, retention_days }: Source): TargetSource {
 function checkMaySend(sender: Sender, source: string): void {
   if (!sender.mayIngest(source)) throw forbidden(`This token may not send to source "${source}".`)
   // Statistics would be worthless if anybody could add to them.
-  if (source === callsSource) throw forbidden(`Only the service writes to ${callsSource}.`)
+  if (isWrittenByService(source)) throw forbidden(`Only the service writes to ${source}.`)
 }

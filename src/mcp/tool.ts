@@ -25,6 +25,7 @@ export const builtInNames = [
   'list_sources',
   'describe_source',
   'search_logs',
+  'list_alerts',
   'check_endpoint',
   'save_endpoint',
 ] as const

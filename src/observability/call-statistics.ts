@@ -4,7 +4,7 @@ import type { Timers } from '../base/clock.ts'
 import { engineUnavailable, internal } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import { builtInSources, callsSource } from '../catalog/built-in-sources.ts'
+import { builtInSources } from '../catalog/built-in-sources.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { CallEntries } from './call-lines.ts'
@@ -169,7 +169,7 @@ export class CallStatistics {
   }
 }
 
-interface CallStoreOptions {
+interface EntryStoreOptions {
   engine: Engine
   sources: Pick<Sources, 'get'>
   /** Throws if the disk is full. */
@@ -181,21 +181,22 @@ interface CallStoreOptions {
 
 const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata']
 const limits = { deadlineMs: 10_000 }
-const typedColumns = builtInSources.find(({ name }) => name === callsSource)?.columns ?? []
 
-export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreOptions) {
+/** Stores entries that the service writes itself; resolves when they are on disk. */
+export function storeEntries(source: string, { engine, sources, disk, arrivals, tail }: EntryStoreOptions) {
+  const typedColumns = builtInSources.find(({ name }) => name === source)?.columns ?? []
   return async (lines: Buffer, token: string, earliestMs: number): Promise<void> => {
-    const columnsOfSource = new Set(sources.get(callsSource).columns.map(({ name }) => name))
+    const columnsOfSource = new Set(sources.get(source).columns.map(({ name }) => name))
     if (!typedColumns.every(({ name }) => columnsOfSource.has(name))) {
       throw internal(
-        new Error(`Source ${callsSource} was created by a user and lacks the columns for statistics.`),
+        new Error(`Source ${source} was created by a user and lacks the columns of the service.`),
       )
     }
     disk.check()
     try {
       await engine.insert(
         {
-          table: callsSource,
+          table: source,
           columns,
           format: 'JSONEachRow',
           settings: { insert_deduplication_token: token },
@@ -205,9 +206,9 @@ export function storeCalls({ engine, sources, disk, arrivals, tail }: CallStoreO
       )
     } finally {
       // A failed insert may have stored entries as well.
-      arrivals.note(callsSource, BigInt(Math.floor(earliestMs)) * 1000n)
+      arrivals.note(source, BigInt(Math.floor(earliestMs)) * 1000n)
     }
-    tail.publish(callsSource, linesOf(lines))
+    tail.publish(source, linesOf(lines))
   }
 }
 

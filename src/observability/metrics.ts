@@ -16,6 +16,7 @@ export interface MetricSources {
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: () => { pendingBytes: number }
   liveStreams: () => number
+  alerts: () => Record<'states' | 'deliveries', Readonly<Record<string, number>>>
   droppedLogLines: () => number
   storage: ReturnType<typeof sourceStorage>
   exists: Record<'endpoint' | 'source', (name: string) => boolean>
@@ -114,6 +115,7 @@ const misnamed = [
 /** Upper bounds in seconds, from a cache hit to the usual limit of a query. */
 const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const latenessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
 
 /** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
@@ -130,6 +132,8 @@ export class Metrics {
   readonly #refused: Counter<'code'>
   readonly #runs: Counter<'purpose'>
   readonly #engineSeconds: Counter<'purpose'>
+  readonly #evaluations: Counter<'result'>
+  readonly #lateness: Histogram
   #namesChanged = false
   #isRead = false
 
@@ -167,6 +171,13 @@ export class Metrics {
     this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose')
     const engineSeconds = 'Time that the engine spent on endpoint queries.'
     this.#engineSeconds = counter('wellhead_query_engine_seconds_total', engineSeconds, 'purpose')
+    this.#evaluations = counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', 'result')
+    this.#lateness = new Histogram({
+      name: 'wellhead_alert_lateness_seconds',
+      help: 'Time from when an evaluation was due until it was decided.',
+      buckets: latenessBuckets,
+      registers,
+    })
     this.#addPulled()
   }
 
@@ -210,6 +221,11 @@ export class Metrics {
   ran(purpose: string, ms: number): void {
     this.#runs.inc({ purpose })
     this.#engineSeconds.inc({ purpose }, ms / 1000)
+  }
+
+  evaluated(result: 'ok' | 'failed', lateMs: number): void {
+    this.#evaluations.inc({ result })
+    this.#lateness.observe(lateMs / 1000)
   }
 
   refused(code: string): void {
@@ -275,6 +291,12 @@ export class Metrics {
     gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, ['node'])
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
+    const states = () =>
+      Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
+    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, ['state'])
+    const deliveries = () =>
+      Object.entries(sources.alerts().deliveries).map(([result, n]) => [{ result }, n]) as Figures
+    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, ['result'])
     const droppedLines = 'Log lines dropped because nothing read the output.'
     count('wellhead_log_lines_dropped_total', droppedLines, sources.droppedLogLines)
     const pending = () => sources.intake().pendingBytes

@@ -1,6 +1,6 @@
 import { invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import { callsSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
 import { newSourceShape, type Source, sourceChangeShape } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { systemTable } from '../cluster/topology.ts'
@@ -38,7 +38,7 @@ export class SourceAdmin {
   /** Names of the sources that clients send to. The service writes the others itself. */
   sentTo(): string[] {
     const names = this.list().map(({ name }) => name)
-    return names.filter((name) => name !== callsSource && name !== quarantineSource)
+    return names.filter((name) => !isWrittenByService(name) && name !== quarantineSource)
   }
 
   get(name: string): Source {

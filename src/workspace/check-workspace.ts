@@ -21,6 +21,12 @@ export async function checkWorkspace(workspace: Workspace, bench: Workbench): Pr
     if ('error' in found) problems.push(problemOf(endpoint, found.error))
     else warnings.push(...found.warnings.map((warning) => warningOf(endpoint, warning)))
   }
+  for (const { file, name, fields, positionOf } of workspace.alerts) {
+    const endpoint = workspace.endpoints.find(({ definition }) => definition.name === fields.endpoint)
+    const error = await bench.checkAlert({ name, ...fields }, endpoint?.definition)
+    if (error)
+      problems.push({ file, ...positionOf(error.parameter?.split('.') ?? []), message: error.message })
+  }
   return { problems: sortProblems(problems), warnings: sortProblems(warnings) }
 }
 

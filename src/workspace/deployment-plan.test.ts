@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { definitionShape } from '../endpoints/definition/definition.ts'
 import { formatDefinition, readDefinition } from '../endpoints/definition/definition-file.ts'
-import { compareWithServer, deploymentOf, nameConflicts, pullPlan } from './deployment-plan.ts'
+import { compareWithServer, deploymentOf, endpointFile, nameConflicts, pullPlan } from './deployment-plan.ts'
 
 const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 const definition = (digit: number, name: string, query = 'SELECT 1') =>
@@ -58,7 +58,9 @@ test.each([
 describe('pullPlan', () => {
   const files = local(definition(1, 'a'), definition(2, 'b'))
   const plan = (given: typeof files, pulled: Definition) =>
-    pullPlan(given, new Set(files.map(({ file }) => file)), [onServer(pulled)])
+    pullPlan(given.map(endpointFile), new Set(files.map(({ file }) => file)), [
+      endpointFile({ definition: pulled }),
+    ])
 
   test('leaves an equivalent file unchanged', () => {
     expect(plan(files, definition(1, 'a'))).toMatchObject([{ action: 'unchanged', loses: [] }])

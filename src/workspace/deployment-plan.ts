@@ -97,10 +97,16 @@ function diffOf(file: string, definition: EndpointDefinition, current: ServerEnd
   const before = current ? formatDefinition(current.definition) : ''
   const after = formatDefinition(definition)
   if (before === after) return ''
-  const from = current
-    ? `service/${current.definition.name} (version ${current.version})`
-    : 'not on the service'
-  const patch = createTwoFilesPatch(from, file, before, after, '', '', { context: 3 })
+  return patchOf(file, after, current && { ...current, name: current.definition.name, content: before })
+}
+
+export function patchOf(
+  file: string,
+  after: string,
+  current: { name: string; version: number; content: string } | undefined,
+): string {
+  const from = current ? `service/${current.name} (version ${current.version})` : 'not on the service'
+  const patch = createTwoFilesPatch(from, file, current?.content ?? '', after, '', '', { context: 3 })
   return patch.replace(/^=====.*\n/gm, '')
 }
 
@@ -152,54 +158,42 @@ export function planOf({ endpoints }: Comparison, deployed: readonly DeployedEnd
   })
 }
 
-interface PulledFile {
+/** What a file of an endpoint or alert contains. */
+export interface FileContent {
+  id: string
   file: string
-  action: 'written' | 'replaced' | 'unchanged'
+  /** Formatted the same way, so that equivalent files are equal. */
   content: string
+}
+
+export function endpointFile({
+  definition,
+  file = `endpoints/${definition.name}.sql`,
+}: Pick<ServerEndpoint, 'definition'> & { file?: string }): FileContent {
+  return { id: definition.id, file, content: formatDefinition(definition) }
+}
+
+interface PulledFile extends FileContent {
+  action: 'written' | 'replaced' | 'unchanged'
   /** Files whose content is lost: this file, and a file with another name that has the same endpoint. */
   loses: string[]
 }
 
-/** The files that match the endpoints of a service. An equivalent file keeps its content. */
+/** The files that match what a service has. An equivalent file keeps its content. */
 export function pullPlan(
-  local: readonly WorkspaceEndpoint[],
+  local: readonly FileContent[],
   /** All existing files, including unreadable ones. */
   files: ReadonlySet<string>,
-  server: readonly ServerEndpoint[],
+  server: readonly FileContent[],
 ): PulledFile[] {
-  const byId = new Map(local.map((endpoint) => [endpoint.definition.id, endpoint]))
-  return server.map(({ definition }) => {
-    const before = byId.get(definition.id)
-    const current = before && { file: before.file, content: formatDefinition(before.definition) }
-    return pulledFile(`endpoints/${definition.name}.sql`, formatDefinition(definition), current, files)
+  const byId = new Map(local.map((each) => [each.id, each]))
+  return server.map((pulled): PulledFile => {
+    const { id, file, content } = pulled
+    const before = byId.get(id)
+    if (before?.file === file && before.content === content) {
+      return { ...pulled, action: 'unchanged', loses: [] }
+    }
+    const loses = new Set([...(before ? [before.file] : []), ...(files.has(file) ? [file] : [])])
+    return { ...pulled, action: loses.size > 0 ? 'replaced' : 'written', loses: [...loses] }
   })
-}
-
-/** The files that match the sources of a service. */
-export function pullSources(
-  local: readonly WorkspaceSource[],
-  files: ReadonlySet<string>,
-  server: readonly NewSource[],
-): PulledFile[] {
-  return server.map((source) => {
-    const before = local.find((one) => one.source.name === source.name)
-    const current = before && { ...sourceFileOf(before.source), file: before.file }
-    const { file, content } = sourceFileOf(source)
-    return pulledFile(current?.file ?? file, content, current, files)
-  })
-}
-
-function pulledFile(
-  file: string,
-  content: string,
-  before: { file: string; content: string } | undefined,
-  files: ReadonlySet<string>,
-): PulledFile {
-  if (before?.file === file && before.content === content) {
-    return { file, action: 'unchanged', content, loses: [] }
-  }
-  const loses = [...new Set([before?.file ?? file, file])].filter(
-    (one) => one === before?.file || files.has(one),
-  )
-  return { file, action: loses.length > 0 ? 'replaced' : 'written', content, loses }
 }

@@ -94,6 +94,16 @@ export class Workbench {
     return error ? { error } : body.endpoints[0]
   }
 
+  /** The error that saving the alert would return. Targets are not resolved, since that takes a network. */
+  async checkAlert(
+    fields: object,
+    endpoint: EndpointDefinition | undefined,
+  ): Promise<BenchError | undefined> {
+    const error = endpoint && (await this.save(endpoint))
+    // The endpoint was checked before.
+    return error ? undefined : this.#errorOf('/api/alerts', { ...fields, notify: [], enabled: false })
+  }
+
   /** Saves the endpoint without its cache, so that results depend on the entries alone. */
   save(definition: EndpointDefinition): Promise<BenchError | undefined> {
     const uncached = { ...definition, cache_seconds: null, warm_seconds: null, incremental: null }

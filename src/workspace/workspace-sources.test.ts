@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
-import { pullSources } from './deployment-plan.ts'
-import { columnsInUse, needsSources, planSources, sourceFileOf } from './workspace-sources.ts'
+import { pullPlan } from './deployment-plan.ts'
+import { columnsInUse, needsSources, planSources, sourceFileIn, sourceFileOf } from './workspace-sources.ts'
 
 const sourceOf = (fields: object): NewSource => newSourceShape.parse({ name: 'shop', ...fields })
 const column = (name: string, path = name, type = 'text') => ({ name, path, type })
@@ -92,10 +92,12 @@ test('a source file contains only the fields that differ from their defaults', (
 })
 
 test('pull keeps an equivalent file, and replaces another one only knowingly', () => {
-  const pull = (local: object | undefined, ...files: string[]) =>
-    pullSources(local ? [{ file: 'sources/shop.yml', source: sourceOf(local) }] : [], new Set(files), [
-      sourceOf({ retention_days: 30 }),
-    ])
+  const pull = (fields: object | undefined, ...files: string[]) => {
+    const local = fields ? [{ file: 'sources/shop.yml', source: sourceOf(fields) }] : []
+    const pulled = sourceFileIn(local, sourceOf({ retention_days: 30 }))
+    const own = local.map(({ source }) => sourceFileIn(local, source))
+    return pullPlan(own, new Set(files), [pulled])
+  }
   expect(pull({ retention_days: 30 })).toMatchObject([
     { file: 'sources/shop.yml', action: 'unchanged', loses: [] },
   ])

@@ -3,6 +3,7 @@ import { type NewSource, newSourceShape, type TypedColumn } from '../catalog/sou
 import { readsColumn } from '../sql/column-readers.ts'
 import { sqlName } from '../sql/names.ts'
 import { possibleSources } from '../sql/tokens.ts'
+import type { FileContent } from './deployment-plan.ts'
 
 export interface WorkspaceSource {
   file: string
@@ -115,7 +116,7 @@ export function columnsInUse(
 export function sourceFileOf(
   source: NewSource,
   noteOf: (column: TypedColumn) => string = () => '',
-): { file: string; content: string } {
+): FileContent {
   const { name, columns } = source
   const defaults = newSourceShape.parse({ name })
   const fields = (['description', 'aliases', 'retention_days'] as const).filter(
@@ -124,7 +125,13 @@ export function sourceFileOf(
   const content = fields.map((field) => stringify({ [field]: source[field] }))
   if (columns.length > 0)
     content.push('columns:\n', ...columns.map((one) => `${columnLine(one)}${noteOf(one)}\n`))
-  return { file: `sources/${name}.yaml`, content: content.join('') }
+  return { id: `sources/${name}`, file: `sources/${name}.yaml`, content: content.join('') }
+}
+
+/** A source keeps the name of its file. */
+export function sourceFileIn(local: readonly WorkspaceSource[], source: NewSource): FileContent {
+  const made = sourceFileOf(source)
+  return { ...made, file: local.find((one) => one.source.name === source.name)?.file ?? made.file }
 }
 
 function columnLine({ name, path, type, searched }: TypedColumn): string {

@@ -1,22 +1,26 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import type { z } from 'zod'
+import { alertShape } from '../alerts/alert.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { newSourceShape } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { fieldPosition, readDefinition } from '../endpoints/definition/definition-file.ts'
+import { alertFileShape, type WorkspaceAlert } from './alert-file.ts'
 import { withId } from './authoring/missing-id.ts'
 import { declareAdvice, type FileProblem, readYamlFile, sortProblems } from './file-problem.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
 import type { WorkspaceSource } from './workspace-sources.ts'
 
-/** A directory of endpoint files with their sources, fixtures and tests. */
+/** A directory of endpoint files with their sources, alerts, fixtures and tests. */
 export interface Workspace {
   directory: string
   endpoints: WorkspaceEndpoint[]
   sources: WorkspaceSource[]
+  alerts: WorkspaceAlert[]
   fixtures: ReadonlyMap<string, readonly FixtureFile[]>
   tests: TestFile[]
   /** Unreadable files; all others are loaded anyway. */
@@ -44,7 +48,15 @@ export function readWorkspace(directory: string): Workspace {
   const endpoints = readEndpoints(files)
   const fixtures = readFixtures(files, known)
   const tests = readTests(files, new Set(endpoints.map(({ definition }) => definition.name)), fixtures)
-  return { directory, endpoints, sources, fixtures, tests, problems: sortProblems(files.problems) }
+  return {
+    directory,
+    endpoints,
+    sources,
+    alerts: readAlerts(files),
+    fixtures,
+    tests,
+    problems: sortProblems(files.problems),
+  }
 }
 
 function openFiles(directory: string): WorkspaceFiles {
@@ -73,10 +85,17 @@ export function writeMissingIds(directory: string, newId: () => string): Written
   })
 }
 
-/** Reads the endpoints and sources of a directory that may not be a workspace yet. */
-export function readDeployedFiles(directory: string): Pick<Workspace, 'endpoints' | 'sources' | 'problems'> {
+/** Reads what is deployed from a directory that may not be a workspace yet. */
+export function readDeployedFiles(
+  directory: string,
+): Pick<Workspace, 'endpoints' | 'sources' | 'alerts' | 'problems'> {
   const files = new WorkspaceFiles(directory)
-  return { endpoints: readEndpoints(files), sources: readSources(files), problems: files.problems }
+  return {
+    endpoints: readEndpoints(files),
+    sources: readSources(files),
+    alerts: readAlerts(files),
+    problems: files.problems,
+  }
 }
 
 type Reading<T> = T | { problems: FileProblem[] }
@@ -165,11 +184,8 @@ function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
 function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
   return files.readAll('sources', /\.ya?ml$/, (file, name, content): Reading<WorkspaceSource> => {
-    const parsedName = newSourceShape.shape.name.safeParse(name)
-    if (!parsedName.success) {
-      const reason = parsedName.error.issues[0]?.message ?? 'is invalid'
-      return { problems: [problemIn(file, `The source name ${reason}.`)] }
-    }
+    const problems = nameProblems(file, 'source', newSourceShape.shape.name.safeParse(name))
+    if (problems.length > 0) return { problems }
     if (builtInSources.some((source) => source.name === name)) {
       return { problems: [problemIn(file, `The source ${name} is built in. Remove this file.`)] }
     }
@@ -177,6 +193,24 @@ function readSources(files: WorkspaceFiles): WorkspaceSource[] {
     const reading = readYamlFile(file, isBlank ? '{}' : content, shape, 'description: Orders of the shop.')
     return 'problems' in reading ? reading : { file, source: { ...reading.value, name } }
   })
+}
+
+function readAlerts(files: WorkspaceFiles): WorkspaceAlert[] {
+  return files.readAll('alerts', /\.ya?ml$/, (file, name, content): Reading<WorkspaceAlert> => {
+    const problems = nameProblems(file, 'alert', alertShape.shape.name.safeParse(name))
+    if (problems.length > 0) return { problems }
+    const reading = readYamlFile(file, content, alertFileShape, 'endpoint: usage.api-counts')
+    if ('problems' in reading) return reading
+    return { file, name, fields: reading.value, positionOf: (path) => reading.yaml.positionOf(path) }
+  })
+}
+
+function nameProblems(
+  file: string,
+  kind: string,
+  { error }: { error?: z.ZodError | undefined },
+): FileProblem[] {
+  return error ? [problemIn(file, `The ${kind} name ${error.issues[0]?.message ?? 'is invalid'}.`)] : []
 }
 
 /** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */

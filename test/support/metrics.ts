@@ -13,6 +13,10 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
     intake: () => ({ pendingBytes: 8 }),
     droppedLogLines: () => 0,
     liveStreams: () => 2,
+    alerts: () => ({
+      states: { ok: 1, pending: 0, firing: 2, failing: 0 },
+      deliveries: { delivered: 3, failed: 2, abandoned: 1 },
+    }),
     storage: async () => [{ source: 'edge_logs', parts: 1, rows: 2, bytes: 3 }],
     freeDiskBytes: () => 9,
     exists: { endpoint: exists, source: exists },

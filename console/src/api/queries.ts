@@ -2,6 +2,7 @@ import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tan
 import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
+  Alert,
   Cache,
   Endpoint,
   EndpointCacheState,
@@ -103,6 +104,20 @@ export const queries = {
         return api<ValueCount[]>(`/api/sources/${at(source)}/values`, { body: { path, from }, signal })
       },
       staleTime: 300_000,
+    }),
+  alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
+  alert: (name: string) =>
+    read<Alert>(['alerts', name], `/api/alerts/${at(name)}`, { refetchInterval: 5_000 }),
+  /** What happened to an alert, newest first. */
+  alertEvents: (id: string) =>
+    queryOptions({
+      queryKey: ['alerts', id, 'events'],
+      queryFn: ({ signal }) =>
+        api<Entry[]>('/api/sources/alert_events/search', {
+          body: { query: `alert_id:"${id}"`, limit: 200 },
+          signal,
+        }),
+      refetchInterval: 5_000,
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),

@@ -23,6 +23,10 @@ export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
+export type Alert = Schemas['Alert']
+export type AlertTest = Schemas['AlertTest']
+export type AlertPreview = Schemas['AlertPreview']
+
 export type Whoami = Result<paths['/api/whoami']['get']>
 /** An endpoint as it is shown to tokens that can call it. */
 export type CallableEndpoint = Whoami['endpoints'][number]

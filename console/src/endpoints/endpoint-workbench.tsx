@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
+import { AlertOnThis } from '../alerts/alert-on-this.tsx'
 import { callEndpoint, previewEndpoint } from '../api/call-endpoint.ts'
 import { queries } from '../api/queries.ts'
 import type { DraftCheck, Endpoint, Parameters } from '../api/shapes.ts'
@@ -223,7 +224,12 @@ export function EndpointWorkbench({ saved }: { saved: Endpoint | undefined }) {
                 <NoValue names={missing} />
               ) : undefined
             }
-            actions={ran !== asked && <RowsFromBefore />}
+            actions={
+              <>
+                {ran !== asked && <RowsFromBefore />}
+                {saved && !isDraft && <AlertOnThis endpoint={saved} chart={draft.chart} values={values} />}
+              </>
+            }
           />
         </>
       )}

@@ -1,12 +1,15 @@
+import type { AlertView } from '../../alerts/alert-admin.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
-import { deploymentOf, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { deploymentOf } from '../../workspace/deployment-plan.ts'
 import { needsSources } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
 import {
+  alertPath,
   endpointPath,
   objectWith,
   type ServiceClient,
@@ -14,7 +17,7 @@ import {
   sourcePath,
 } from '../service-client.ts'
 import { printFindings } from './findings.ts'
-import { openChecked, type Plan, planFor, planText, sourceText } from './plan.ts'
+import { alertText, openChecked, type Plan, type PrunedItem, planFor, planText, sourceText } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
 
 export interface DeployOptions {
@@ -50,8 +53,9 @@ export async function deploy(
     deployed: false,
     sources,
     endpoints: plan.endpoints.map(({ diff: _, ...shown }) => shown),
+    ...(plan.alerts.length > 0 && { alerts: plan.alerts.map(({ name, action }) => ({ name, action })) }),
     ...(options.replay && { replays }),
-    ...(options.prune && { only_on_server: pruned.map(nameOf), deleted: [] as string[] }),
+    ...(options.prune && { only_on_server: pruned.map(({ name }) => name), deleted: [] as string[] }),
   }
   const refusals = refusalsOf(plan, replays, options)
   if (refusals.length > 0 || options.dryRun) {
@@ -62,10 +66,13 @@ export async function deploy(
     return
   }
   if (pruned.length > 0) {
-    const names = pruned.map(nameOf).join(', ')
-    const those = pruned.length === 1 ? 'The endpoint' : 'The endpoints'
-    const loss = `${those} ${names} will be deleted; requests to ${pruned.length === 1 ? 'it' : 'them'} will return 404.`
-    await confirm(io, loss, options.yes)
+    const names = pruned.map(titleOf).join(', ')
+    const isOne = pruned.length === 1
+    const those = `${pruned.every(({ kind }) => kind === 'endpoint') ? `The endpoint${isOne ? '' : 's'} ` : ''}${names}`
+    const effect = pruned.some(({ kind }) => kind === 'endpoint')
+      ? `; requests to ${isOne ? 'it' : 'them'} will return 404`
+      : ''
+    await confirm(io, `${those} will be deleted${effect}.`, options.yes)
   }
   for (const { name, action, wanted, removed } of sources) {
     const { description, aliases, columns } = wanted
@@ -85,20 +92,46 @@ export async function deploy(
   report.deployed = true
   try {
     if (!options.json) await printPlan({ ...plan, pruned: [] }, io)
+    for (const alert of plan.alerts) await deployAlert(alert, client, io)
     // Until here, endpoints may read columns that are removed, and a failure must not delete entries.
     for (const { name, action, wanted } of sources) {
       const json = { retention_days: wanted.retention_days, columns: wanted.columns }
       if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
     }
-    for (const endpoint of pruned) {
-      await deleteEndpoint(endpoint, client)
-      report.deleted?.push(nameOf(endpoint))
-      if (!options.json) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
+    for (const item of pruned) {
+      await deleteUnchanged(item.path, item.version, client)
+      report.deleted?.push(item.name)
+      if (!options.json) await io.stdout.write(`deleted ${titleOf(item)}\n`)
     }
   } finally {
     if (options.json) await printJson(io, report)
   }
   if (!options.json) await printSummary('Deployed', plan, client, options, io)
+}
+
+function titleOf({ kind, name }: PrunedItem): string {
+  return kind === 'alert' ? `alert ${name}` : name
+}
+
+/** Fails if the alert changed after it was compared. A mute stays. */
+async function deployAlert(
+  alert: Plan['alerts'][number],
+  client: ServiceClient,
+  io: CommandIo,
+): Promise<void> {
+  const { name, fields, current, action } = alert
+  if (action === 'unchanged') return
+  const reader = objectWith<AlertView>('notify')
+  const { notify } = current
+    ? await client.json('PATCH', alertPath(current.id), reader, {
+        json: fields,
+        headers: { 'If-Match': `"${current.version}"` },
+      })
+    : await client.json('POST', '/api/alerts', reader, { json: { name, ...fields } })
+  for (const { url, secret } of notify) {
+    // To the standard error, so that a report does not contain it.
+    if (secret !== undefined) await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
+  }
 }
 
 async function replayUpdates(
@@ -159,10 +192,11 @@ function refusalsOf({ endpoints, sources }: Plan, replays: readonly Replay[], op
   return refusals
 }
 
-async function printPlan({ endpoints, sources, pruned }: Plan, io: CommandIo) {
+async function printPlan({ endpoints, sources, alerts, pruned }: Plan, io: CommandIo) {
   for (const source of sources) await io.stdout.write(sourceText(source, io))
   for (const endpoint of endpoints) await io.stdout.write(planText(endpoint, io))
-  for (const endpoint of pruned) await io.stdout.write(`deleted ${nameOf(endpoint)}\n`)
+  for (const alert of alerts) await io.stdout.write(alertText(alert))
+  for (const item of pruned) await io.stdout.write(`deleted ${titleOf(item)}\n`)
 }
 
 async function printSummary(
@@ -179,17 +213,12 @@ async function printSummary(
   await io.stdout.write(`${title} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 
-/** Fails if the endpoint changed after it was compared. */
-async function deleteEndpoint({ definition, version }: ServerEndpoint, client: ServiceClient): Promise<void> {
+/** Fails if it changed after it was compared. */
+async function deleteUnchanged(path: string, version: number, client: ServiceClient): Promise<void> {
   try {
-    const headers = { 'If-Match': `"${version}"` }
-    await client.request('DELETE', endpointPath(definition.id), { headers })
+    await client.request('DELETE', path, { headers: { 'If-Match': `"${version}"` } })
   } catch (error) {
-    const isGone = error instanceof ServiceFailure && error.code === 'endpoint_not_found'
+    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.code ?? '')
     if (!isGone) throw error
   }
-}
-
-function nameOf({ definition }: ServerEndpoint): string {
-  return definition.name
 }

@@ -1,6 +1,7 @@
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { DeploymentView } from '../../endpoints/manage/deployments.ts'
 import { sqlName } from '../../sql/names.ts'
+import { compareAlert } from '../../workspace/alert-file.ts'
 import {
   type ComparedEndpoint,
   type Comparison,
@@ -24,17 +25,26 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { objectWith, type ServiceClient } from '../service-client.ts'
+import { alertPath, endpointPath, objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings, problemsFound } from './findings.ts'
-import { fetchEndpoints, fetchSources } from './service-state.ts'
+import { fetchAlerts, fetchEndpoints, fetchSources } from './service-state.ts'
 import { withWorkbench } from './with-workbench.ts'
+
+/** What the service has, the workspace has not, and a deployment with --prune deletes. */
+export interface PrunedItem {
+  kind: 'endpoint' | 'alert'
+  name: string
+  path: string
+  version: number
+}
 
 /** What a deployment changes on a service. */
 export interface Plan {
   comparison: Comparison
   endpoints: PlannedEndpoint[]
   sources: PlannedSource[]
-  pruned: ServerEndpoint[]
+  alerts: ReturnType<typeof compareAlert>[]
+  pruned: PrunedItem[]
 }
 
 /** Reads a workspace whose endpoints and sources have no problems. */
@@ -44,7 +54,7 @@ export async function openChecked(
   io: CommandIo,
 ): Promise<Workspace> {
   const workspace = openWorkspace(directory, io)
-  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources)\//.test(file))
+  const problems = workspace.problems.filter(({ file }) => /^(endpoints|sources|alerts)\//.test(file))
   if (problems.length === 0) return workspace
   await (json ? printJson(io, { problems }) : printFindings(problems, io))
   throw new CommandFailure(
@@ -82,7 +92,24 @@ export async function planFor(
   const read = objectWith<DeploymentView>('endpoints')
   const onService = await client.json('POST', '/api/deployments', read, { json: checkable })
   const onBench = waiting.length === 0 ? [] : await planAhead(workspace, waiting, json, io)
-  return { comparison, sources, pruned, endpoints: planOf(comparison, [...onService.endpoints, ...onBench]) }
+  const server = workspace.alerts.length === 0 ? [] : await fetchAlerts(client)
+  const alerts = workspace.alerts.map((alert) => compareAlert(alert, server))
+  // A workspace without alerts does not manage them.
+  const prunedAlerts = server.filter(({ name }) => prune && alerts.every((alert) => alert.name !== name))
+  return {
+    comparison,
+    sources,
+    alerts,
+    pruned: [
+      ...pruned.map(({ definition: { id, name }, version }) => {
+        return { kind: 'endpoint' as const, name, path: endpointPath(id), version }
+      }),
+      ...prunedAlerts.map(({ id, name, version }) => {
+        return { kind: 'alert' as const, name, path: alertPath(id), version }
+      }),
+    ],
+    endpoints: planOf(comparison, [...onService.endpoints, ...onBench]),
+  }
 }
 
 async function countEntries(client: ServiceClient, source: string, condition: string): Promise<string> {
@@ -124,6 +151,10 @@ function changeText(effect: string, message: string, { stdout: { colors } }: Com
   return `  ${shown}${padding}${visible(message)}\n`
 }
 
+export function alertText({ name, action }: Plan['alerts'][number]): string {
+  return `${action} alert ${name}\n`
+}
+
 export interface DiffOptions {
   exitCode?: true
   json?: true
@@ -136,29 +167,35 @@ export async function diff(
   io: CommandIo,
 ): Promise<void> {
   const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
-  const { endpoints, sources, comparison } = plan
+  const { endpoints, sources, comparison, alerts } = plan
   if (json) {
     await printJson(io, {
       endpoints,
       sources,
+      alerts: alerts.map(({ name, file, action, diff }) => ({ name, file, action, diff })),
       only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
     })
   } else await printDiff(plan, io)
-  const differs = [...endpoints, ...sources].some(({ action }) => action !== 'unchanged')
+  const differs = [...endpoints, ...sources, ...alerts].some(({ action }) => action !== 'unchanged')
   if (exitCode && differs) throw new CommandFailure('')
 }
 
-async function printDiff({ endpoints, comparison, sources }: Plan, io: CommandIo) {
+async function printDiff({ endpoints, comparison, sources, alerts }: Plan, io: CommandIo) {
   const { colors } = io.stdout
   for (const source of sources) await io.stdout.write(sourceText(source, io))
   const changes = endpoints.filter(({ action }) => action !== 'unchanged')
-  for (const endpoint of changes) {
-    const diff = endpoint.diff.split('\n').map((line) => {
+  const changedAlerts = alerts.filter(({ action }) => action !== 'unchanged')
+  const texts = [
+    ...changes.map((endpoint) => ({ head: planText(endpoint, io), diff: endpoint.diff })),
+    ...changedAlerts.map((alert) => ({ head: alertText(alert), diff: alert.diff })),
+  ]
+  for (const { head, diff: text } of texts) {
+    const diff = text.split('\n').map((line) => {
       if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
       if (line.startsWith('-')) return colors.red(visible(line))
       return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
     })
-    await io.stdout.write(`${planText(endpoint, io)}${diff.join('\n').trimEnd()}\n\n`)
+    await io.stdout.write(`${head}${diff.join('\n').trimEnd()}\n\n`)
   }
   const others = comparison.onlyOnServer.map(({ definition }) => definition.name)
   if (others.length > 0) await io.stdout.write(`only on the service: ${others.join(', ')}\n`)

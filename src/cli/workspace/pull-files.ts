@@ -4,15 +4,17 @@ import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/make-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
-import type { Source } from '../../catalog/source.ts'
+import type { NewSource, Source } from '../../catalog/source.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import { possibleSources } from '../../sql/tokens.ts'
-import { pullPlan, pullSources, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
+import { alertFile } from '../../workspace/alert-file.ts'
+import { endpointFile, pullPlan, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { readDeployedFiles } from '../../workspace/workspace.ts'
+import { sourceFileIn } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { fetchEndpoints, fetchSources } from './service-state.ts'
+import { fetchAlerts, fetchEndpoints, fetchSources } from './service-state.ts'
 
 export interface PullOptions {
   all?: true
@@ -32,13 +34,24 @@ export async function pullFiles(
     name === undefined
       ? all.filter((each) => !isReserved(each.definition.name) && (options.all || !each.isShipped))
       : [findByName(name, all)]
-  const { endpoints, sources, problems } = readDeployedFiles(directory)
-  const existing = new Set([...endpoints, ...sources, ...problems].map(({ file }) => file))
   const queries = name === undefined ? undefined : pulled.map(({ definition }) => definition.query)
-  const plan = [
-    ...pullPlan(endpoints, existing, pulled),
-    ...pullSources(sources, existing, await ownSources(client, queries)),
-  ]
+  const alerts = name === undefined ? await fetchAlerts(client) : []
+  const local = readDeployedFiles(directory)
+  const { endpoints, problems } = local
+  const existing = new Set(
+    [...endpoints, ...local.sources, ...local.alerts, ...problems].map(({ file }) => file),
+  )
+  const sourceFile = (source: NewSource) => sourceFileIn(local.sources, source)
+  const sources = await ownSources(client, queries)
+  const plan = pullPlan(
+    [
+      ...endpoints.map(endpointFile),
+      ...local.sources.map(({ source }) => sourceFile(source)),
+      ...local.alerts.map(alertFile),
+    ],
+    existing,
+    [...pulled.map(endpointFile), ...sources.map(sourceFile), ...alerts.map(alertFile)],
+  )
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -75,5 +88,3 @@ async function ownSources(client: ServiceClient, queries: readonly string[] | un
   const words = queries && new Set(queries.flatMap((query) => [...possibleSources(query)]))
   return (await fetchSources(client)).filter(({ name }) => !isBuiltIn(name) && (!words || words.has(name)))
 }
-
-/** Names are checked because they become names of files. */

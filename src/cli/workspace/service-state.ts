@@ -1,5 +1,7 @@
+import type { AlertView } from '../../alerts/alert-admin.ts'
 import { type Source, sourceName } from '../../catalog/source.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import { readServerAlert, type ServerAlert } from '../../workspace/alert-file.ts'
 import {
   readServerEndpoints,
   type ServerEndpoint,
@@ -8,6 +10,7 @@ import {
 import { CommandFailure } from '../command-failure.ts'
 import { listOf, type ServiceClient } from '../service-client.ts'
 
+/** Names are checked because they become names of files. */
 export async function fetchSources(client: ServiceClient): Promise<Source[]> {
   const read = listOf<Source>('name', 'aliases', 'columns')
   return client.json('GET', '/api/sources', (json) => {
@@ -26,4 +29,10 @@ export async function fetchEndpoints(client: ServiceClient): Promise<ServerEndpo
   } catch (error) {
     throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
   }
+}
+
+export async function fetchAlerts(client: ServiceClient): Promise<ServerAlert[]> {
+  return (await client.json('GET', '/api/alerts', listOf<AlertView>('id', 'name', 'version'))).map(
+    readServerAlert,
+  )
 }

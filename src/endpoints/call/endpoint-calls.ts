@@ -8,7 +8,7 @@ import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/readiness.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
-import type { RunPurpose, RunResult } from './endpoint-runner.ts'
+import type { Part, RunPurpose, RunResult } from './endpoint-runner.ts'
 import type { EngineTime } from './engine-time.ts'
 import { findFormat } from './output-formats.ts'
 import {
@@ -137,6 +137,11 @@ export class EndpointCalls {
         return { etag: etags[0] as string, mark, body, truncated }
       },
     }
+  }
+
+  /** Runs the query as of another time, without the cache. */
+  runAt(call: Omit<EndpointCall, 'directives'>, part: Part): Promise<RunResult> {
+    return new Computation(this.#prepare(call), this.#options).run(call, part)
   }
 
   async explain(call: EndpointCall): Promise<QueryPlan> {

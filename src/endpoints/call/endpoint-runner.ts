@@ -39,7 +39,7 @@ interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay'
+export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
 
 export interface BoundCall {
   endpoint: Endpoint
@@ -148,7 +148,7 @@ export class EndpointRunner {
     { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const background = purpose === 'refresh' || purpose === 'follow' || purpose === 'replay'
+    const background = purpose !== undefined && purpose !== 'call' && purpose !== 'preview'
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 

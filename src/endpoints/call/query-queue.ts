@@ -44,6 +44,10 @@ export class QueryQueue {
     this.#options = options
   }
 
+  get maxRunning(): number {
+    return this.#options.maxRunning
+  }
+
   get running(): number {
     return this.#running
   }

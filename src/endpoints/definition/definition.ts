@@ -193,12 +193,15 @@ export function problemSentence(field: string, message: string): string {
 const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by', 'note'] as const
 
 /** The fields of a request body without those that only the service sets. */
-export function writableFields(body: unknown): Record<string, unknown> {
+export function writableFields(
+  body: unknown,
+  readOnlyFields: readonly string[] = readOnly,
+): Record<string, unknown> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidBody('The body must be a JSON object.')
   }
   const fields: Record<string, unknown> = { ...body }
-  for (const name of readOnly) delete fields[name]
+  for (const name of readOnlyFields) delete fields[name]
   return fields
 }
 

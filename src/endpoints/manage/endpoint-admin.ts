@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { invalidParameter, invalidQuery, nameTaken, versionConflict } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { type Catalog, lastWins } from '../../catalog/catalog.ts'
+import { type Catalog, expectVersion, lastWins } from '../../catalog/catalog.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/sent-sql.ts'
@@ -162,10 +162,6 @@ export class EndpointAdmin {
       return undefined
     }
   }
-}
-
-function expectVersion({ version }: SavedEndpoint, expected: number | undefined): void {
-  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
 }
 
 function view(endpoint: SavedEndpoint) {

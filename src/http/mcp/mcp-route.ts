@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
+import type { AlertAdmin } from '../../alerts/alert-admin.ts'
 import {
   endpointNotFound,
   forbidden,
@@ -13,6 +14,7 @@ import {
 import { onFirstUse } from '../../base/on-first-use.ts'
 import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
+import { listAlerts } from '../../mcp/alert-tool.ts'
 import { endpointTool } from '../../mcp/endpoint-tools.ts'
 import { logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
@@ -36,6 +38,7 @@ interface McpRoutes {
   sources: SourceAdmin
   search: LogSearch
   endpoints: EndpointAdmin
+  alerts: AlertAdmin
   drafts: EndpointDrafts
   /** Whether admins have tools that save endpoints. */
   mcpWrite: boolean
@@ -99,6 +102,7 @@ function builtInTools({
   search,
   drafts,
   endpoints: admin,
+  alerts,
   queries,
   mcpWrite,
 }: McpRoutes): BuiltInTools {
@@ -109,6 +113,7 @@ function builtInTools({
   const ofBackend = byName(ofAll)
   const ofAdmin = byName([
     ...ofAll,
+    listAlerts(alerts),
     ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
   ])
   return (caller) => {

@@ -51,6 +51,7 @@ const tags = [
   { name: 'Sources', description: 'Where entries are stored, and for how long.' },
   { name: 'Access tokens', description: 'Who can call endpoints and send entries.' },
   { name: 'Backups', description: 'Back up everything that the service stores.' },
+  { name: 'Alerts', description: 'Evaluate endpoints at intervals, and notify when a condition is met.' },
   { name: 'Exploring', description: 'Search entries, and try endpoints before you save them.' },
   { name: 'State and description', description: 'State of the service, and this document.' },
   { name: 'Console', description: 'The web console.' },

@@ -39,7 +39,9 @@ const logoHeaders = {
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
 /** All are the same HTML, which reads its URL. */
-const consolePages = new Set('endpoints new-endpoint playground explore sources tokens usage'.split(' '))
+const consolePages = new Set(
+  'endpoints new-endpoint playground explore alerts sources tokens usage'.split(' '),
+)
 
 const options = { logLevel: 'warn' } as const
 

@@ -11,7 +11,7 @@ import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+import { allowsBreaking, changedBy, changeOf, expectedVersion, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -102,14 +102,7 @@ const sent = {
 }
 
 const endpointFields = describeFields(z.strictObject(sent), endpointTexts)
-/** Omitted fields stay as they are, so none has a default. */
-const changeable = Object.fromEntries(
-  Object.entries(sent).map(([name, shape]) => [
-    name,
-    (shape instanceof z.ZodDefault ? shape.unwrap() : shape).optional(),
-  ]),
-)
-export const endpointChange = describeFields(z.strictObject(changeable), endpointTexts)
+export const endpointChange = describeFields(changeOf(endpointFields), endpointTexts)
 const expected_version = expectedVersionShape
   .optional()
   .describe('The version that this replaces. 0: the endpoint must not exist yet.')

@@ -21,12 +21,27 @@ export function expectedVersion(request: FastifyRequest): number | undefined {
   return Number(version)
 }
 
-export const allowsBreaking = z.object({
-  breaking: z
+/** A query parameter that is false by default. */
+export function flag(description: string) {
+  return z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
     .default(false)
-    .meta({ description: 'Whether to make changes that break callers.', type: 'boolean', default: false }),
-})
+    .meta({ description, type: 'boolean', default: false })
+}
+
+export const allowsBreaking = z.object({ breaking: flag('Whether to make changes that break callers.') })
+
+/** Fields of a change: omitted ones stay as they are, so none has a default. */
+export function changeOf({ shape }: z.ZodObject): z.ZodObject {
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const own = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : (field as z.ZodType)
+    return [
+      name,
+      field.description === undefined ? own.optional() : own.optional().describe(field.description),
+    ]
+  })
+  return z.strictObject(Object.fromEntries(fields))
+}
 
 export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
   reply.header('ETag', `"${resource.version}"`)

@@ -253,6 +253,7 @@ function halfServer(lines: string[], open: () => boolean) {
     drafts: unreached,
     search: unreached,
     searches: unreached,
+    alerts: unreached,
     usage: unreached,
     reports: undefined,
     console: { assets: new Map() },

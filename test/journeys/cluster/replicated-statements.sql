@@ -47,6 +47,19 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_token_uses',
 ORDER BY id
 TTL toDateTime(at) + toIntervalDay(400);
 
+-- migration 8
+CREATE TABLE IF NOT EXISTS wellhead._alerts ON CLUSTER main
+(
+    `id` String,
+    `sequence` UInt64,
+    `at` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `body` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_alerts', '{shard}-{replica}')
+ORDER BY id
+TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
 (

@@ -14,7 +14,7 @@ const layers = [
   ['app.ts', 'app'],
   ['http'],
   ['mcp'],
-  ['live'],
+  ['alerts', 'live'],
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
   ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
   ['catalog'],

@@ -21,12 +21,13 @@ describe('sending logs', () => {
 
   const { send, recent } = logClient(() => service)
 
-  test('has the nine sources, quarantine, otel_logs and endpoint_requests from the first start', async () => {
+  test('has the nine sources, quarantine, otel_logs and those of the service from the first start', async () => {
     const sources = (await (await service.call('/api/sources')).json()) as {
       name: string
       retention_days: number
     }[]
     expect(sources.map(({ name }) => name)).toEqual([
+      'alert_events',
       'auth_logs',
       'edge_logs',
       'endpoint_requests',

@@ -1,0 +1,197 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { ApiError, api } from '../api/api.ts'
+import { invalidate, queries } from '../api/queries.ts'
+import type { Alert, AlertTest } from '../api/shapes.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { ago, seconds } from '../ui/format.ts'
+import { showInstant, useZone } from '../ui/instants.ts'
+import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Empty, Failure, Loaded } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { isMuted, StateBadge } from './alert-badges.tsx'
+import { AlertForm } from './alert-form.tsx'
+
+const hourMs = 3_600_000
+
+interface Event extends Pick<Alert, 'state' | 'value'> {
+  kind: 'state' | 'delivery'
+  previous_state?: string
+  type?: string
+  host?: string
+  status?: number | null
+  error?: string | null
+  response?: string
+}
+
+/** One alert: its state, what can be done with it, and what happened. */
+export default function AlertPage({ name }: { name: string }) {
+  const query = useQuery(queries.alert(name))
+  const { data, error } = query
+  if (data === undefined && error instanceof ApiError && error.status === 404) {
+    return (
+      <MissingPage name={name} title="No such alert">
+        It does not exist, or it was deleted. <Link href="/console/alerts">All alerts</Link>
+      </MissingPage>
+    )
+  }
+  return (
+    <Loaded query={query} what="the alert" height={480}>
+      {(alert) => (
+        <div className="page">
+          <PageHead
+            title={alert.name}
+            badge={<StateBadge alert={alert} />}
+            actions={<AlertActions alert={alert} />}
+          >
+            {alert.description && <p>{alert.description}</p>}
+          </PageHead>
+          <AlertFacts alert={alert} />
+          <AlertEvents id={alert.id} />
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function AlertFacts({ alert }: { alert: Alert }) {
+  const { endpoint, parameters, when, value, since, evaluated_at, error, muted_until } = alert
+  const zone = useZone()
+  const values = Object.entries(parameters).map(([key, text]) => `${key}=${text}`)
+  const facts: [string, string][] = [
+    ['Condition', when],
+    ['Value', value === null ? 'none' : String(value)],
+    ['State since', showInstant(Date.parse(since), zone, 'seconds')],
+    ['Evaluated', `${ago(evaluated_at)}, every ${seconds(alert.every_seconds)}`],
+    ['Holds for', seconds(alert.for_seconds)],
+    ['Repeats', alert.repeat_seconds === null ? 'never' : `after ${seconds(alert.repeat_seconds)}`],
+    ...(isMuted(alert)
+      ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as [string, string]]
+      : []),
+    ...alert.notify.map(({ type, url, switched_off: isOff }): [string, string] => [
+      type === 'slack' ? 'Slack' : 'Webhook',
+      `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
+    ]),
+  ]
+  return (
+    <>
+      {error !== null && <Failure error={new Error(error)} />}
+      <p>
+        <Link href={`/console/endpoints/${encodeURIComponent(endpoint)}`}>{endpoint}</Link>{' '}
+        <span className="mono">{values.join(' ')}</span>
+      </p>
+      <dl className="alert-facts">
+        {facts.map(([title, text]) => (
+          <div key={`${title} ${text}`}>
+            <dt>{title}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+function AlertActions({ alert }: { alert: Alert }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const [, navigate] = useLocation()
+  const path = `/api/alerts/${alert.id}`
+  const close = () => setOpen(undefined)
+  const change = useMutation({
+    mutationFn: (body: Partial<Alert>) => api(path, { method: 'PATCH', body }),
+    onSuccess: () => invalidate('alerts'),
+  })
+  const remove = useMutation({
+    mutationFn: () => api(path, { method: 'DELETE' }),
+    onSuccess: () => {
+      navigate('/console/alerts')
+      invalidate('alerts')
+    },
+  })
+  const test = useMutation({
+    mutationFn: (notify: boolean) => api<AlertTest>(`${path}/test?notify=${notify}`, { method: 'POST' }),
+    onSuccess: () => invalidate('alerts'),
+  })
+  const mute = isMuted(alert) ? null : new Date(Date.now() + hourMs).toISOString()
+  const failure = change.error ?? test.error
+  const actions: [string, () => void][] = [
+    [mute === null ? 'Unmute' : 'Mute for an hour', () => change.mutate({ muted_until: mute })],
+    ['Test now', () => test.mutate(false)],
+    ...(alert.notify.length > 0 ? [['Send a test', () => test.mutate(true)] as [string, () => void]] : []),
+    [alert.enabled ? 'Disable' : 'Enable', () => change.mutate({ enabled: !alert.enabled })],
+    ['Edit', () => setOpen('edit')],
+  ]
+  return (
+    <>
+      {actions.map(([label, act]) => (
+        <button key={label} type="button" className="button" disabled={test.isPending} onClick={act}>
+          {label}
+        </button>
+      ))}
+      <button type="button" className="button danger" onClick={() => setOpen('delete')}>
+        Delete
+      </button>
+      <p className="cost" role="status">
+        {test.data && tested(test.data)}
+      </p>
+      {failure && <Failure error={failure} />}
+      {open === 'edit' && (
+        <AlertForm
+          alert={alert}
+          onClose={close}
+          onSaved={(next) => {
+            close()
+            if (next.name !== alert.name) navigate(`/console/alerts/${encodeURIComponent(next.name)}`)
+          }}
+        />
+      )}
+      {open === 'delete' && (
+        <Confirm title={`Delete ${alert.name}?`} action="Delete alert" mutation={remove} onClose={close}>
+          <p>If it fires, it is resolved. Its past stays in the source alert_events.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function tested({ state, value, deliveries = [] }: AlertTest): string {
+  const sent = deliveries.map(({ type, status, error }) => `${type}: ${status ?? error}`)
+  return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
+}
+
+const eventColumns = [['Time'], ['What happened'], ['Value', 'right'], ['Response', 'optional']] as const
+
+/** State changes with the values that decided, and deliveries with their responses. */
+function AlertEvents({ id }: { id: string }) {
+  const query = useQuery(queries.alertEvents(id))
+  const zone = useZone()
+  return (
+    <Loaded query={query} what="what happened" height={240}>
+      {(events) =>
+        events.length === 0 ? (
+          <Empty title="Nothing happened yet">Changes of the state and deliveries appear here.</Empty>
+        ) : (
+          <Table columns={eventColumns}>
+            {events.map(({ id: key, timestamp, metadata }) => {
+              const { kind, type, host, state, previous_state, value, status, error, response } =
+                metadata as unknown as Event
+              const isState = kind === 'state'
+              return (
+                <tr key={key}>
+                  <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
+                  <td>
+                    {isState ? <StateBadge alert={{ state, enabled: true }} /> : `${type} to ${host}`}
+                    <div className="under">{isState ? `was ${previous_state}` : (status ?? error)}</div>
+                  </td>
+                  <td className="right">{value ?? ''}</td>
+                  <td className="optional">{isState ? error : response}</td>
+                </tr>
+              )
+            })}
+          </Table>
+        )
+      }
+    </Loaded>
+  )
+}

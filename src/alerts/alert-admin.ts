@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto'
+import { alertNotFound, invalidBody, invalidParameter, unknownParameter } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
+import { readShape } from '../base/validation.ts'
+import { expectVersion, lastWins } from '../catalog/catalog.ts'
+import { parameterNames } from '../endpoints/call/prepared-call.ts'
+import { writableFields } from '../endpoints/definition/definition.ts'
+import {
+  type AlertFields,
+  alertShape,
+  readAlert,
+  type SavedAlert,
+  type StoredAlert,
+  type Target,
+  targetKey,
+} from './alert.ts'
+import type { AlertParts } from './alert-parts.ts'
+import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
+import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
+import { type Condition, parseCondition } from './condition.ts'
+import { type Deliveries, unreadableSecret } from './deliveries.ts'
+import type { Evaluator } from './evaluator.ts'
+import { notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import { RefusedTarget, resolveTarget } from './target.ts'
+
+export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
+
+interface ChangeTerms {
+  by: string
+  /** Version that the change is based on. Undefined: any version. */
+  expected: number | undefined
+}
+
+const readOnly = 'id version created_at updated_at updated_by state since evaluated_at value error'.split(' ')
+const maxAlerts = 10_000
+
+/** Creates, changes, tests and deletes alerts. Every change is checked and creates a new version. */
+export class AlertAdmin {
+  readonly #parts: AlertParts
+  readonly #evaluator: Evaluator
+  readonly #deliveries: Deliveries
+
+  constructor(parts: AlertParts, evaluator: Evaluator, deliveries: Deliveries) {
+    this.#parts = parts
+    this.#evaluator = evaluator
+    this.#deliveries = deliveries
+  }
+
+  async list() {
+    const states = await this.#evaluator.states()
+    return this.#saved().map((alert) => this.#view(alert, states))
+  }
+
+  async get(reference: string, before?: readonly Target[]) {
+    return this.#view(this.#find(reference), await this.#evaluator.states(), before)
+  }
+
+  /** Every version, newest first. The state is that of the alert now. */
+  async versions(reference: string) {
+    const states = await this.#evaluator.states()
+    const versions = this.#parts.catalog.history('alert', this.#find(reference).id).map(readAlert)
+    return versions.reverse().map((alert) => this.#view(alert, states))
+  }
+
+  async create(body: unknown, by: string) {
+    const stored = await this.#prepare(writableFields(body, readOnly))
+    if (this.#saved().length >= maxAlerts) {
+      throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
+    }
+    const id = randomUUID()
+    await this.#parts.catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
+    return this.get(id, [])
+  }
+
+  /** Omitted fields get their defaults. */
+  replace(reference: string, body: unknown, terms: ChangeTerms) {
+    return this.#change(reference, terms, () => writableFields(body, readOnly))
+  }
+
+  /** Omitted fields stay as they are. */
+  patch(reference: string, body: unknown, terms: ChangeTerms) {
+    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body, readOnly) }))
+  }
+
+  async delete(reference: string, { by, expected }: ChangeTerms): Promise<void> {
+    await lastWins(expected, () => {
+      const { id, version, definition, created_at } = this.#find(reference, expected)
+      const change = { kind: 'alert', id, version: version + 1, deleted: true } as const
+      return this.#parts.catalog.append(by, { ...change, body: { definition, created_at } })
+    })
+  }
+
+  /** Evaluates now, without changing anything. Also sends a test notification if that is wanted. */
+  async test(reference: string, notify: boolean, signal: AbortSignal) {
+    const alert = this.#find(reference)
+    const known = (await this.#evaluator.states()).get(alert.id)
+    const { state, rows, message } = await this.#evaluate(alert, signal, known)
+    const tested = { state: state.state, value: state.value, rows }
+    if (!notify) return tested
+    const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
+      const { type, url } = notification.target
+      const outcome = await this.#deliveries.send(alert.id, alert.definition.name, notification)
+      return { type, url, ...outcome }
+    })
+    return { ...tested, deliveries: await Promise.all(sent) }
+  }
+
+  /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
+  async preview(body: unknown, signal: AbortSignal) {
+    const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
+    const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
+    const alert = readAlert({ ...record, body: await this.#prepare(fields) })
+    const { state, rows, message } = await this.#evaluate(alert, signal)
+    const firing = { ...message, state: { ...state, state: 'firing' as const } }
+    return {
+      ...{ state: state.state, value: state.value, rows },
+      ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
+      history: await pastDecisions(this.#parts, alert, signal),
+    }
+  }
+
+  async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
+    const { time } = this.#parts
+    const all = await readResult(this.#parts, alert, signal)
+    const nowMs = time.now()
+    const before = known ?? newState(alert.rule, alert.definition.name, nowMs)
+    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), nowMs)
+    const rows = shownRows(alert, all)
+    const shown = { ...state, off: [] }
+    const message = {
+      type: 'alert.firing' as const,
+      alert,
+      state: shown,
+      rows,
+      nowMs,
+      wallMs: time.wall.now(),
+    }
+    return { state, rows, message }
+  }
+
+  #change(
+    reference: string,
+    { by, expected }: ChangeTerms,
+    next: (current: AlertFields) => Record<string, unknown>,
+  ) {
+    return lastWins(expected, async () => {
+      const current = this.#find(reference, expected)
+      const { id, version, definition } = current
+      const body = await this.#prepare(next(definition), current)
+      await this.#parts.catalog.append(by, {
+        kind: 'alert',
+        id,
+        version: version + 1,
+        deleted: false,
+        body,
+      })
+      return this.get(id, definition.notify)
+    })
+  }
+
+  /** By name. */
+  #saved(): SavedAlert[] {
+    const alerts = [...this.#parts.alerts.values()].filter(({ deleted }) => !deleted)
+    return alerts.sort((one, other) => (one.definition.name < other.definition.name ? -1 : 1))
+  }
+
+  #find(reference: string, expected?: number): SavedAlert {
+    const alerts = this.#saved()
+    const names = alerts.map(({ definition }) => definition.name)
+    const found = alerts[names.indexOf(reference)] ?? alerts.find(({ id }) => id === reference.toLowerCase())
+    if (!found) throw alertNotFound(reference, closestName(reference, names))
+    expectVersion(found, expected)
+    return found
+  }
+
+  /** Checks the fields of a new or changed alert. */
+  async #prepare(fields: Record<string, unknown>, current?: SavedAlert): Promise<StoredAlert> {
+    const sent = readShape(alertShape, fields)
+    // An alert can be muted or disabled even if its endpoint is gone.
+    const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
+      JSON.stringify([endpoint, parameters, when])
+    if (!current || queryOf(sent) !== queryOf(current.definition)) this.#checkQuery(sent)
+    const notify: Target[] = []
+    for (const [index, { type, url }] of sent.notify.entries()) {
+      const key = targetKey({ type, url })
+      if (notify.some((other) => targetKey(other) === key)) {
+        throw invalidParameter(`notify.${index}.url`, 'Each target can be in notify once.')
+      }
+      // A target that is saved already is checked again when something is sent.
+      const saved = current?.definition.notify.find((other) => targetKey(other) === key)
+      notify.push(saved ?? (await this.#newTarget({ type, url }, index)))
+    }
+    const created_at = current?.created_at ?? new Date(this.#parts.time.wall.now()).toISOString()
+    return { definition: { ...sent, notify }, created_at }
+  }
+
+  #checkQuery({ endpoint: reference, parameters, when }: AlertFields): void {
+    const endpoint = this.#parts.endpoints.find(reference)
+    if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
+    const { compiled, columns, definition } = endpoint
+    const known = parameterNames(endpoint)
+    const unknown = Object.keys(parameters).find((name) => !known.has(name))
+    if (unknown !== undefined) throw unknownParameter(unknown, known, ` ${definition.name} does not have it.`)
+    compiled.check(parameters)
+    const { subject } = parseCondition(when) as Condition
+    if (subject.of === 'rows') return
+    const type = columns.find(({ name }) => name === subject.column)?.type
+    if (type === undefined) {
+      const names = columns.map(({ name }) => name).join(', ')
+      throw invalidParameter('when', `${definition.name} has no column "${subject.column}". It has ${names}.`)
+    }
+    if (!/^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)) {
+      throw invalidParameter('when', `The column "${subject.column}" is not a number but ${type}.`)
+    }
+  }
+
+  async #newTarget(target: Pick<Target, 'type' | 'url'>, index: number): Promise<Target> {
+    try {
+      await resolveTarget(target.url, this.#parts.rules)
+    } catch (error) {
+      if (error instanceof RefusedTarget) throw invalidParameter(`notify.${index}.url`, error.message)
+      throw error
+    }
+    return target.type === 'slack' ? target : { ...target, secret: this.#parts.secrets.create() }
+  }
+
+  /** Contains the secrets of targets that were not there before a change. */
+  #view(alert: SavedAlert, states: ReadonlyMap<string, AlertState>, before?: readonly Target[]) {
+    const { definition, id, version, created_at, updatedAt, updatedBy, rule } = alert
+    const known = states.get(id)
+    const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updatedAt))
+    const iso = (ms: number) => new Date(ms).toISOString()
+    const secretOf = ({ secret }: Target) => (secret === undefined ? '' : this.#parts.secrets.read(secret))
+    const isUnreadable = definition.notify.some((target) => secretOf(target) === undefined)
+    return {
+      id,
+      ...definition,
+      notify: definition.notify.map((target) => {
+        const { type, url } = target
+        const isNew = before?.every((other) => targetKey(other) !== targetKey(target)) ?? false
+        const secret = isNew ? secretOf(target) : ''
+        const isOff = state.off.includes(targetKey(target))
+        return { type, url, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
+      }),
+      state: state.state,
+      since: iso(state.sinceMs),
+      evaluated_at: state.evaluatedMs === null ? null : iso(state.evaluatedMs),
+      value: state.value,
+      error: state.error ?? (isUnreadable ? unreadableSecret : null),
+      ...{ version, created_at, updated_at: updatedAt, updated_by: updatedBy },
+    }
+  }
+}

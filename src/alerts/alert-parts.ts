@@ -1,0 +1,28 @@
+import type { Timers } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { Endpoints } from '../endpoints/manage/endpoints.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { SavedAlert } from './alert.ts'
+import type { WebhookSecrets } from './secrets.ts'
+import type { TargetRules } from './target.ts'
+
+/** What evaluating, delivering and managing alerts have in common. */
+export interface AlertParts {
+  engine: Engine
+  catalog: Catalog
+  endpoints: Endpoints
+  calls: EndpointCalls
+  /** Queries that the engine runs at a time. */
+  engineSlots: number
+  /** By id, with deleted ones. */
+  alerts: ReadonlyMap<string, SavedAlert>
+  secrets: WebhookSecrets
+  rules: TargetRules
+  time: Timers
+  log: Log
+  /** Stores entries of the source of alerts. */
+  storeEvents: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  onEvaluated: (result: 'ok' | 'failed', lateMs: number) => void
+}

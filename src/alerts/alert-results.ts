@@ -1,0 +1,70 @@
+import { endpointNotFound, WellheadError } from '../base/errors.ts'
+import type { EngineTime } from '../endpoints/call/engine-time.ts'
+import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
+import type { SavedAlert } from './alert.ts'
+import type { AlertParts } from './alert-parts.ts'
+import type { Outcome } from './alert-state.ts'
+import { type Decision, decide, MissingColumn, type Row } from './condition.ts'
+
+const pastPoints = 48
+const dayMs = 86_400_000
+const pastWithinMs = 10_000
+
+/** Reads the result from the cache, unless that is older than the given age; without one, it is computed anew. */
+export async function readResult(
+  parts: AlertParts,
+  alert: SavedAlert,
+  signal: AbortSignal,
+  maxAgeSeconds?: number,
+  engineTime?: EngineTime,
+): Promise<Row[]> {
+  const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
+  const { result } = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
+  return rowsOf(result)
+}
+
+/**
+ * What the condition would have decided in the last day, oldest first. Null if the query does not depend on `@now`, so that
+ * it has no past. Ends early if the engine is busy.
+ */
+export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: AbortSignal) {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(pastWithinMs)])
+  const call = { ...callOf(parts, alert), signal }
+  if (!call.endpoint.compiled.sql.includes('{now:')) return null
+  const decisions: (Decision & { at: string })[] = []
+  // From now back, so that a busy engine leaves out what is long ago.
+  for (let point = 0; point < pastPoints && !signal.aborted; point++) {
+    const atMs = parts.time.wall.now() - (point * dayMs) / pastPoints
+    const nowMicros = BigInt(Math.floor(atMs)) * 1000n
+    try {
+      const result = await parts.calls.runAt(call, { nowMicros, range: { beforeMicros: nowMicros } })
+      decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, rowsOf(result)) })
+    } catch (error) {
+      if (!signal.aborted || gone.aborted) throw error
+    }
+  }
+  return decisions
+}
+
+function callOf({ endpoints }: AlertParts, { definition: { endpoint: reference, parameters } }: SavedAlert) {
+  const endpoint = endpoints.find(reference)
+  if (!endpoint) throw endpointNotFound(reference)
+  const format = findFormat('json') as OutputFormat
+  const requester = { project: undefined, caller: 'wellhead:alerts', purpose: 'alert' } as const
+  return { endpoint, parameters, format, ...requester }
+}
+
+function rowsOf({ body }: { body: Buffer }): Row[] {
+  return (JSON.parse(body.toString()) as { result: Row[] }).result
+}
+
+/** Decides by rows, or by the error that reading them ended with. */
+export function outcomeOf({ condition }: SavedAlert, result: readonly Row[] | Error): Outcome {
+  try {
+    if (result instanceof Error) throw result
+    return decide(condition, result)
+  } catch (error) {
+    const isShown = error instanceof WellheadError || error instanceof MissingColumn
+    return { error: isShown ? error.message : 'Internal error.' }
+  }
+}

@@ -1,0 +1,99 @@
+import type { AlertFields, StateName, Target } from './alert.ts'
+import type { Decision } from './condition.ts'
+
+/** The types of notifications, by the state that they report. */
+const types = { ok: 'alert.resolved', firing: 'alert.firing', failing: 'alert.failing' } as const
+type NotifiedState = keyof typeof types
+export type NotificationType = (typeof types)[NotifiedState] | 'alert.test'
+
+/** A notification for one target that is not delivered yet. */
+export interface Notification {
+  /** The header webhook-id, by which receivers recognize a repeated delivery. */
+  id: string
+  type: NotificationType
+  target: Target
+  body: string
+  createdMs: number
+  attempts: number
+  nextMs: number
+}
+
+/** The stored state of an alert, with the notifications that are not delivered yet: both change together. */
+export interface AlertState {
+  rule: string
+  name: string
+  state: StateName
+  previous: StateName
+  sinceMs: number
+  evaluatedMs: number | null
+  value: number | null
+  error: string | null
+  /** Evaluations that failed in a row. */
+  failures: number
+  /** How long the condition has been met. Null: it is not met. */
+  heldMs: number | null
+  /** What receivers were last notified of, and when. */
+  told: NotifiedState
+  toldMs: number
+  /** Targets that responded 410. */
+  off: string[]
+  /** Such a state is removed when its last notification is delivered. */
+  deleted: boolean
+  outbox: Notification[]
+}
+
+/** Evaluations that fail in a row before an alert is failing. */
+const failuresUntilFailing = 3
+
+export function newState(rule: string, name: string, nowMs: number): AlertState {
+  return {
+    ...{ rule, name, state: 'ok', previous: 'ok', sinceMs: nowMs },
+    ...{ evaluatedMs: null, value: null, error: null, failures: 0, heldMs: null },
+    ...{ told: 'ok', toldMs: nowMs, off: [], deleted: false, outbox: [] },
+  }
+}
+
+export type Outcome = Decision | { error: string }
+
+/** The state after an evaluation. The given one is not changed. */
+export function afterEvaluation(
+  before: AlertState,
+  { every_seconds, for_seconds }: Pick<AlertFields, 'every_seconds' | 'for_seconds'>,
+  outcome: Outcome,
+  nowMs: number,
+): AlertState {
+  const inState = (state: StateName) =>
+    state === before.state ? {} : { state, previous: before.state, sinceMs: nowMs }
+  if ('error' in outcome) {
+    const failures = before.failures + 1
+    const state = failures >= failuresUntilFailing ? 'failing' : before.state
+    return { ...before, ...inState(state), evaluatedMs: nowMs, error: outcome.error, failures }
+  }
+  const { met, value } = outcome
+  // Nobody saw the condition while the service was down or the clock was set, so such a gap counts as two intervals at most.
+  const elapsedMs = Math.min(Math.max(0, nowMs - (before.evaluatedMs ?? nowMs)), 2000 * every_seconds)
+  const heldMs = met ? (before.heldMs === null ? 0 : before.heldMs + elapsedMs) : null
+  const state = heldMs === null ? 'ok' : heldMs >= for_seconds * 1000 ? 'firing' : 'pending'
+  return { ...before, ...inState(state), evaluatedMs: nowMs, value, error: null, failures: 0, heldMs }
+}
+
+/** The notification that is due, or undefined. */
+export function dueNotification(
+  { state, told, toldMs, outbox }: AlertState,
+  { repeat_seconds, muted_until }: Pick<AlertFields, 'repeat_seconds' | 'muted_until'>,
+  nowMs: number,
+  /** By the wall clock, since people choose the end of a mute by it. */
+  wallMs: number,
+): NotificationType | undefined {
+  if (muted_until !== null && Date.parse(muted_until) > wallMs) return undefined
+  const current = toldAs(state)
+  if (current !== told) return types[current]
+  // A receiver that has not even got the first one needs no repetition.
+  const isRepeated = current !== 'ok' && repeat_seconds !== null && outbox.length === 0
+  return isRepeated && nowMs - toldMs >= repeat_seconds * 1000 ? types[current] : undefined
+}
+
+/** Receivers are not notified of a pending alert. */
+export function toldAs(state: StateName): NotifiedState {
+  return state === 'pending' ? 'ok' : state
+}

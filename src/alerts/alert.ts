@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { readBody } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import { definitionShape as endpointShape } from '../endpoints/definition/definition.ts'
+import { type Condition, parseCondition } from './condition.ts'
+
+const seconds = (min: number, max: number) => {
+  const error = `must be a whole number of seconds from ${min} to ${max}`
+  return z.int({ error }).min(min, { error }).max(max, { error })
+}
+const maxTargets = 10
+const aMonth = 30 * 86_400
+
+export const targetShape = z.object({
+  type: z.enum(['webhook', 'slack']).describe('Form of the notification.'),
+  url: z.string().max(2000).describe('Address that receives a POST request.'),
+})
+
+/** What users write. */
+export const alertShape = z.strictObject({
+  name: endpointShape.shape.name.describe('Unique among alerts.'),
+  description: z.string().max(10_000).default('').describe('What the alert is for.'),
+  endpoint: z.string().min(1, 'is required').max(200).describe('Name or id of the endpoint to evaluate.'),
+  parameters: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .default({})
+    .describe('Parameters of the endpoint, by name.'),
+  every_seconds: seconds(5, 86_400).default(60).describe('How often the alert is evaluated.'),
+  when: z
+    .string()
+    .trim()
+    .max(300)
+    .refine((text) => parseCondition(text) !== undefined, {
+      error: 'must be a condition such as rows > 0, any(errors) >= 10 or all(p95_ms) > 500',
+    })
+    .describe(
+      '`rows > 0`, `any(column) >= 10` or `all(column) > 500`: the number of rows, or a column of any or of all rows, compared (`>` `>=` `<` `<=` `=` `!=`) with a number. An empty result meets neither `any` nor `all`.',
+    ),
+  for_seconds: seconds(0, aMonth).default(0).describe('How long the condition must hold before it fires.'),
+  repeat_seconds: seconds(5, aMonth)
+    .nullable()
+    .default(null)
+    .describe('How often to notify again while it fires. Null: only of changes.'),
+  notify: z
+    .array(targetShape)
+    .max(maxTargets, `must have at most ${maxTargets} targets`)
+    .default([])
+    .describe('Where notifications are sent.'),
+  enabled: z.boolean().default(true).describe('Whether the alert is evaluated.'),
+  muted_until: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z' })
+    .nullable()
+    .default(null)
+    .describe('Until then no notifications are sent. Null: not muted.'),
+})
+
+export type AlertFields = z.output<typeof alertShape>
+
+const storedShape = z.object({
+  definition: alertShape.extend({
+    // What the secret of a webhook is derived from.
+    notify: z.array(targetShape.extend({ secret: z.string().optional() })),
+  }),
+  created_at: z.string(),
+})
+
+/** The catalog record of an alert. */
+export type StoredAlert = z.output<typeof storedShape>
+export type Target = StoredAlert['definition']['notify'][number]
+export type SavedAlert = ReturnType<typeof readAlert>
+
+export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
+  const { definition, created_at } = readBody({ entry: '', kind: 'alert', ...record }, storedShape)
+  const { endpoint, parameters, when, for_seconds, enabled } = definition
+  // Alerts with the same key read the same result, so one query serves all of them.
+  const resultKey = JSON.stringify([endpoint, Object.entries(parameters).sort()])
+  return {
+    ...{ id: record.id, version: record.version, deleted: record.deleted, definition, created_at, resultKey },
+    // The shape has checked it.
+    condition: parseCondition(when) as Condition,
+    /** What the state depends on: if it changes, the alert starts anew. */
+    rule: JSON.stringify([resultKey, when, for_seconds, enabled]),
+    updatedAt: record.changed_at,
+    updatedBy: record.changed_by,
+  }
+}
+
+export const alertStates = ['ok', 'pending', 'firing', 'failing'] as const
+export type StateName = (typeof alertStates)[number]
+
+export function targetKey({ type, url }: Pick<Target, 'type' | 'url'>): string {
+  return `${type} ${url}`
+}

@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import { overloaded, WellheadError } from '../base/errors.ts'
+import { EngineTime } from '../endpoints/call/engine-time.ts'
+import { type SavedAlert, type StateName, targetKey } from './alert.ts'
+import type { AlertParts } from './alert-parts.ts'
+import { outcomeOf, readResult } from './alert-results.ts'
+import {
+  type AlertState,
+  afterEvaluation,
+  dueNotification,
+  type NotificationType,
+  newState,
+  toldAs,
+} from './alert-state.ts'
+import type { AlertStore } from './alert-store.ts'
+import type { Row } from './condition.ts'
+import type { Deliveries } from './deliveries.ts'
+import { EngineShare } from './engine-share.ts'
+import { notificationsFor, shownRows } from './notification.ts'
+
+interface Entry {
+  alert: SavedAlert
+  /** The same object for as long as the alert exists: deliveries change it, too. */
+  readonly state: AlertState
+  /** Infinity while it is evaluated. */
+  dueMs: number
+}
+
+const tickMs = 200
+/** Times and values of evaluations that changed nothing else are stored together. */
+const flushEveryMs = 10_000
+const retryAfterMs = 1_000
+/** Maximum number of notifications of one alert that wait for delivery; the oldest are dropped. */
+const maxOutbox = 100
+
+/** Evaluates alerts on time, and keeps their states. Of several services, the one with the lease does it. */
+export class Evaluator {
+  readonly #parts: AlertParts
+  readonly #store: AlertStore
+  readonly #deliveries: Deliveries
+  readonly #share: EngineShare
+  /** Undefined while another service evaluates. */
+  #entries: Map<string, Entry> | undefined
+  #loading = false
+  #flushMs = 0
+  readonly #runs = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
+  #cancelTimer: (() => void) | undefined
+
+  constructor(parts: AlertParts, store: AlertStore, deliveries: Deliveries) {
+    this.#parts = parts
+    this.#store = store
+    this.#deliveries = deliveries
+    this.#share = new EngineShare(parts.engineSlots, () => this.#work())
+  }
+
+  start(): void {
+    if (this.#stop.signal.aborted) return
+    const { time, log } = this.#parts
+    void this.#store
+      .renew()
+      .then(() => this.#followLease())
+      .catch((error) => log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying'))
+    this.#work()
+    this.#cancelTimer = time.after(tickMs, () => this.start())
+  }
+
+  /** What is missed happens once after the next start. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#cancelTimer?.()
+    await Promise.all(this.#runs)
+    this.#deliveries.stop()
+    await this.#store.stop()
+  }
+
+  /** States of all alerts, by id. */
+  async states(): Promise<ReadonlyMap<string, AlertState>> {
+    if (!this.#entries) return this.#store.load()
+    return new Map([...this.#entries].map(([id, { state }]) => [id, state]))
+  }
+
+  /** Of the alerts that this service evaluates, by state. */
+  counts(): Record<StateName, number> {
+    const counts = { ok: 0, pending: 0, firing: 0, failing: 0 }
+    for (const { state } of this.#entries?.values() ?? []) counts[state.state]++
+    return counts
+  }
+
+  changed(alerts: Iterable<SavedAlert>): void {
+    for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
+    this.#work()
+  }
+
+  async #followLease(): Promise<void> {
+    const { alerts } = this.#parts
+    if (this.#stop.signal.aborted || this.#loading || this.#store.isHeld === (this.#entries !== undefined))
+      return
+    if (!this.#store.isHeld) {
+      this.#entries = undefined
+      return this.#deliveries.stop()
+    }
+    this.#loading = true
+    try {
+      const states = await this.#store.load()
+      this.#entries = new Map()
+      for (const alert of alerts.values()) this.#reconcile(alert, states.get(alert.id))
+    } finally {
+      this.#loading = false
+    }
+    this.#work()
+  }
+
+  /** Makes the state follow the definition. One that was deleted, disabled or changed is resolved and starts anew. */
+  #reconcile(alert: SavedAlert, known: AlertState | undefined): void {
+    const entries = this.#entries
+    if (!entries || (alert.deleted && !known)) return
+    const now = this.#parts.time.now()
+    const { name, notify, every_seconds } = alert.definition
+    const state = known ?? newState(alert.rule, name, now)
+    const before = state.state
+    const isOver = alert.deleted || state.rule !== alert.rule
+    if (isOver) {
+      const { told, outbox } = state
+      Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox })
+      if (told !== 'ok') this.#notify(alert, state, 'alert.resolved', [])
+    }
+    state.name = name
+    state.deleted = alert.deleted
+    if (!alert.deleted) {
+      // Nothing is sent to targets that were removed.
+      const current = new Set(notify.map(targetKey))
+      state.outbox = state.outbox.filter(({ target }) => current.has(targetKey(target)))
+      state.off = state.off.filter((target) => current.has(target))
+      const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
+      const dueMs = isDue ? now : nextSlot(alert, now)
+      entries.set(alert.id, { alert, state, dueMs })
+    } else entries.delete(alert.id)
+    void this.#keep(alert.id, state, before)
+  }
+
+  #work(): void {
+    const { time, log } = this.#parts
+    const entries = this.#entries
+    if (!entries || this.#stop.signal.aborted || !this.#store.isHeld) return
+    const now = time.now()
+    this.#deliveries.work()
+    if (now >= this.#flushMs) {
+      this.#flushMs = now + flushEveryMs
+      void this.#store.flush()
+    }
+    const due = [...entries.values()].filter(({ alert, dueMs }) => dueMs <= now && alert.definition.enabled)
+    due.sort((one, other) => one.dueMs - other.dueMs)
+    for (const { alert, dueMs } of due) {
+      const end = dueMs === Infinity ? undefined : this.#share.begin(alert.resultKey)
+      if (!end) continue
+      // Alerts on the same result share one query.
+      const group = due.filter((entry) => entry.alert.resultKey === alert.resultKey)
+      const run = this.#evaluate(group, now, end)
+        .catch((error) => log.error({ err: error }, 'evaluating an alert failed'))
+        .finally(() => {
+          this.#runs.delete(run)
+          this.#work()
+        })
+      this.#runs.add(run)
+    }
+  }
+
+  async #evaluate(group: readonly Entry[], now: number, end: (usedMs: number) => void): Promise<void> {
+    const { time, log, onEvaluated } = this.#parts
+    const { signal } = this.#stop
+    const [{ alert }] = group as [Entry]
+    const dueMs = group.map((entry) => entry.dueMs)
+    for (const entry of group) entry.dueMs = Infinity
+    const engineTime = new EngineTime()
+    // A result that somebody else caused is new enough for half of an interval.
+    const maxAge = Math.floor(Math.min(...group.map((entry) => entry.alert.definition.every_seconds)) / 2)
+    const result = await readResult(this.#parts, alert, signal, maxAge, engineTime).catch(
+      (error: Error) => error,
+    )
+    end(engineTime.ms)
+    const isMissed = overloaded.is(result)
+    // If the evaluation took longer than an interval, the one that was missed follows at once.
+    for (const entry of group) entry.dueMs = isMissed ? time.now() + retryAfterMs : nextSlot(entry.alert, now)
+    if (signal.aborted || isMissed) return
+    if (result instanceof Error && !(result instanceof WellheadError)) {
+      log.warn({ err: result, alert: alert.definition.name }, 'evaluating an alert failed')
+    }
+    for (const [index, entry] of group.entries()) {
+      // Changed or deleted in the meantime: the result may be that of another query.
+      if (this.#entries?.get(entry.alert.id) !== entry) continue
+      const isFailed = this.#take(entry, result)
+      onEvaluated(isFailed ? 'failed' : 'ok', time.now() - (dueMs[index] as number))
+    }
+  }
+
+  #take({ alert, state }: Entry, result: readonly Row[] | Error): boolean {
+    const { time } = this.#parts
+    const now = time.now()
+    const before = state.state
+    const outcome = outcomeOf(alert, result)
+    Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
+    const type = dueNotification(state, alert.definition, now, time.wall.now())
+    if (type) this.#notify(alert, state, type, result instanceof Error ? [] : result)
+    if (type || state.state !== before) void this.#keep(alert.id, state, before)
+    else this.#store.set(alert.id, state)
+    return 'error' in outcome
+  }
+
+  #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
+    const { time } = this.#parts
+    const nowMs = time.now()
+    const rows = shownRows(alert, result)
+    const added = notificationsFor({ type, alert, state, rows, nowMs, wallMs: time.wall.now() })
+    state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
+    state.told = toldAs(state.state)
+    state.toldMs = nowMs
+  }
+
+  /** Stores the change, then sends notifications. */
+  async #keep(id: string, state: AlertState, before: AlertState['state']): Promise<void> {
+    const { time } = this.#parts
+    const { name, state: now, previous: previous_state, value, error } = state
+    const fields = { kind: 'state', alert: name, state: now, previous_state, value, error }
+    if (now !== before) this.#store.record(id, `${name} is ${now}`, fields)
+    this.#store.set(id, state)
+    const stored = [...state.outbox]
+    while (!(await this.#store.flush())) {
+      if (this.#stop.signal.aborted || !this.#store.isHeld) return
+      await new Promise<void>((resolve) => time.after(retryAfterMs, resolve))
+    }
+    this.#deliveries.add(id, state, stored)
+  }
+}
+
+/** Evaluations are spread over the interval, but those of the same result are at the same time. */
+function nextSlot({ resultKey, definition }: SavedAlert, nowMs: number): number {
+  const everyMs = definition.every_seconds * 1000
+  const offset = createHash('sha256').update(resultKey).digest().readUInt32BE() % everyMs
+  return Math.floor((nowMs - offset) / everyMs + 1) * everyMs + offset
+}

@@ -1,0 +1,96 @@
+import type { Command } from 'commander'
+import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import { alertsSource } from '../../catalog/built-in-sources.ts'
+import { durationSeconds } from '../arguments.ts'
+import type { CommandIo } from '../command-io.ts'
+import { addExamples } from '../help.ts'
+import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
+import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { alertPath, listOf, objectWith } from '../service-client.ts'
+import { addServiceAction, addServiceCommand } from '../service-command.ts'
+
+type AlertTest = Awaited<ReturnType<AlertAdmin['test']>>
+
+const readAlert = objectWith<AlertView>('name', 'state', 'when', 'notify')
+const shownEvents = 20
+
+const columns: readonly ListColumn<AlertView>[] = [
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'STATE', of: ({ state, enabled }) => (enabled ? state : 'disabled') },
+  { title: 'SINCE', of: ({ since }) => shortTime(since) },
+  { title: 'VALUE', of: ({ value }) => (value === null ? null : String(value)) },
+  { title: 'WHEN', of: ({ when }) => when },
+  { title: 'ENDPOINT', of: ({ endpoint }) => endpoint },
+  { title: 'MUTED UNTIL', of: ({ muted_until }) => shortTime(muted_until) },
+]
+
+export function defineAlert(alert: Command, io: CommandIo): void {
+  addExamples(alert, 'wellhead alert list', 'wellhead alert mute errors --for 2h')
+  const command = (name: string, description: string) =>
+    addServiceCommand(alert, name, description).argument('<name>', 'alert name or id')
+
+  addServiceAction(addServiceCommand(alert, 'list', 'list alerts with their states'), io, {
+    examples: [
+      'wellhead alert list',
+      'wellhead alert list --json | jq -r \'.[] | select(.state == "firing").name\'',
+    ],
+    request: (client) => client.json('GET', '/api/alerts', listOf<AlertView>('name', 'state', 'when')),
+    print: (alerts) => printList(io, columns, alerts, 'No alerts.'),
+  })
+
+  addServiceAction(command('show', 'show an alert and what happened to it'), io, {
+    examples: ['wellhead alert show errors'],
+    request: async (client, name: string) => {
+      const shown = await client.json('GET', alertPath(name), readAlert)
+      const events: LoggedEntry[] = []
+      const search = searchEntries(client, alertsSource, { query: `alert_id:"${shown.id}"` }, shownEvents)
+      for await (const { entry } of search) events.push(entry)
+      return { ...shown, events }
+    },
+    print: async ({ events, notify, parameters, ...shown }) => {
+      const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+      const targets = notify.map(({ type, url, switched_off: isOff }) => {
+        return ['notify', `${type} ${url}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
+      })
+      const fields = Object.entries({
+        ...shown,
+        parameters: values.join(' '),
+        enabled: String(shown.enabled),
+      })
+      await printFields(io.stdout, [...fields, ...targets])
+      for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
+    },
+  })
+
+  const test = command('test', 'evaluate an alert now, without changing its state')
+  addServiceAction(test.option('--notify', 'also send a test notification'), io, {
+    examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
+    request: (client, name: string, { notify = false }: { notify?: true | false }) => {
+      const read = objectWith<AlertTest>('state', 'value', 'rows')
+      return client.json('POST', `${alertPath(name)}/test`, read, { query: { notify: String(notify) } })
+    },
+    print: async (tested) => {
+      await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
+      for (const { type, url, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
+        await io.stdout.write(`${type} ${visible(url)}: ${status ?? visible(error ?? '')}\n`)
+      }
+    },
+  })
+
+  const mute = command('mute', 'stop notifications of an alert for a while')
+    .option('--for <duration>', 'how long, such as 30m or 2h (default: 1h)', durationSeconds(1, 30 * 86_400))
+    .option('--off', 'end the mute')
+  addServiceAction(mute, io, {
+    examples: ['wellhead alert mute errors --for 2h', 'wellhead alert mute errors --off'],
+    request: (client, name: string, options: { for?: number; off?: true }) => {
+      const untilMs = io.clock.now() + (options.for ?? 3600) * 1000
+      const muted_until = options.off ? null : new Date(untilMs).toISOString()
+      return client.json('PATCH', alertPath(name), readAlert, { json: { muted_until } })
+    },
+    print: async ({ name, muted_until }) => {
+      const outcome = muted_until === null ? 'is not muted' : `is muted until ${shortTime(muted_until)}`
+      await io.stdout.write(`${name} ${outcome}.\n`)
+    },
+  })
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { openServer } from '../../support/engines.ts'
+import { manualTime } from '../../support/manual-clock.ts'
+import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { spawnService } from '../../support/service-process.ts'
+
+let receiver: Receiver
+beforeAll(async () => {
+  receiver = await openReceiver()
+})
+afterAll(() => receiver?.close())
+
+const always = (name: string) => ({
+  name,
+  endpoint: 'always',
+  when: 'any(n) = 1',
+  every_seconds: 5,
+  notify: [{ type: 'webhook', url: `${receiver.url}/${name}` }],
+})
+
+test('a notification that was stored before the service was killed is delivered after the next start', async () => {
+  const directory = scratchDirectory()
+  const environment = {
+    WELLHEAD_PORT: '0',
+    WELLHEAD_DATA_DIR: directory.path,
+    WELLHEAD_ADMIN_TOKEN: 'the-admin-token-of-this-test',
+    WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+  }
+  const start = async () => {
+    const running = spawnService([], environment)
+    onTestFinished(() => void running.child.kill('SIGKILL'))
+    const url = await running.ready()
+    const admin = (method: string, path: string, body?: unknown) =>
+      ask({ url } as RunningService, environment.WELLHEAD_ADMIN_TOKEN, method, path, body)
+    return { ...running, admin }
+  }
+  receiver.answer('/killed', undefined)
+  const first = await start()
+  await first.admin('POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
+  expect((await first.admin('POST', '/api/alerts', always('killed'))).status).toBe(201)
+  const [lost] = (await receiver.until('/killed', 1)) as [Received]
+  first.child.kill('SIGKILL')
+  await first.exit
+  receiver.answer('/killed', { status: 200 })
+  const second = await start()
+  const [, again] = (await receiver.until('/killed', 2)) as [Received, Received]
+  expect(again.text).toBe(lost.text)
+  expect(again.headers['webhook-id']).toBe(lost.headers['webhook-id'])
+  // It is known to fire, so it does not fire a second time.
+  const { body } = await second.admin('GET', '/api/alerts/killed')
+  expect(body.state).toBe('firing')
+  expect(Date.parse(body.since)).toBeLessThanOrEqual(Date.parse(lost.body.timestamp))
+  second.child.kill('SIGTERM')
+  expect(await second.exit).toBe(0)
+  expect(receiver.at('/killed')).toHaveLength(2)
+  directory.remove()
+}, 120_000)
+
+test('of several services on one server one evaluates, and another takes over from it', async () => {
+  const server = await openServer()
+  const times = [manualTime(), manualTime()] as const
+  const open = (time: (typeof times)[number], key: string) =>
+    openService({
+      time,
+      environment: {
+        WELLHEAD_CLICKHOUSE_URL: server.url,
+        WELLHEAD_ADMIN_TOKEN: 'the-admin-token-of-both',
+        WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+        WELLHEAD_ALERT_KEY: key,
+      },
+    })
+  const key = 'a key of both services, 32 letters'
+  const services = [await open(times[0], key), await open(times[1], key)] as const
+  const [one, other] = services
+  const admin = (service: RunningService, method: string, path: string, body?: unknown) =>
+    ask(service, service.adminToken.token, method, path, body)
+  const evaluatedBy = async (service: RunningService) =>
+    Number(
+      /^wellhead_alert_evaluations_total\{result="ok"\} (\d+)/m.exec(
+        (await admin(service, 'GET', '/metrics')).body,
+      )?.[1] ?? 0,
+    )
+  const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 50 })
+  /** In steps, because each beat takes a request to the server. */
+  const pass = async (time: (typeof times)[number], seconds: number, done: () => Promise<boolean>) => {
+    for (let passed = 0; passed < seconds && !(await done()); passed++) time.advance(1000)
+  }
+  await admin(one, 'POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
+  await admin(one, 'POST', '/api/alerts', { ...always('taken'), repeat_seconds: 5 })
+  await receiver.until('/taken', 1)
+  // The one that started first has the lease; both show the state.
+  await until(async () =>
+    expect((await admin(other, 'GET', '/api/alerts/taken')).body).toMatchObject({ state: 'firing' }),
+  )
+  for (const time of times) time.advance(5_000)
+  await receiver.until('/taken', 2)
+  expect(await evaluatedBy(other)).toBe(0)
+  // Its time stands still: no beats, no evaluations.
+  const before = await evaluatedBy(one)
+  await pass(times[1], 600, async () => (await evaluatedBy(other)) > 0)
+  expect(await evaluatedBy(other)).toBeGreaterThan(0)
+  expect(await evaluatedBy(one)).toBe(before)
+  // It learns from the catalog that another has taken over.
+  const taken = await evaluatedBy(other)
+  await pass(times[0], 30, async () => false)
+  expect(await evaluatedBy(one)).toBe(before)
+  // One that stops releases the lease at once.
+  await other.close()
+  expect(taken).toBeGreaterThan(0)
+  await pass(times[0], 20, async () => (await evaluatedBy(one)) > before)
+  await until(async () => expect(await evaluatedBy(one)).toBeGreaterThan(before))
+  await one.close()
+  const stranger = await open(manualTime(), 'another key, which is just as long')
+  const { body } = await admin(stranger, 'GET', '/api/alerts/taken')
+  expect(body.error).toMatch(/secret of this webhook was created with another key/)
+  await stranger.close()
+  await server.close()
+}, 120_000)

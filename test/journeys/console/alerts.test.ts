@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeToken } from '../../support/callers.ts'
+import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { projects } from './data.ts'
+import { expectFit, onPage, openStage, ownRun, show } from './stage.ts'
+
+const [shop] = projects
+const stage = openStage({ environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1' } })
+const visit = onPage(stage)
+const { admin, asAdmin } = stage
+
+let receiver: Receiver
+beforeAll(async () => {
+  receiver = await openReceiver()
+})
+afterAll(() => receiver?.close())
+
+test('an alert is created from a result, fires, and is tested, muted and deleted', () =>
+  visit(`/console/endpoints/usage.api-counts?project=${shop}&interval=minutely`, admin(), async (page) => {
+    await ownRun(page)
+    await page.getByRole('link', { name: 'Alert on this' }).click()
+    const form = page.getByRole('dialog', { name: 'New alert' })
+    expect(await form.getByLabel('When').inputValue()).toBe('any(total_rest_requests) > 0')
+    expect(await form.getByLabel('project').inputValue()).toBe(shop)
+    await form.getByLabel('Name').fill('busy')
+    await form.getByLabel('Every, in seconds').fill('5')
+    await form.getByRole('button', { name: 'Add a target' }).click()
+    await form.getByLabel('URL').fill(`${receiver.url}/busy`)
+    await form.getByRole('button', { name: 'Preview' }).click()
+    await form.getByText(/^Now firing, value \d+\. The condition was met at \d+ of 48 times/).waitFor()
+    await expectFit(page)
+    await form.getByRole('button', { name: 'Create alert' }).click()
+    const secrets = page.getByRole('dialog', { name: 'Secrets of busy' })
+    expect(await secrets.locator('.secret').textContent()).toMatch(/^whsec_/)
+    await secrets.getByRole('button', { name: 'Done' }).click()
+    await receiver.until('/busy', 1)
+    await page.getByRole('link', { name: /^Alerts ?1$/ }).waitFor()
+    await page.getByRole('cell', { name: 'firing' }).waitFor()
+    await page.getByRole('link', { name: 'busy' }).click()
+    await page.getByRole('cell', { name: 'alert.firing' }).waitFor()
+    for (const [width, theme] of [
+      [1280, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await show(page, width, theme)
+      await expectFit(page)
+    }
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText(/^Now firing, value \d+\. webhook: 204$/).waitFor()
+    expect(receiver.at('/busy').map(({ body }) => body.type)).toEqual(['alert.firing', 'alert.test'])
+    await page.getByRole('button', { name: 'Mute for an hour' }).click()
+    await page.getByRole('button', { name: 'Unmute' }).waitFor()
+    expect((await asAdmin('GET', '/api/alerts/busy')).body).toMatchObject({ muted_until: expect.any(String) })
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete alert' }).click()
+    await page.getByText('No alerts yet').waitFor()
+    await receiver.until('/busy', 3)
+  }))
+
+test('a tenant has no page of alerts', async () => {
+  const { token } = await makeToken(stage.service(), { scopes: ['query'], project: shop })
+  await visit('/console/alerts', { token }, async (page) => {
+    await page.waitForURL(/\/console\/(?!alerts)/)
+    expect(await page.getByRole('link', { name: 'Alerts' }).count()).toBe(0)
+  })
+})
