@@ -137,21 +137,24 @@ describe('an alert', () => {
       data: { state: 'ok', previous_state: 'firing', value: 4 },
     })
     expect(resolved.headers['webhook-id']).not.toBe(firing.headers['webhook-id'])
-    await vi.waitFor(async () => {
-      const query = `alert_id:"${created.id}"`
-      const { body: events } = await admin('POST', '/api/sources/alert_events/search', { query })
-      const metadata = events.map((event: { metadata: object }) => event.metadata)
-      const of = (kind: string) => metadata.filter((event: { kind: string }) => event.kind === kind)
-      expect(of('state')).toMatchObject([
-        { state: 'ok', previous_state: 'firing', value: 4 },
-        { state: 'firing', previous_state: 'pending', value: 12 },
-        { state: 'pending', previous_state: 'ok', value: 12 },
-      ])
-      expect(of('delivery')).toMatchObject([
-        { type: 'alert.resolved', status: 204, attempt: 1 },
-        { type: 'alert.firing', status: 204, attempt: 1 },
-      ])
-    })
+    await vi.waitFor(
+      async () => {
+        const query = `alert_id:"${created.id}"`
+        const { body: events } = await admin('POST', '/api/sources/alert_events/search', { query })
+        const metadata = events.map((event: { metadata: object }) => event.metadata)
+        const of = (kind: string) => metadata.filter((event: { kind: string }) => event.kind === kind)
+        expect(of('state')).toMatchObject([
+          { state: 'ok', previous_state: 'firing', value: 4 },
+          { state: 'firing', previous_state: 'pending', value: 12 },
+          { state: 'pending', previous_state: 'ok', value: 12 },
+        ])
+        expect(of('delivery')).toMatchObject([
+          { type: 'alert.resolved', status: 204, attempt: 1 },
+          { type: 'alert.firing', status: 204, attempt: 1 },
+        ])
+      },
+      { timeout: 30_000, interval: 50 },
+    )
   })
 
   test('repeats while it fires, and is silent while it is muted', async () => {
