@@ -49,22 +49,16 @@ export function storedColumns({ columns }: Pick<Source, 'columns'>): StoredColum
     const keys = path.split('.')
     const text = textAtPath(keys)
     const number = finiteNumber(text)
-    const [own, rest] =
+    const exact = textAtPath(keys, 'metadata', 'Float64')
+    const [own, ownValue, rest, restValue] =
       type === 'text'
-        ? [
-            { type: 'String', value: `ifNull(${text}, '')` },
-            { type: 'UInt8', value: `isNull(${text})` },
-          ]
-        : [
-            { type: 'Nullable(Float64)', value: number },
-            {
-              type: 'Nullable(Float64)',
-              value: `if(isNull(${number}), ${textAtPath(keys, 'metadata', 'Float64')}, NULL)`,
-            },
-          ]
+        ? ['String', `ifNull(${text}, '')`, 'UInt8', `isNull(${text})`]
+        : ['Nullable(Float64)', number, 'Nullable(Float64)', `if(isNull(${number}), ${exact}, NULL)`]
+    const comment = JSON.stringify({ path, type, searched })
+    const restComment = JSON.stringify({ rest: path, type })
     return [
-      { name, ...own, comment: JSON.stringify({ path, type, searched }), searched },
-      { name: restName(name), ...rest, comment: JSON.stringify({ rest: path, type }), searched: false },
+      { name, type: own, value: ownValue, comment, searched },
+      { name: restName(name), type: rest, value: restValue, comment: restComment, searched: false },
     ]
   })
 }

@@ -61,6 +61,7 @@ describe('a tenant', () => {
       await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
       await page.getByText('400 invalid_parameter').waitFor()
       expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
+      expect(await page.locator('main').textContent()).not.toMatch(/cache|engine/i)
 
       await page.getByRole('navigation').getByRole('link', { name: 'Logs' }).click()
       await page.locator('.entry').first().click()
