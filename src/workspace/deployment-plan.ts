@@ -1,5 +1,4 @@
 import { createTwoFilesPatch } from 'diff'
-import type { NewSource } from '../catalog/source.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -16,7 +15,6 @@ import { createSources, problemOf, warningOf } from './check-workspace.ts'
 import { type FileWarning, sortProblems } from './file-problem.ts'
 import type { Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
-import { sourceFileOf, type WorkspaceSource } from './workspace-sources.ts'
 
 export interface ServerEndpoint {
   definition: EndpointDefinition

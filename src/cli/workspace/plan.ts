@@ -11,7 +11,6 @@ import {
   type PlannedEndpoint,
   planOf,
   planOnBench,
-  type ServerEndpoint,
 } from '../../workspace/deployment-plan.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
 import {
