@@ -8,7 +8,7 @@ const outerLevels = 3
 export function wrapObjects(body: Buffer): Buffer {
   /** What closes each open bracket. */
   const open: string[] = []
-  const text = body.toString().replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/g, (found) => {
+  const text = body.toString().replace(/"[^"\\]*(?:\\.[^"\\]*)*"?|[[\]{}]/g, (found) => {
     if (found === ']' || found === '}') return open.pop() ?? found
     if (found.startsWith('"')) return found
     const isWrapped = found === '{' && open.length >= outerLevels && open.at(-1) !== ']'
