@@ -48,7 +48,12 @@ export function BigQueryField({ onTranslated, onRun }: BigQueryFieldProps) {
         onRun={onRun}
         problem={marked || undefined}
       />
-      <Verdict problem={problem} state={isBlank ? 'Paste a query from Supabase Studio.' : state} />
+      <Verdict
+        problem={problem}
+        state={isBlank ? 'Paste a query from Supabase Studio.' : state}
+        query={written}
+        onFix={setWritten}
+      />
     </>
   )
 }
