@@ -52,7 +52,7 @@ export async function growTo(engine, { from, to, smallest, nowMs }) {
 }
 
 const drawn = 'cityHash64(n)'
-/** Of ranks whose logarithms are even the n-th comes about 1/n as often as the first. */
+/** With evenly spread logarithms of ranks, the n-th comes about 1/n as often as the first. */
 const rank = `toUInt32(pow(${otherProjects}, (${drawn} % 1000003) / 1000003.)) `
 const anyProject = `if(n % ${growingEvery} = 0, '${growing}', concat('project', leftPad(toString(${rank}), 13, 'a')))`
 

@@ -23,7 +23,7 @@ interface RecognizedToken {
 
 /** A secret of a token, or a session. */
 interface Key extends RecognizedToken {
-  /** Of the secret; a session has that of its token. */
+  /** The hash of the secret; a session has that of its token. */
   readonly hash: Buffer
   readonly rights: Rights
   /** A clock that is set back must not prolong a session beyond the longest one. */

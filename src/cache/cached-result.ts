@@ -34,7 +34,7 @@ export class CachedResult {
   readonly bytesRead: number | undefined
   /** The same for the same bytes, on every node. */
   readonly tag: string
-  /** Of all forms, whether made or not: If-None-Match may name any of them. */
+  /** The tags of all forms, made or not: If-None-Match may name any of them. */
   readonly etags: readonly string[]
   readonly #identity: ResultForm
   readonly #forms: { [coding in Compression]?: ResultForm } = {}

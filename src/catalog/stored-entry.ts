@@ -10,7 +10,7 @@ const maxKeptLength = 2 ** 22
 
 /** What searches read of an entry: the values of all their paths are located in one pass, and each is read once. */
 export class StoredEntry {
-  /** Of the paths whose values are located. */
+  /** The version of the paths whose values are located. */
   readonly version: number
   readonly #own: (column: OwnColumn) => string
   readonly #metadata: Buffer

@@ -116,7 +116,7 @@ const newer = [
   'query_plan_optimize_lazy_materialization',
 ]
 
-/** Those that the server does not have. It refuses requests with them, and lacks what they change. */
+/** Settings that the server does not have: it refuses requests with them. */
 export async function findUnknownSettings(client: ClickHouseClient): Promise<ReadonlySet<string>> {
   const sql = `SELECT name FROM system.settings WHERE name IN (${newer.map(sqlText).join(', ')})`
   const rows = await queryRows<{ name: string }>(client, { sql }, limits)

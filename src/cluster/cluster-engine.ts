@@ -82,7 +82,7 @@ export function serverEngine(
   return cluster === undefined ? new RemoteEngine(server) : new ClusterEngine({ ...server, cluster, quorum })
 }
 
-/** Of an engine that has started. */
+/** The engine must have started. */
 export function topologyOf(engine: Engine): Topology {
   return engine instanceof ClusterEngine ? engine.topology : singleServer(engine.database)
 }

@@ -9,7 +9,7 @@ import { ServerProblem } from './server-problem.ts'
 export interface RemoteEngineOptions extends NodeOptions {
   /** One or several, separated by commas. */
   url: string
-  /** Of all nodes; by default those in the URL. */
+  /** The user of all nodes; by default, the one in the URL. */
   user?: string | undefined
   password?: string | undefined
 }
@@ -23,7 +23,7 @@ export class RemoteEngine implements Engine {
   readonly #log: Log
   readonly #waiters = new ReadyWaiters()
   #state: EngineState
-  /** Of the node that was ready first. */
+  /** The database of the node that was ready first. */
   #databaseId: string | undefined
   /** Counts requests, so that equally busy nodes take turns. */
   #turn = 0

@@ -102,7 +102,7 @@ function expiryLimit(now: () => number): number {
 interface Digest {
   rows: number
   bytes: number
-  /** Of all bytes of all rows, in any order. */
+  /** The checksum of all bytes of all rows, in any order. */
   checksum: string
 }
 

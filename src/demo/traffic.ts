@@ -36,7 +36,7 @@ interface SourceTraffic {
 export type DemoSource = keyof typeof sources
 export const demoSources = Object.keys(sources) as DemoSource[]
 
-/** Of all projects and sources: seven days are about 50,000 entries. */
+/** For all projects and sources together: seven days are about 50,000 entries. */
 const entriesPerHour = 300
 
 interface TimedEntry {

@@ -2,7 +2,7 @@ import type { Compression } from '../base/compressed.ts'
 import type { CallResponse, EndpointCall } from '../endpoints/call/endpoint-calls.ts'
 
 /** How a result was obtained, for the headers. */
-export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>['answer'], 'result'>
+export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>, 'kind' | 'key' | 'result'>
 
 type CacheDirectives = NonNullable<EndpointCall['directives']>
 

@@ -107,9 +107,9 @@ export class CallRecorder {
 function costOf({ response, engineTime }: CallNotes) {
   const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' as CacheUse }
   if (response === undefined) return failed
-  const { rows, engineMs, rowsRead } = response.kind === 'cached' ? response.answer.result : response.answer
+  const { rows, engineMs, rowsRead } = response.result
   if (response.kind === 'computed') return { ...failed, rows, engineMs, rowsRead }
-  const { outcome } = response.answer
+  const { outcome } = response
   if (outcome.kind !== 'computed') return { rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
   if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' as const }
   return {

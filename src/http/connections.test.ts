@@ -15,12 +15,12 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.close()
 })
 
-async function serve(answer: RequestListener, limits: Partial<ConnectionLimits> = {}) {
-  const server = createServer(answer)
+async function serve(listener: RequestListener, limits: Partial<ConnectionLimits> = {}) {
+  const server = createServer(listener)
   boundConnections(server, {
     maxConnections: 10,
     headersWithinMs: 10_000,
-    stalledAfterMs: 100,
+    stalledAfterMs: 60_000,
     ...limits,
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -46,7 +46,9 @@ async function textOf(socket: Socket): Promise<string> {
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 test('disconnects a client that reads nothing of a large response', async () => {
-  const { server, port } = await serve((_request, response) => response.end(Buffer.alloc(64 * 2 ** 20)))
+  const { server, port } = await serve((_request, response) => response.end(Buffer.alloc(64 * 2 ** 20)), {
+    stalledAfterMs: 100,
+  })
   const accepted = once(server, 'connection') as Promise<[Socket]>
   const reader = await ask(port, get)
   reader.pause()
@@ -56,10 +58,13 @@ test('disconnects a client that reads nothing of a large response', async () => 
 })
 
 test('waits for a client whose response takes long to compute', async () => {
-  const { server, port } = await serve((_request, response) => {
-    // It ends only after the connection was looked at for having been silent too long.
-    server.once('timeout', () => setImmediate(() => response.end('at last')))
-  })
+  const { server, port } = await serve(
+    (_request, response) => {
+      // It ends only after the connection was looked at for having been silent too long.
+      server.once('timeout', () => setImmediate(() => response.end('at last')))
+    },
+    { stalledAfterMs: 100 },
+  )
   const socket = await ask(port, get.replace('Host', 'Connection: close\r\nHost'))
   expect(await textOf(socket)).toContain('at last')
 })

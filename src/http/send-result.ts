@@ -6,13 +6,13 @@ import { cacheHeaders, chooseCoding, matchedEtag, resultVary } from './cache-hea
 export async function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,
-  { kind, answer }: CallResponse,
+  response: CallResponse,
   contentType: string,
   since: number,
 ): Promise<FastifyReply> {
   const coding = chooseCoding(request.headers['accept-encoding'])
-  if (kind === 'computed') {
-    const { body, truncated, queueMs, engineMs } = answer
+  if (response.kind === 'computed') {
+    const { body, truncated, queueMs, engineMs } = response.result
     const isCompressed = coding !== 'identity' && isCompressible(contentType, body)
     const compressed = isCompressed ? await compressedNow(coding, body) : undefined
     if (compressed) reply.header('Content-Encoding', coding)
@@ -21,13 +21,13 @@ export async function sendResult(
     reply.header('Cache-Status', 'Wellhead; fwd=bypass')
     reply.header('Vary', resultVary)
     reply.header('Server-Timing', timing(queueMs, engineMs, since))
-    addFigures(request, reply, answer)
+    addFigures(request, reply, response.result)
     return reply.type(contentType).send(compressed ?? body)
   }
-  const { result, outcome } = answer
+  const { result, outcome } = response
   const isComputed = outcome.kind === 'computed'
   const form = isComputed ? await result.made(coding) : result.form(coding)
-  reply.headers(cacheHeaders(answer, form.etag))
+  reply.headers(cacheHeaders(response, form.etag))
   if (result.truncated) reply.header('Wellhead-Truncated', 'true')
   const waited = isComputed && !outcome.joined
   reply.header(

@@ -129,7 +129,7 @@ export class EntryReader {
     }
   }
 
-  /** Of a known key that occurs twice, the second is kept like an unknown key. */
+  /** The second of two equal known keys is kept like an unknown key. */
   readonly #readMember = (): boolean => {
     const scanner = this.#scanner
     const { keyStart, keyEnd, hasEscape } = scanner
@@ -166,7 +166,7 @@ export class EntryReader {
     return undefined
   }
 
-  /** Of two members with the same key, the engine reads the first. */
+  /** The engine reads the first of two members with the same key. */
   readonly #readInnerMember = (): boolean => {
     const scanner = this.#scanner
     const isRef = this.#innerRef === undefined && this.#isKey(entryKeys.projectRef)

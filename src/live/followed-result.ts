@@ -30,7 +30,7 @@ const maxPendingBytes = 64 * 1024
 
 interface Reader {
   sink: ResultSink
-  /** Of the last result it got; undefined after an error, so that it gets the next result in any case. */
+  /** The tag of the last result it got; undefined after an error, so that it gets the next result in any case. */
   etag: string | undefined
 }
 

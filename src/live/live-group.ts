@@ -26,7 +26,7 @@ export class LiveGroup {
   /** Cursors of entries that are not matched yet. The ring has the entries, so they take no more memory. */
   #waiting: number[] = []
   #next = 0
-  /** Of the first waiting entry. */
+  /** The results for the first waiting entry. */
   #results: boolean[] = []
   #matched: LiveEntry[] = []
   #hasLost = false

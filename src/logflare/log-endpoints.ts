@@ -90,8 +90,7 @@ export class LogEndpoints {
       directives: {},
     }
     try {
-      const { answer } = await this.#options.calls.call(call)
-      const body = 'body' in answer ? answer.body : answer.result.body
+      const { body } = (await this.#options.calls.call(call)).result
       return query?.hasJson ? wrapObjects(body) : body
     } catch (error) {
       // Positions would refer to the translated SQL, and so would the names of its tables.

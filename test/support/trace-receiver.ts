@@ -13,7 +13,7 @@ export interface ReceivedSpan {
   parentId: string
   startNanos: bigint
   endNanos: bigint
-  /** Those that are text. */
+  /** Attributes that are text. */
   attributes: Record<string, string>
 }
 

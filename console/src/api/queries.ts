@@ -67,7 +67,7 @@ export const queries = {
     read<JsonPath[]>(['json-paths', name, version], `/api/endpoints/${at(name)}/paths`, {
       staleTime: 60_000,
     }),
-  /** Of one endpoint, or of all. */
+  /** For one endpoint, or for all. */
   slowCalls: (name?: string) => {
     const path = name === undefined ? '/api/slow' : `/api/endpoints/${at(name)}/slow`
     return read<SlowRequest[]>(['slow-calls', name], path, { refetchInterval: 10_000 })
@@ -95,7 +95,7 @@ export const queries = {
     }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
-  /** Of all endpoints or of one, of all tokens or of one. Null where the service records no statistics. */
+  /** For all endpoints or one, and all tokens or one. Null where the service records no statistics. */
   requests: (interval: string, endpoint?: string, token?: string) =>
     queryOptions({
       queryKey: ['requests', interval, endpoint, token],

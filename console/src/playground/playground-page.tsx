@@ -9,7 +9,7 @@ import { LinkButton } from './link-button.tsx'
 import { useQueryHistory } from './query-history.ts'
 import type { Question } from './question.ts'
 import { QuestionEditor } from './question-editor.tsx'
-import { type Answer, SaveAsEndpoint } from './save-as-endpoint.tsx'
+import { SaveAsEndpoint, type ShownResult } from './save-as-endpoint.tsx'
 import { SchemaBrowser } from './schema-browser.tsx'
 import { useQuestion } from './use-question.ts'
 
@@ -23,7 +23,7 @@ type Panel = (typeof panels)[number][0]
 /** A place for questions that are not endpoints, yet. */
 export default function PlaygroundPage({ who }: { who: Whoami }) {
   const editor = useRef<SqlEditorControl>(null)
-  const answer = useRef<Answer>(undefined)
+  const shown = useRef<ShownResult>(undefined)
   const [chart, setChart] = useState<Chart | null>(null)
   const [panel, setPanel] = useState<Panel>('schema')
   const [isOpen, setOpen] = useState(() => matchMedia('(min-width: 821px)').matches)
@@ -41,7 +41,7 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
         actions={
           <>
             <LinkButton question={question} />
-            <SaveAsEndpoint question={question} answer={() => answer.current} chart={chart} />
+            <SaveAsEndpoint question={question} shown={() => shown.current} chart={chart} />
           </>
         }
       >
@@ -81,7 +81,7 @@ export default function PlaygroundPage({ who }: { who: Whoami }) {
             hasBigQuery={who.bigquery}
             onChange={set}
             control={editor}
-            answer={answer}
+            shown={shown}
             chart={chart}
             onChart={setChart}
             onRun={history.remember}

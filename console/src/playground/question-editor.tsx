@@ -18,7 +18,7 @@ import { useDraftCheck } from '../endpoints/use-draft-check.ts'
 import { BigQueryField } from './bigquery-field.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
 import { type Question, triedParameters } from './question.ts'
-import type { Answer } from './save-as-endpoint.tsx'
+import type { ShownResult } from './save-as-endpoint.tsx'
 
 interface QuestionEditorProps {
   question: Question
@@ -26,7 +26,7 @@ interface QuestionEditorProps {
   hasBigQuery: boolean
   control: Ref<SqlEditorControl>
   /** Receives the result that is shown. */
-  answer: RefObject<Answer | undefined>
+  shown: RefObject<ShownResult | undefined>
   /** Shown before the first run. */
   start: ReactNode
   chart: Chart | null
@@ -42,7 +42,7 @@ const noWarnings: readonly SqlWarning[] = []
 
 /** The SQL, its parameters and its result. */
 export function QuestionEditor(props: QuestionEditorProps) {
-  const { question, hasBigQuery, control, answer, start, chart, onChart, onChange, onRun } = props
+  const { question, hasBigQuery, control, shown, start, chart, onChart, onChange, onRun } = props
   const { query, types } = question
   const isBlank = query.trim() === ''
   const names = useMemo(() => parametersIn(query), [query])
@@ -77,7 +77,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
   )
   const { run, begin, stop } = runner
   const result = resultOf(run)
-  answer.current = result && { result, ran }
+  shown.current = result && { result, ran }
   const isEdited = JSON.stringify(ran) !== JSON.stringify(asked)
   const editorNames = useMemo(() => ({ ...sqlNames, parameters: [...names, 'now'] }), [sqlNames, names])
   const format = async () => {

@@ -6,8 +6,8 @@ import { parametersIn } from '../endpoints/run/sql-parameters.ts'
 import { useAddress } from '../ui/use-address.ts'
 import { declaredParameters, type Question } from './question.ts'
 
-/** A result, and the question that it answers. */
-export interface Answer {
+/** A result, and the question that was run. */
+export interface ShownResult {
   result: CallResult
   ran: Question
 }
@@ -15,12 +15,12 @@ export interface Answer {
 interface SaveAsEndpointProps {
   question: Question
   /** What the page shows now. */
-  answer: () => Answer | undefined
+  shown: () => ShownResult | undefined
   chart: Chart | null
 }
 
 /** Opens the page of a new endpoint with the SQL, its parameters, its rows and its chart. */
-export function SaveAsEndpoint({ question, answer, chart }: SaveAsEndpointProps) {
+export function SaveAsEndpoint({ question, shown, chart }: SaveAsEndpointProps) {
   const [address] = useAddress()
   const { query, values } = question
   const used = parametersIn(query).flatMap((name) =>
@@ -28,7 +28,7 @@ export function SaveAsEndpoint({ question, answer, chart }: SaveAsEndpointProps)
   )
   const view = address.get('_view')
   const carry = () => {
-    const { result, ran } = answer() ?? {}
+    const { result, ran } = shown() ?? {}
     if (!result || !ran) return
     carryResult({ endpoint: undefined, result, ran: JSON.stringify([ran.query.trim(), ran.values]) })
   }

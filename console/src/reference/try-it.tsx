@@ -40,14 +40,14 @@ export function TryIt({ operation, token }: { operation: Operation; token: strin
         signal: controller.signal,
       })
       const ms = performance.now() - began
-      const answer = {
+      const shown = {
         status: `${response.status} ${response.statusText}`,
         isGood: response.ok,
         ms,
         body: '',
       }
-      setState(answer)
-      setState({ ...answer, body: await textOf(response, controller) })
+      setState(shown)
+      setState({ ...shown, body: await textOf(response, controller) })
     } catch (error) {
       if (!controller.signal.aborted) setState(error as Error)
     }

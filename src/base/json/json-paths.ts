@@ -45,7 +45,7 @@ export class JsonPaths {
     const found = new Map<string, readonly [number, number]>()
     const walk = (node: PathNode): boolean => {
       if (node.children.size === 0 || scanner.peek() !== openObject) return scanner.value()
-      // Of several members with the same key, the engine reads the first.
+      // The engine reads the first of several members with the same key.
       const seen = new Set<PathNode>()
       return scanner.object(() => {
         const child = node.children.get(keyOf(scanner))

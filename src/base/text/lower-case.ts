@@ -3,7 +3,7 @@ const upperCase = /\p{Lu}/u
 
 /** Calling a function for each letter of a long text takes long, so the lower case of all letters is read from here. */
 interface LowerCases {
-  /** Of letters that are one code unit. */
+  /** The lower case of letters that are one code unit. */
   units: Uint16Array
   /** The second code unit of upper-case letters that are two. The first one stays the same. */
   seconds: Map<number, number>

@@ -34,8 +34,8 @@ export interface EndpointCall extends CallParameters {
 type BackgroundCall = Omit<EndpointCall, 'signal' | 'directives'>
 
 export type CallResponse =
-  | { kind: 'computed'; answer: RunResult }
-  | { kind: 'cached'; answer: CacheResponse; key: string }
+  | { kind: 'computed'; result: RunResult }
+  | ({ kind: 'cached'; key: string } & CacheResponse)
 
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
@@ -86,15 +86,15 @@ export class EndpointCalls {
     if (cacheSeconds === null) {
       return new Computation(prepared, this.#options)
         .run(call)
-        .then((answer) => ({ kind: 'computed', answer }))
+        .then((result) => ({ kind: 'computed', result }))
     }
     const { key } = prepared
     const cached = this.cache.lookup(key, directives)
-    if (cached) return { kind: 'cached', answer: cached, key }
+    if (cached) return { kind: 'cached', key, ...cached }
     const request = this.#cacheRequest(call, prepared)
-    return this.cache.get({ ...request, directives, signal, trace }).then((answer) => {
-      if (!answer) throw notCached()
-      return { kind: 'cached', answer, key }
+    return this.cache.get({ ...request, directives, signal, trace }).then((found) => {
+      if (!found) throw notCached()
+      return { kind: 'cached', key, ...found }
     })
   }
 

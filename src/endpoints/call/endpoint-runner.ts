@@ -116,13 +116,13 @@ export class EndpointRunner {
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
       const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
-      const { form, ...output } = outputOf(ready, selected)
+      const { form, ...expected } = outputOf(ready, selected)
       const maxRowBytes = isUnsaved(ready) ? maxResultBytes : undefined
       const { isoTimestamps } = format
       const wrapping = { rows, form, json: definition.json, isoTimestamps, maxRowBytes }
       const sql = wrapQuery(compiled, selected, wrapping)
-      const answer = await this.#query(ready, values, sql, { ...output, startedAt }, part.range)
-      return { answer, more: format.cut ? false : await this.#hasMore(ready, values, startedAt) }
+      const output = await this.#query(ready, values, sql, { ...expected, startedAt }, part.range)
+      return { output, more: format.cut ? false : await this.#hasMore(ready, values, startedAt) }
     }).finally(() => {
       call.engineTime?.end()
       // It left the queue before its turn.
@@ -130,16 +130,16 @@ export class EndpointRunner {
       engineMs = performance.now() - startedAt
       this.#options.onRun?.(call.purpose ?? 'call', engineMs)
     })
-    const { answer, more } = result
-    const cut = format.cut?.(answer.body, maxRows) ?? { body: answer.body, rows: 0, truncated: more }
+    const { output, more } = result
+    const cut = format.cut?.(output.body, maxRows) ?? { body: output.body, rows: 0, truncated: more }
     return {
       body: format.frame?.(cut.body) ?? cut.body,
       rows: cut.rows,
       truncated: cut.truncated,
       queueMs: (startedAt ?? since) - since,
       engineMs,
-      rowsRead: answer.readRows,
-      bytesRead: answer.readBytes,
+      rowsRead: output.readRows,
+      bytesRead: output.readBytes,
     }
   }
 

@@ -30,7 +30,7 @@ export interface CompiledQuery {
   readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses except @now, in the order of their first appearance. */
   readonly names: readonly string[]
-  /** Those that are regular expressions, which the engine may refuse to compile. */
+  /** Parameters that are regular expressions, which the engine may refuse to compile. */
   readonly patterns: readonly string[]
   /** Returns the values of all used parameters and no others. Equal requests have equal values. */
   check(sent: Readonly<Record<string, string>>): BoundValues

@@ -66,7 +66,7 @@ export class EndpointDrafts {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#compile(fields, caller, signal)
     const values = endpoint.compiled.check(parameters)
-    const answer = await this.#options.runner.run({
+    const result = await this.#options.runner.run({
       endpoint,
       values,
       format,
@@ -75,7 +75,7 @@ export class EndpointDrafts {
       signal,
       purpose: 'preview',
     })
-    return { columns: endpoint.columns, answer }
+    return { columns: endpoint.columns, result }
   }
 
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */

@@ -53,9 +53,8 @@ export function requestReports(calls: EndpointCalls, clock: Clock) {
       token: token ?? '',
     }
     const rowsOf = async <Row>(endpoint: EndpointCall['endpoint']): Promise<Row[]> => {
-      const response = await calls.call({ endpoint, parameters, format: json, ...on })
-      const { body } = response.kind === 'cached' ? response.answer.result : response.answer
-      return (JSON.parse(body.toString()) as { result: Row[] }).result
+      const { result } = await calls.call({ endpoint, parameters, format: json, ...on })
+      return (JSON.parse(result.body.toString()) as { result: Row[] }).result
     }
     const { figures, codes } = reportQueries[interval]()
     const [rows, failed] = await Promise.all([rowsOf<FiguresRow>(figures), rowsOf<CodesRow>(codes)])

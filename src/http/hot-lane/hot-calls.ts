@@ -97,9 +97,9 @@ export class HotCalls {
     const recognized = headers && access.recognize(headers.token)
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
     if (!call || !open()) return false
-    const answer = calls.cache.lookup(call.key)
-    if (answer === undefined) return false
-    const form = answer.result.form(chooseCoding(headers.acceptEncoding))
+    const found = calls.cache.lookup(call.key)
+    if (found === undefined) return false
+    const form = found.result.form(chooseCoding(headers.acceptEncoding))
     const held = headers.ifNoneMatch
     if (held !== undefined && held !== form.etag) return false
     const quota = access.count(recognized)
@@ -110,7 +110,7 @@ export class HotCalls {
         ? traces.begin('GET', queryRoute, request.url ?? '', headers.traceparent, headers.tracestate)
         : undefined
     const id = requestIdOf(headers.requestId)
-    const heads = this.#headsOf(call, form, answer)
+    const heads = this.#headsOf(call, form, found)
     const endedAt = performance.now()
     const ms = Math.round((endedAt - since) * 100) / 100
     const status = held === undefined ? 200 : 304
@@ -125,7 +125,7 @@ export class HotCalls {
     if (call.subject) {
       statistics?.add({
         ...{ subject: call.subject, status, cache: 'hit', endedAt, totalMs: endedAt - since, engineMs: 0 },
-        ...{ rows: answer.result.rows, bytes: body?.length ?? 0, rowsRead: 0, code: '', detail: undefined },
+        ...{ rows: found.result.rows, bytes: body?.length ?? 0, rowsRead: 0, code: '', detail: undefined },
       })
     }
     this.#log(call, request.url, id, status, ms, trace)
@@ -133,18 +133,18 @@ export class HotCalls {
     return true
   }
 
-  #headsOf(call: HotCall, form: Form, answer: Found): Heads {
-    const { result, ageSeconds, ttlSeconds } = answer
+  #headsOf(call: HotCall, form: Form, found: Found): Heads {
+    const { result, ageSeconds, ttlSeconds } = found
     const known = call.heads
     if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
       return known
     const unchanged: Head = [
       ...['X-Request-Id', '', 'Server-Timing', ''],
-      ...['Cache-Status', cacheStatus(answer), 'Age', String(ageSeconds)],
+      ...['Cache-Status', cacheStatus(found), 'Age', String(ageSeconds)],
       ...Object.entries(dataHeaders).flat(),
       ...['Vary', this.#options.vary],
       ...['Wellhead-Version', String(call.version)],
-      ...['Cache-Control', cacheControl(answer)],
+      ...['Cache-Control', cacheControl(found)],
       ...['ETag', form.etag],
       ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
     ]

@@ -74,8 +74,7 @@ async function run(
     directives: readCacheDirectives(undefined),
     trace: request.trace,
   })
-  const { kind, answer } = await runCall(calls, prepared, notes)
-  const { body, rows, truncated } = kind === 'cached' ? answer.result : answer
+  const { body, rows, truncated } = (await runCall(calls, prepared, notes)).result
   const { max_rows: maxRows } = endpoint.definition
   return rowResult(body, {
     total: rows,

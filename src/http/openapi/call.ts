@@ -46,7 +46,7 @@ export const plan: z.ZodType<Awaited<ReturnType<EndpointCalls['explain']>>> = z.
 
 nameComponents('output', { Plan: plan })
 
-/** Of results that are not cached. */
+/** Headers of results that are not cached. */
 export const rowHeaders = [
   'Cache-Status',
   'Server-Timing',

@@ -9,7 +9,7 @@ import { documentsOf } from '../openapi/document.ts'
 import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, json, routesOf } from './route.ts'
 
-/** Of all documents together. */
+/** The limit for all documents together. */
 const maxKeptBytes = 16 * 2 ** 20
 
 /** The OpenAPI document, made once for all callers who may call the same endpoints. */

@@ -26,7 +26,9 @@ const sql = describeFields(sqlShape, {
 const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
 const anyRows = { type: 'array', items: { type: 'object', additionalProperties: true } }
-const { 200: result } = resultResponses(anyRows, { explained: false, streamed: false }) as { 200: Response }
+const { 200: sqlResult } = resultResponses(anyRows, { explained: false, streamed: false }) as {
+  200: Response
+}
 
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
@@ -49,7 +51,10 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     query: formatQuery,
     body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
     responses: {
-      200: { ...json('Rows.', rows, rowHeaders), content: { ...result.content, ...json('', rows).content } },
+      200: {
+        ...json('Rows.', rows, rowHeaders),
+        content: { ...sqlResult.content, ...json('', rows).content },
+      },
     },
     errors: [...errors, 406],
     unchecked: true,
@@ -57,14 +62,14 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       const since = performance.now()
       const format = formatOf(request)
       const gone = goneSignal(request, reply)
-      const { columns, answer } = await drafts.preview(request.body, format, changedBy(request), gone)
+      const { columns, result } = await drafts.preview(request.body, format, changedBy(request), gone)
       if (format.name !== 'json') {
-        return sendResult(request, reply, { kind: 'computed', answer }, format.contentType, since)
+        return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
       }
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
-      const body = Buffer.concat([head, answer.body.subarray(1)])
-      const computed = { kind: 'computed', answer: { ...answer, body } } as const
+      const body = Buffer.concat([head, result.body.subarray(1)])
+      const computed = { kind: 'computed', result: { ...result, body } } as const
       return sendResult(request, reply, computed, format.contentType, since)
     },
   })
@@ -74,15 +79,15 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       'Errors have the line and column in the SQL as it was sent.',
     query: formatQuery,
     body: jsonBody(sql, { query, parameters: { project: 'demo' } }),
-    responses: { 200: { ...result, headers: rowHeaders } },
+    responses: { 200: { ...sqlResult, headers: rowHeaders } },
     errors: [...errors, 406],
     unchecked: true,
     handler: async (request, reply) => {
       const since = performance.now()
       const format = formatOf(request)
       const gone = goneSignal(request, reply)
-      const answer = await drafts.run(request.body, format, changedBy(request), gone)
-      return sendResult(request, reply, { kind: 'computed', answer }, format.contentType, since)
+      const result = await drafts.run(request.body, format, changedBy(request), gone)
+      return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
     },
   })
 }

@@ -174,16 +174,18 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
   }
 }
 
-/** metadata['a']['b'] and metadata[0].a.b */
-const indexed = /\b((?:\w{1,64}\.)?metadata)(?:\[\d+\]\.([\w.]+)|((?:\['[^']{1,200}'\])+))/
+/** What follows in metadata[0].a.b and metadata['a']['b']. */
+const indexes = /^\[\d+\]\.([\w.]+)|^(?:\['[^']+'\])+/
 
 function indexedText(_: RegExpExecArray, { sql, tokens }: RefusedSql): Hint | undefined {
-  const found = indexed.exec(sql)
+  const column = tokens.findIndex(({ text }, n) => text === 'metadata' && isSymbol(tokens[n + 1], '['))
+  const found = indexes.exec(sql.slice(tokens[column]?.end))
   if (!found) return undefined
-  const [, column = '', path, list = ''] = found
+  const [list, path] = found
   const keys = path?.split('.') ?? [...list.matchAll(/'([^']*)'/g)].map(([, key = '']) => key)
-  const at = tokens.findIndex(({ end }) => end > found.index)
-  return { message: `Write ${pathSql(column, keys.slice(0, 20))}.`, at }
+  const at = isSymbol(tokens[column - 1], '.') ? column - 2 : column
+  const written = tokens.slice(at, column + 1).map(({ text }) => text)
+  return { message: `Write ${pathSql(written.join(''), keys.slice(0, 20))}.`, at }
 }
 
 function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {

@@ -32,7 +32,7 @@ function withField(content: string, field: string): string {
   const start = content.startsWith('\ufeff') ? 1 : 0
   const { header = '', headerStart = start } = parts ?? {}
   const [opening = ''] = /^[ \t]*\r?\n/.exec(header) ?? []
-  const [indent = ''] = /^ *(?=\w)/m.exec(header) ?? []
+  const [, indent = ''] = /^( *)\w/m.exec(header) ?? []
   const line = `${indent}${field}${lineBreak}`
   const at = headerStart + opening.length
   return content.slice(0, at) + (parts ? line : ['/*', field, '*/', ''].join(lineBreak)) + content.slice(at)

@@ -106,9 +106,10 @@ describe('searching logs in the console', () => {
       await found(page, '12 entries')
       expect(queryOf(page)).toBe('status_code:5xx')
       await page.getByLabel('Split by').selectOption('request_path')
-      await page.getByRole('button', { name: /^\/rest\/v1\/orders \d/ }).waitFor()
+      const legend = page.locator('.split-legend')
+      await legend.getByRole('button', { name: /^\/rest\/v1\/orders \d/ }).waitFor()
       await page.getByLabel('Split by').selectOption('none')
-      await page.locator('.split-legend').waitFor({ state: 'detached' })
+      await legend.waitFor({ state: 'detached' })
     }))
 
   test('a link opens an entry with those around it, also outside of the range', async () => {
@@ -127,7 +128,7 @@ describe('searching logs in the console', () => {
       await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('button', { name: /entry 22$/ }).waitFor()
       await page.getByRole('button', { name: /entry 18$/ }).waitFor()
-      // Of the same project only.
+      // Only entries of the same project surround it.
       expect(await page.getByRole('button', { name: /entry 21$/ }).count()).toBe(0)
       await expectFit(page)
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])

@@ -85,7 +85,7 @@ export function namesDefined(query: string): { aliases: string[]; views: string[
   return { aliases: [...aliases], views: [...views].filter((name) => /^[A-Za-z_]\w*$/.test(name)) }
 }
 
-/** Those that match what was typed, best matches first. Equal matches keep their order. */
+/** Suggestions that match what was typed, best matches first. Equal matches keep their order. */
 export function ranked(options: readonly Completion[], typed: string): Completion[] {
   const seen = new Set<string>()
   return options

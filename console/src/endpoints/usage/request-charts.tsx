@@ -14,7 +14,7 @@ export interface RequestsQuery {
 }
 
 export const chartHeight = 168
-/** Of the figures above a chart and the legend. */
+/** The height of the figures above a chart and of the legend. */
 const aroundChart = 92
 export const chartPartHeight = chartHeight + aroundChart
 

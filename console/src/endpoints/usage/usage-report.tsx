@@ -11,7 +11,7 @@ interface UsageReportProps {
   /** Undefined: all endpoints that the own token can see. */
   endpoint?: string | undefined
   token?: string | undefined
-  /** Of the table beside the errors. */
+  /** The heading of the table beside the errors. */
   title: string
   table: (requests: Requests) => ReactNode
   below?: (requests: Requests | undefined) => ReactNode

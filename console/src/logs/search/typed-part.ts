@@ -35,7 +35,7 @@ export function typedPartAt(query: string, caret: number): TypedPart | undefined
   return { field, text: unquoted(text), from, to }
 }
 
-/** Those that begin with the text, then those that contain it. A complete one needs no suggestion. */
+/** Suggestions that begin with the text, then those that contain it. A complete one needs no suggestion. */
 export function matching<T>(all: readonly T[], text: string, nameOf: (one: T) => string): T[] {
   const wanted = text.toLowerCase()
   const names = all.map((one) => [one, nameOf(one).toLowerCase()] as const)
