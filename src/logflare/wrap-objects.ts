@@ -8,9 +8,11 @@ const outerLevels = 3
 export function wrapObjects(body: Buffer): Buffer {
   /** What closes each open bracket. */
   const open: string[] = []
-  const text = body.toString().replace(/"[^"\\]*(?:\\.[^"\\]*)*"?|[[\]{}]/g, (found) => {
+  let isString = false
+  const text = body.toString().replace(/\\.|["[\]{}]/g, (found) => {
+    if (found === '"') isString = !isString
+    if (isString || found === '"') return found
     if (found === ']' || found === '}') return open.pop() ?? found
-    if (found.startsWith('"')) return found
     const isWrapped = found === '{' && open.length >= outerLevels && open.at(-1) !== ']'
     open.push(found === '[' ? ']' : isWrapped ? '}]' : '}')
     return isWrapped ? '[{' : found

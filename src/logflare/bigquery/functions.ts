@@ -90,7 +90,7 @@ function ofRule(
       `${shown(name)} needs ${wanted} ${most === 1 ? 'argument' : 'arguments'}, not ${args.length}.`,
     )
   }
-  const typeAt = (index: number) => types[Math.min(index, types.length - 1)]?.replace(/[?*]$|=.*/s, '')
+  const typeAt = (index: number) => types[Math.min(index, types.length - 1)]?.split(/[?*=]/)[0]
   // A unit is a word, and everything else is evaluated once, because SQL can be nested.
   const values = args.map((arg, index) => (typeAt(index) === 'unit' ? nothing : arg.value()))
   const ofType = (...some: string[]) => values.filter((_, index) => some.includes(typeAt(index) ?? ''))

@@ -348,7 +348,7 @@ describe('the playground', () => {
           await expectFit(page)
         }
         // The translation is SQL like any other.
-        await write(page, 'SELECT 42 AS answer')
+        await write(page, 'SELECT 42 AS number')
         await page.keyboard.press('Control+Enter')
         await page.getByRole('cell', { name: '42', exact: true }).waitFor()
       },
