@@ -72,7 +72,10 @@ describe('the second hour, with logs of a shape that nothing built-in has', () =
       'hours=1',
     ]
     expect(await run(create, question)).toMatchObject({ code: 0, out: expect.stringContaining('warm: 5m') })
-    expect(readFileSync(path('endpoints/hour.routes.sql'), 'utf8')).toContain('\ncache: none\n')
+    const written = readFileSync(path('endpoints/hour.routes.sql'), 'utf8')
+    expect(written).toContain('\ncache: none\n')
+    // The SQL tells the type of a parameter.
+    expect(written).toMatch(/hours:\s*\{?\s*type: integer/)
     expect(await run(['check'])).toMatchObject({
       code: 1,
       out: expect.stringMatching(
@@ -147,6 +150,11 @@ describe('the second hour, with logs of a shape that nothing built-in has', () =
   test('goes in the console from a question to a published endpoint', async () => {
     await visit('/console/new-endpoint', stage.admin(), async (page) => {
       await page.getByLabel('Name').fill('hour.regions')
+      await write(page, "SELECT tier FROM hour_shop WHERE project = 'x'")
+      const meant = 'metadata.customer.tier::Nullable(String)'
+      await page.getByText(`There is no column tier. Did you mean ${meant}?`, { exact: false }).waitFor()
+      await page.getByRole('button', { name: `Insert ${meant}` }).click()
+      await page.getByText('The query is valid.').waitFor()
       await write(
         page,
         'SELECT region, count() AS requests FROM hour_shop WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY GROUP BY region ORDER BY region',
