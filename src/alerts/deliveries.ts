@@ -1,9 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import { type Target, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
-import type { AlertState, Notification } from './alert-state.ts'
+import type { AlertEntry, AlertState, Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
-import type { Entry } from './evaluator.ts'
 import { postJson, timeoutMs } from './target.ts'
 
 const retriedForMs = 86_400_000
@@ -30,7 +29,7 @@ export class Deliveries {
   }
 
   /** Sends what is due: of each target the first notification, if it is stored, since a crash could lose it otherwise. */
-  work(entries: Map<string, Entry>): void {
+  work(entries: Map<string, AlertEntry>): void {
     const now = this.#parts.time.now()
     for (const [id, { alert, state }] of entries) {
       if (alert.deleted && state.outbox.length === 0) entries.delete(id)

@@ -5,6 +5,7 @@ import { type SavedAlert, type StateName, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, readResult } from './alert-results.ts'
 import {
+  type AlertEntry,
   type AlertState,
   afterEvaluation,
   dueNotification,
@@ -17,15 +18,6 @@ import type { Row } from './condition.ts'
 import type { Deliveries } from './deliveries.ts'
 import { EngineShare } from './engine-share.ts'
 import { notificationsFor, shownRows } from './notification.ts'
-
-export interface Entry {
-  /** A deleted one stays until its last notification is delivered. */
-  alert: SavedAlert
-  /** The same object for as long as the alert exists: deliveries change it, too. */
-  readonly state: AlertState
-  /** Infinity while it is evaluated. */
-  dueMs: number
-}
 
 /** By the machine's own clock, as the share of the engine. */
 const tickMs = 100
@@ -42,7 +34,7 @@ export class Evaluator {
   readonly #deliveries: Deliveries
   readonly #share: EngineShare
   /** Undefined while another service evaluates. */
-  #entries: Map<string, Entry> | undefined
+  #entries: Map<string, AlertEntry> | undefined
   #loading = false
   #flushMs = 0
   readonly #runs = new Set<Promise<void>>()
@@ -168,10 +160,10 @@ export class Evaluator {
     }
   }
 
-  async #evaluate(group: readonly Entry[], now: number, end: (usedMs: number) => void): Promise<void> {
+  async #evaluate(group: readonly AlertEntry[], now: number, end: (usedMs: number) => void): Promise<void> {
     const { time, log, onEvaluated } = this.#parts
     const { signal } = this.#stop
-    const [{ alert }] = group as [Entry]
+    const [{ alert }] = group as [AlertEntry]
     const dueMs = group.map((entry) => entry.dueMs)
     for (const entry of group) entry.dueMs = Infinity
     const engineTime = new EngineTime()
@@ -196,7 +188,7 @@ export class Evaluator {
     }
   }
 
-  #take({ alert, state }: Entry, result: readonly Row[] | Error): boolean {
+  #take({ alert, state }: AlertEntry, result: readonly Row[] | Error): boolean {
     const { time } = this.#parts
     const now = time.now()
     const before = state.state
@@ -211,12 +203,10 @@ export class Evaluator {
 
   #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
     const { time } = this.#parts
-    const nowMs = time.now()
-    const rows = shownRows(alert, result)
-    const added = notificationsFor({ type, alert, state, rows, nowMs, wallMs: time.wall.now() })
+    const added = notificationsFor({ type, alert, state, rows: shownRows(alert, result), time })
     state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
     state.told = toldAs(state.state)
-    state.toldMs = nowMs
+    state.toldMs = time.now()
   }
 
   /** Has the change stored at once. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Timers } from '../base/clock.ts'
 import { type SavedAlert, targetKey } from './alert.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
 import { type Row, tellingRows } from './condition.ts'
@@ -13,8 +14,7 @@ export interface Message {
   alert: SavedAlert
   state: AlertState
   rows: readonly Row[]
-  nowMs: number
-  wallMs: number
+  time: Timers
 }
 
 /** The rows of a result that a notification contains. */
@@ -25,11 +25,11 @@ export function shownRows({ condition }: SavedAlert, rows: readonly Row[]): Row[
 }
 
 /** The body of a webhook, in the form of Standard Webhooks. */
-export function webhookBody({ type, alert, state, rows, wallMs }: Message) {
+export function webhookBody({ type, alert, state, rows, time }: Message) {
   const { name, when, endpoint, parameters } = alert.definition
   return {
     type,
-    timestamp: new Date(wallMs).toISOString(),
+    timestamp: new Date(time.wall.now()).toISOString(),
     data: {
       alert: { id: alert.id, name },
       state: state.state,
@@ -69,7 +69,8 @@ function escaped(text: string): string {
 
 /** One notification per target that is not switched off. They share an id, which receivers use to recognize repeats. */
 export function notificationsFor(message: Message): Notification[] {
-  const { alert, type, state, nowMs } = message
+  const { alert, type, state, time } = message
+  const nowMs = time.now()
   const id = `msg_${randomUUID().replaceAll('-', '')}`
   const targets = alert.definition.notify.filter((target) => !state.off.includes(targetKey(target)))
   return targets.map((target) => {

@@ -121,14 +121,20 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     description: `Omitted fields get their defaults. ${changing}`,
     body: newAlert,
     handler: async (request, reply) =>
-      withVersion(reply, await admin.replace(request.params.reference, request.body, termsOf(request))),
+      withVersion(
+        reply,
+        await admin.change(request.params.reference, request.body, 'default', termsOf(request)),
+      ),
   })
   route(`PATCH ${path}`, 'changeAlert', 'Change some fields of an alert', {
     ...change,
     description: changing,
     body: jsonBody(alertChange, { muted_until: '2026-01-31T12:00:00Z' }),
     handler: async (request, reply) =>
-      withVersion(reply, await admin.patch(request.params.reference, request.body, termsOf(request))),
+      withVersion(
+        reply,
+        await admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
+      ),
   })
   route(`DELETE ${path}`, 'deleteAlert', 'Delete an alert', {
     description: 'A firing alert is resolved.',
