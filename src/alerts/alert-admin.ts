@@ -19,7 +19,7 @@ import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
-import { type Deliveries, unreadableSecret } from './deliveries.ts'
+import { unreadableSecret } from './deliveries.ts'
 import type { Evaluator } from './evaluator.ts'
 import { type Message, notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
@@ -35,12 +35,10 @@ const maxAlerts = 10_000
 export class AlertAdmin {
   readonly #parts: AlertParts
   readonly #evaluator: Evaluator
-  readonly #deliveries: Deliveries
 
-  constructor(parts: AlertParts, evaluator: Evaluator, deliveries: Deliveries) {
+  constructor(parts: AlertParts, evaluator: Evaluator) {
     this.#parts = parts
     this.#evaluator = evaluator
-    this.#deliveries = deliveries
   }
 
   async list() {
@@ -91,7 +89,7 @@ export class AlertAdmin {
     if (!notify) return tested
     const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
       const { type, url } = notification.target
-      const outcome = await this.#deliveries.send(alert.id, alert.definition.name, notification)
+      const outcome = await this.#evaluator.deliveries.send(alert.id, alert.definition.name, notification)
       return { type, url, ...outcome }
     })
     return { ...tested, deliveries: await Promise.all(sent) }
@@ -131,7 +129,7 @@ export class AlertAdmin {
 
   /** By name. */
   #saved(): SavedAlert[] {
-    const alerts = [...this.#parts.alerts.values()].filter(({ deleted }) => !deleted)
+    const alerts = [...this.#evaluator.alerts.values()].filter(({ deleted }) => !deleted)
     return alerts.sort((one, other) => (one.definition.name < other.definition.name ? -1 : 1))
   }
 

@@ -1,3 +1,5 @@
+import { invalidParameter } from '../base/errors.ts'
+
 /** When an alert fires: the number of rows, or a column of any or of all rows, compared with a number. */
 export interface Condition {
   of: 'rows' | 'any' | 'all'
@@ -48,20 +50,10 @@ export function decide({ of, column, operator, limit }: Condition, rows: readonl
   return { met: value !== null && isComplete && isMet(value), value }
 }
 
-/** Rows that show why: those that meet a condition about any row, or all. */
-export function tellingRows(condition: Condition, rows: readonly Row[]): readonly Row[] {
-  if (condition.of !== 'any') return rows
-  const meeting = rows.filter((row) => decide(condition, [row]).met)
-  return meeting.length > 0 ? meeting : rows
-}
-
-/** The endpoint was changed. */
-export class MissingColumn extends Error {}
-
 /** Integers that a double cannot hold, and decimals, are text in results. */
 function numberIn(row: Row, column: string): number | null {
   const value = row[column]
-  if (value === undefined) throw new MissingColumn(`The result has no column "${column}" any more.`)
+  if (value === undefined) throw invalidParameter('when', `The result has no column "${column}" any more.`)
   const number = value === null || value === '' ? Number.NaN : Number(value)
   return Number.isFinite(number) ? number : null
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { overloaded, WellheadError } from '../base/errors.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { type SavedAlert, type StateName, targetKey } from './alert.ts'
+import { readAlert, type SavedAlert, type StateName, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, readResult } from './alert-results.ts'
 import {
@@ -13,9 +13,9 @@ import {
   newState,
   toldAs,
 } from './alert-state.ts'
-import type { AlertStore } from './alert-store.ts'
+import { AlertStore } from './alert-store.ts'
 import type { Row } from './condition.ts'
-import type { Deliveries } from './deliveries.ts'
+import { Deliveries } from './deliveries.ts'
 import { EngineShare } from './engine-share.ts'
 import { notificationsFor, shownRows } from './notification.ts'
 
@@ -29,9 +29,11 @@ const maxOutbox = 100
 
 /** Evaluates alerts on time, and keeps their states. Of several services, the one with the lease does it. */
 export class Evaluator {
+  readonly deliveries: Deliveries
+  /** By id, with deleted ones. */
+  readonly alerts = new Map<string, SavedAlert>()
   readonly #parts: AlertParts
   readonly #store: AlertStore
-  readonly #deliveries: Deliveries
   readonly #share: EngineShare
   /** Undefined while another service evaluates. */
   #entries: Map<string, AlertEntry> | undefined
@@ -41,11 +43,12 @@ export class Evaluator {
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: AlertParts, store: AlertStore, deliveries: Deliveries) {
+  constructor(parts: AlertParts) {
     this.#parts = parts
-    this.#store = store
-    this.#deliveries = deliveries
+    this.#store = new AlertStore(parts)
+    this.deliveries = new Deliveries(parts, this.#store)
     this.#share = new EngineShare(parts.engineSlots)
+    parts.catalog.onChange('alert', (records) => this.#changed(records.map(readAlert)))
   }
 
   start(): void {
@@ -58,7 +61,7 @@ export class Evaluator {
     this.#stop.abort()
     clearInterval(this.#timer)
     await Promise.all(this.#runs)
-    this.#deliveries.stop()
+    this.deliveries.stop()
     await this.#store.stop()
   }
 
@@ -75,7 +78,8 @@ export class Evaluator {
     return counts
   }
 
-  changed(alerts: Iterable<SavedAlert>): void {
+  #changed(alerts: readonly SavedAlert[]): void {
+    for (const alert of alerts) this.alerts.set(alert.id, alert)
     for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
     this.#work()
   }
@@ -95,13 +99,13 @@ export class Evaluator {
     if (this.#stop.signal.aborted || this.#loading || isHeld === (this.#entries !== undefined)) return
     if (!isHeld) {
       this.#entries = undefined
-      return this.#deliveries.stop()
+      return this.deliveries.stop()
     }
     this.#loading = true
     try {
       const states = await this.#store.load()
       this.#entries = new Map()
-      for (const alert of this.#parts.alerts.values()) this.#reconcile(alert, states.get(alert.id))
+      for (const alert of this.alerts.values()) this.#reconcile(alert, states.get(alert.id))
     } finally {
       this.#loading = false
     }
@@ -138,9 +142,9 @@ export class Evaluator {
       this.#flushMs = now + flushEveryMs
       void this.#store.flush().then((isStored) => {
         if (!isStored) this.#flushMs = now + retryAfterMs
-        this.#deliveries.work(entries)
+        this.deliveries.work(entries)
       })
-    } else this.#deliveries.work(entries)
+    } else this.deliveries.work(entries)
     const due = [...entries.values()].filter(
       ({ alert, dueMs }) => dueMs <= now && alert.definition.enabled && !alert.deleted,
     )

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
 import { type SavedAlert, targetKey } from './alert.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
-import { type Row, tellingRows } from './condition.ts'
+import { decide, type Row } from './condition.ts'
 
 const maxRows = 10
 
@@ -17,9 +17,10 @@ export interface Message {
   time: Timers
 }
 
-/** The rows of a result that a notification contains. */
+/** The rows of a result that a notification contains: those that meet a condition about any row, or all. */
 export function shownRows({ condition }: SavedAlert, rows: readonly Row[]): Row[] {
-  const shown = tellingRows(condition, rows).slice(0, maxRows)
+  const meeting = condition.of === 'any' ? rows.filter((row) => decide(condition, [row]).met) : []
+  const shown = (meeting.length > 0 ? meeting : rows).slice(0, maxRows)
   while (JSON.stringify(shown).length > maxLength) shown.pop()
   return shown
 }
