@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { alertNotFound, invalidBody, invalidParameter, unknownParameter } from '../base/errors.ts'
+import { alertNotFound, invalidBody, invalidParameter } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { expectVersion, lastWins } from '../catalog/catalog.ts'
-import { parameterNames } from '../endpoints/call/prepared-call.ts'
+import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import { writableFields } from '../endpoints/definition/definition.ts'
 import type { ChangeTerms } from '../endpoints/manage/endpoint-admin.ts'
 import {
@@ -167,9 +167,7 @@ export class AlertAdmin {
     const endpoint = this.#parts.endpoints.find(reference)
     if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
     const { compiled, columns, definition } = endpoint
-    const known = parameterNames(endpoint)
-    const unknown = Object.keys(parameters).find((name) => !known.has(name))
-    if (unknown !== undefined) throw unknownParameter(unknown, known, ` ${definition.name} does not have it.`)
+    refuseUnknown(endpoint, parameters)
     compiled.check(parameters)
     const { of, column } = parseCondition(when) as Condition
     if (of === 'rows') return
