@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { alertNotFound, invalidBody, invalidParameter, unknownParameter } from '../base/errors.ts'
+import { alertNotFound, invalidBody, invalidParameter } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { expectVersion, lastWins } from '../catalog/catalog.ts'
-import { parameterNames } from '../endpoints/call/prepared-call.ts'
+import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import { writableFields } from '../endpoints/definition/definition.ts'
+import type { ChangeTerms } from '../endpoints/manage/endpoint-admin.ts'
 import {
   type AlertFields,
   alertShape,
@@ -18,18 +19,14 @@ import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
-import { type Deliveries, unreadableSecret } from './deliveries.ts'
+import { unreadableSecret } from './deliveries.ts'
 import type { Evaluator } from './evaluator.ts'
-import { notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import { type Message, notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
 
 export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
 
-interface ChangeTerms {
-  by: string
-  /** Version that the change is based on. Undefined: any version. */
-  expected: number | undefined
-}
+type AlertChangeTerms = Pick<ChangeTerms, 'by' | 'expected'>
 
 const readOnly = 'id version created_at updated_at updated_by state since evaluated_at value error'.split(' ')
 const maxAlerts = 10_000
@@ -38,12 +35,10 @@ const maxAlerts = 10_000
 export class AlertAdmin {
   readonly #parts: AlertParts
   readonly #evaluator: Evaluator
-  readonly #deliveries: Deliveries
 
-  constructor(parts: AlertParts, evaluator: Evaluator, deliveries: Deliveries) {
+  constructor(parts: AlertParts, evaluator: Evaluator) {
     this.#parts = parts
     this.#evaluator = evaluator
-    this.#deliveries = deliveries
   }
 
   async list() {
@@ -63,26 +58,22 @@ export class AlertAdmin {
   }
 
   async create(body: unknown, by: string) {
-    const stored = await this.#prepare(writableFields(body, readOnly))
     if (this.#saved().length >= maxAlerts) {
       throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
     }
-    const id = randomUUID()
-    await this.#parts.catalog.append(by, { kind: 'alert', id, version: 1, deleted: false, body: stored })
-    return this.get(id, [])
+    return this.#save(writableFields(body, readOnly), by)
   }
 
-  /** Omitted fields get their defaults. */
-  replace(reference: string, body: unknown, terms: ChangeTerms) {
-    return this.#change(reference, terms, () => writableFields(body, readOnly))
+  /** Omitted fields stay as they are, or get their defaults. */
+  change(reference: string, body: unknown, omitted: 'stay' | 'default', { by, expected }: AlertChangeTerms) {
+    return lastWins(expected, async () => {
+      const current = this.#find(reference, expected)
+      const kept = omitted === 'stay' ? current.definition : {}
+      return this.#save({ ...kept, ...writableFields(body, readOnly) }, by, current)
+    })
   }
 
-  /** Omitted fields stay as they are. */
-  patch(reference: string, body: unknown, terms: ChangeTerms) {
-    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body, readOnly) }))
-  }
-
-  async delete(reference: string, { by, expected }: ChangeTerms): Promise<void> {
+  async delete(reference: string, { by, expected }: AlertChangeTerms): Promise<void> {
     await lastWins(expected, () => {
       const { id, version, definition, created_at } = this.#find(reference, expected)
       const change = { kind: 'alert', id, version: version + 1, deleted: true } as const
@@ -94,12 +85,11 @@ export class AlertAdmin {
   async test(reference: string, notify: boolean, signal: AbortSignal) {
     const alert = this.#find(reference)
     const known = (await this.#evaluator.states()).get(alert.id)
-    const { state, rows, message } = await this.#evaluate(alert, signal, known)
-    const tested = { state: state.state, value: state.value, rows }
+    const { tested, message } = await this.#evaluate(alert, signal, known)
     if (!notify) return tested
     const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
       const { type, url } = notification.target
-      const outcome = await this.#deliveries.send(alert.id, alert.definition.name, notification)
+      const outcome = await this.#evaluator.deliveries.send(alert.id, alert.definition.name, notification)
       return { type, url, ...outcome }
     })
     return { ...tested, deliveries: await Promise.all(sent) }
@@ -110,10 +100,10 @@ export class AlertAdmin {
     const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
     const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
     const alert = readAlert({ ...record, body: await this.#prepare(fields) })
-    const { state, rows, message } = await this.#evaluate(alert, signal)
-    const firing = { ...message, state: { ...state, state: 'firing' as const } }
+    const { tested, message } = await this.#evaluate(alert, signal)
+    const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
     return {
-      ...{ state: state.state, value: state.value, rows },
+      ...tested,
       ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
       history: await pastDecisions(this.#parts, alert, signal),
     }
@@ -122,45 +112,24 @@ export class AlertAdmin {
   async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
     const { time } = this.#parts
     const all = await readResult(this.#parts, alert, signal)
-    const nowMs = time.now()
-    const before = known ?? newState(alert.rule, alert.definition.name, nowMs)
-    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), nowMs)
+    const before = known ?? newState(alert.rule, alert.definition.name, time.now())
+    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), time.now())
     const rows = shownRows(alert, all)
-    const shown = { ...state, off: [] }
-    const message = {
-      type: 'alert.firing' as const,
-      alert,
-      state: shown,
-      rows,
-      nowMs,
-      wallMs: time.wall.now(),
-    }
-    return { state, rows, message }
+    // Also sent to targets that are switched off.
+    const message: Message = { type: 'alert.firing', alert, state: { ...state, off: [] }, rows, time }
+    return { tested: { state: state.state, value: state.value, rows }, message }
   }
 
-  #change(
-    reference: string,
-    { by, expected }: ChangeTerms,
-    next: (current: AlertFields) => Record<string, unknown>,
-  ) {
-    return lastWins(expected, async () => {
-      const current = this.#find(reference, expected)
-      const { id, version, definition } = current
-      const body = await this.#prepare(next(definition), current)
-      await this.#parts.catalog.append(by, {
-        kind: 'alert',
-        id,
-        version: version + 1,
-        deleted: false,
-        body,
-      })
-      return this.get(id, definition.notify)
-    })
+  async #save(fields: Record<string, unknown>, by: string, current?: SavedAlert) {
+    const body = await this.#prepare(fields, current)
+    const { id, version } = current ?? { id: randomUUID(), version: 0 }
+    await this.#parts.catalog.append(by, { kind: 'alert', id, version: version + 1, deleted: false, body })
+    return this.get(id, current?.definition.notify ?? [])
   }
 
   /** By name. */
   #saved(): SavedAlert[] {
-    const alerts = [...this.#parts.alerts.values()].filter(({ deleted }) => !deleted)
+    const alerts = [...this.#evaluator.alerts.values()].filter(({ deleted }) => !deleted)
     return alerts.sort((one, other) => (one.definition.name < other.definition.name ? -1 : 1))
   }
 
@@ -198,19 +167,17 @@ export class AlertAdmin {
     const endpoint = this.#parts.endpoints.find(reference)
     if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
     const { compiled, columns, definition } = endpoint
-    const known = parameterNames(endpoint)
-    const unknown = Object.keys(parameters).find((name) => !known.has(name))
-    if (unknown !== undefined) throw unknownParameter(unknown, known, ` ${definition.name} does not have it.`)
+    refuseUnknown(endpoint, parameters)
     compiled.check(parameters)
-    const { subject } = parseCondition(when) as Condition
-    if (subject.of === 'rows') return
-    const type = columns.find(({ name }) => name === subject.column)?.type
+    const { of, column } = parseCondition(when) as Condition
+    if (of === 'rows') return
+    const type = columns.find(({ name }) => name === column)?.type
     if (type === undefined) {
       const names = columns.map(({ name }) => name).join(', ')
-      throw invalidParameter('when', `${definition.name} has no column "${subject.column}". It has ${names}.`)
+      throw invalidParameter('when', `${definition.name} has no column "${column}". It has ${names}.`)
     }
     if (!/^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)) {
-      throw invalidParameter('when', `The column "${subject.column}" is not a number but ${type}.`)
+      throw invalidParameter('when', `The column "${column}" is not a number but ${type}.`)
     }
   }
 

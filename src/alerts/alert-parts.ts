@@ -4,7 +4,6 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { SavedAlert } from './alert.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { TargetRules } from './target.ts'
 
@@ -16,8 +15,6 @@ export interface AlertParts {
   calls: EndpointCalls
   /** Queries that the engine runs at a time. */
   engineSlots: number
-  /** By id, with deleted ones. */
-  alerts: ReadonlyMap<string, SavedAlert>
   secrets: WebhookSecrets
   rules: TargetRules
   time: Timers

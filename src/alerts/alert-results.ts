@@ -4,7 +4,7 @@ import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.
 import type { SavedAlert } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { Outcome } from './alert-state.ts'
-import { type Decision, decide, MissingColumn, type Row } from './condition.ts'
+import { type Decision, decide, type Row } from './condition.ts'
 
 const pastPoints = 48
 const dayMs = 86_400_000
@@ -64,7 +64,6 @@ export function outcomeOf({ condition }: SavedAlert, result: readonly Row[] | Er
     if (result instanceof Error) throw result
     return decide(condition, result)
   } catch (error) {
-    const isShown = error instanceof WellheadError || error instanceof MissingColumn
-    return { error: isShown ? error.message : 'Internal error.' }
+    return { error: error instanceof WellheadError ? error.message : 'Internal error.' }
   }
 }

@@ -1,4 +1,4 @@
-import type { AlertFields, StateName, Target } from './alert.ts'
+import type { AlertFields, SavedAlert, StateName, Target } from './alert.ts'
 import type { Decision } from './condition.ts'
 
 /** The types of notifications, by the state that they report. */
@@ -40,6 +40,16 @@ export interface AlertState {
   /** Such a state is removed when its last notification is delivered. */
   deleted: boolean
   outbox: Notification[]
+}
+
+/** What the service that evaluates alerts has of each in memory. */
+export interface AlertEntry {
+  /** A deleted one stays until its last notification is delivered. */
+  alert: SavedAlert
+  /** The same object for as long as the alert exists: deliveries change it, too. */
+  readonly state: AlertState
+  /** Infinity while it is evaluated. */
+  dueMs: number
 }
 
 /** Evaluations that fail in a row before an alert is failing. */

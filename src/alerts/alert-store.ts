@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { AlertParts } from './alert-parts.ts'
-import type { AlertState } from './alert-state.ts'
+import type { AlertState, Notification } from './alert-state.ts'
 
 const maxEvents = 10_000
 const leaseId = 'lease'
@@ -24,6 +24,7 @@ export class AlertStore {
   readonly #parts: AlertParts
   readonly #me = randomUUID()
   #states = new Map<string, AlertState>()
+  readonly #stored = new WeakSet<Notification>()
   #events: { line: string; atMs: number }[] = []
   #writing: Promise<boolean> = Promise.resolve(true)
   #sequence = 0
@@ -54,6 +55,11 @@ export class AlertStore {
     this.#states.set(id, state)
   }
 
+  /** Whether a notification is stored. */
+  has(notification: Notification): boolean {
+    return this.#stored.has(notification)
+  }
+
   /** An entry of the source of alerts, stored by the next flush. */
   record(alert_id: string, event_message: string, fields: Readonly<Record<string, unknown>>): void {
     const atMs = this.#parts.time.wall.now()
@@ -71,12 +77,12 @@ export class AlertStore {
       const states = this.#states
       if (states.size === 0 || !this.isHeld) return states.size === 0
       this.#states = new Map()
+      const notifications = [...states.values()].flatMap(({ outbox }) => outbox)
+      const bodyOf = (state: AlertState) =>
+        state.deleted && state.outbox.length === 0 ? '' : JSON.stringify(state)
       try {
-        const isGone = ({ deleted, outbox }: AlertState) => deleted && outbox.length === 0
-        const bodies = [...states].map(
-          ([id, state]) => [id, isGone(state) ? '' : JSON.stringify(state)] as const,
-        )
-        await this.#insert(bodies.map(([id, body]) => [id, ++this.#sequence, body]))
+        await this.#insert([...states].map(([id, state]) => [id, ++this.#sequence, bodyOf(state)]))
+        for (const notification of notifications) this.#stored.add(notification)
         return true
       } catch (error) {
         this.#parts.log.warn({ err: error }, 'states of alerts could not be stored; retrying')

@@ -1,13 +1,9 @@
 import { z } from 'zod'
 import { readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
-import { definitionShape as endpointShape } from '../endpoints/definition/definition.ts'
+import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { type Condition, parseCondition } from './condition.ts'
 
-const seconds = (min: number, max: number) => {
-  const error = `must be a whole number of seconds from ${min} to ${max}`
-  return z.int({ error }).min(min, { error }).max(max, { error })
-}
 const maxTargets = 10
 const aMonth = 30 * 86_400
 
@@ -25,7 +21,7 @@ export const alertShape = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe('Parameters of the endpoint, by name.'),
-  every_seconds: seconds(5, 86_400).default(60).describe('How often the alert is evaluated.'),
+  every_seconds: seconds(86_400, 5).default(60).describe('How often the alert is evaluated.'),
   when: z
     .string()
     .trim()
@@ -36,8 +32,8 @@ export const alertShape = z.strictObject({
     .describe(
       '`rows > 0`, `any(column) >= 10` or `all(column) > 500`: the number of rows, or a column of any or of all rows, compared (`>` `>=` `<` `<=` `=` `!=`) with a number. An empty result meets neither `any` nor `all`.',
     ),
-  for_seconds: seconds(0, aMonth).default(0).describe('How long the condition must hold before it fires.'),
-  repeat_seconds: seconds(5, aMonth)
+  for_seconds: seconds(aMonth, 0).default(0).describe('How long the condition must hold before it fires.'),
+  repeat_seconds: seconds(aMonth, 5)
     .nullable()
     .default(null)
     .describe('How often to notify again while it fires. Null: only of changes.'),

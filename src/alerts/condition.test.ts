@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Condition, decide, parseCondition, tellingRows } from './condition.ts'
+import type { SavedAlert } from './alert.ts'
+import { type Condition, decide, parseCondition } from './condition.ts'
+import { shownRows } from './notification.ts'
 
 const rows = [{ n: 5 }, { n: '9' }, { n: 7 }]
 const decided = (when: string, given: readonly Record<string, unknown>[] = rows) => {
@@ -32,8 +34,9 @@ test('a column that is gone is an error', () => {
 })
 
 test('rows that meet a condition about any row are shown first', () => {
-  expect(tellingRows(parseCondition('any(n) > 6') as Condition, rows)).toEqual([{ n: '9' }, { n: 7 }])
-  expect(tellingRows(parseCondition('any(n) > 60') as Condition, rows)).toEqual(rows)
+  const shown = (when: string) => shownRows({ condition: parseCondition(when) } as SavedAlert, rows)
+  expect(shown('any(n) > 6')).toEqual([{ n: '9' }, { n: 7 }])
+  expect(shown('any(n) > 60')).toEqual(rows)
 })
 
 test.each([

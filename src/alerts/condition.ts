@@ -1,6 +1,10 @@
+import { invalidParameter } from '../base/errors.ts'
+
 /** When an alert fires: the number of rows, or a column of any or of all rows, compared with a number. */
 export interface Condition {
-  subject: { of: 'rows' } | { of: 'any' | 'all'; column: string }
+  of: 'rows' | 'any' | 'all'
+  /** Of any or all rows. */
+  column: string
   operator: keyof typeof margins
   limit: number
 }
@@ -28,42 +32,28 @@ const form = /^(?:rows|(any|all)\((.{1,200})\))\s*(>=|<=|!=|[<>=])\s*(-?\d{1,18}
 
 /** Undefined if the text is not a condition. */
 export function parseCondition(text: string): Condition | undefined {
-  const [whole, of, column = '', operator, limit] = form.exec(text.trim()) ?? []
+  const [whole, of = 'rows', column = '', operator, limit] = form.exec(text.trim()) ?? []
   if (whole === undefined) return undefined
-  return {
-    subject: of === undefined ? { of: 'rows' } : { of: of as 'any' | 'all', column: column.trim() },
-    operator: operator as Condition['operator'],
-    limit: Number(limit),
-  }
+  return { of, column: column.trim(), operator, limit: Number(limit) } as Condition
 }
 
 /** Throws if a row lacks the column. */
-export function decide({ subject, operator, limit }: Condition, rows: readonly Row[]): Decision {
+export function decide({ of, column, operator, limit }: Condition, rows: readonly Row[]): Decision {
   const margin = (value: number) => margins[operator](value, limit)
   const isMet = (value: number) => margin(value) > 0 || (margin(value) === 0 && isMetAtLimit.has(operator))
-  if (subject.of === 'rows') return { met: isMet(rows.length), value: rows.length }
-  const values = rows.map((row) => numberIn(row, subject.column))
+  if (of === 'rows') return { met: isMet(rows.length), value: rows.length }
+  const values = rows.map((row) => numberIn(row, column))
   const sorted = values.filter((value) => value !== null).sort((one, other) => margin(other) - margin(one))
-  const value = (subject.of === 'any' ? sorted[0] : sorted.at(-1)) ?? null
+  const value = (of === 'any' ? sorted[0] : sorted.at(-1)) ?? null
   // A null meets no comparison, so it keeps a condition about all rows from being met.
-  const isComplete = subject.of === 'any' || sorted.length === values.length
+  const isComplete = of === 'any' || sorted.length === values.length
   return { met: value !== null && isComplete && isMet(value), value }
 }
-
-/** Rows that show why: those that meet a condition about any row, or all. */
-export function tellingRows(condition: Condition, rows: readonly Row[]): readonly Row[] {
-  if (condition.subject.of !== 'any') return rows
-  const meeting = rows.filter((row) => decide(condition, [row]).met)
-  return meeting.length > 0 ? meeting : rows
-}
-
-/** The endpoint was changed. */
-export class MissingColumn extends Error {}
 
 /** Integers that a double cannot hold, and decimals, are text in results. */
 function numberIn(row: Row, column: string): number | null {
   const value = row[column]
-  if (value === undefined) throw new MissingColumn(`The result has no column "${column}" any more.`)
+  if (value === undefined) throw invalidParameter('when', `The result has no column "${column}" any more.`)
   const number = value === null || value === '' ? Number.NaN : Number(value)
   return Number.isFinite(number) ? number : null
 }

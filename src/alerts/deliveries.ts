@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { type Target, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
-import type { AlertState, Notification } from './alert-state.ts'
+import type { AlertEntry, AlertState, Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
 import { postJson, timeoutMs } from './target.ts'
 
@@ -20,9 +20,6 @@ export class Deliveries {
   readonly counts = { delivered: 0, failed: 0, abandoned: 0 }
   readonly #parts: AlertParts
   readonly #store: AlertStore
-  /** Alerts with notifications that are not delivered. */
-  readonly #pending = new Map<string, AlertState>()
-  readonly #stored = new WeakSet<Notification>()
   readonly #sending = new Set<string>()
   #stop = new AbortController()
 
@@ -31,28 +28,22 @@ export class Deliveries {
     this.#store = store
   }
 
-  /** Takes the notifications that are stored: a crash could lose others. */
-  add(id: string, state: AlertState, stored: readonly Notification[]): void {
-    this.#pending.set(id, state)
-    for (const notification of stored) this.#stored.add(notification)
-    this.work()
-  }
-
-  /** Sends what is due: of each target the first notification. */
-  work(): void {
+  /** Sends what is due: of each target the first notification, if it is stored, since a crash could lose it otherwise. */
+  work(entries: Map<string, AlertEntry>): void {
     const now = this.#parts.time.now()
-    for (const [id, state] of this.#pending) {
-      if (state.outbox.length === 0) this.#pending.delete(id)
+    for (const [id, { alert, state }] of entries) {
+      if (alert.deleted && state.outbox.length === 0) entries.delete(id)
       const seen = new Set<string>()
       for (const notification of state.outbox) {
         const key = `${id} ${targetKey(notification.target)}`
-        const isNext = !seen.has(key) && !this.#sending.has(key) && this.#stored.has(notification)
+        const isNext = !seen.has(key) && !this.#sending.has(key) && this.#store.has(notification)
         seen.add(key)
         if (!isNext || notification.nextMs > now || this.#sending.size >= maxSending) continue
         this.#sending.add(key)
-        void this.#attempt(id, state, notification, this.#stop.signal).finally(() => {
+        const { signal } = this.#stop
+        void this.#attempt(id, state, notification, signal).finally(() => {
           this.#sending.delete(key)
-          this.work()
+          if (!signal.aborted) this.work(entries)
         })
       }
     }
@@ -60,7 +51,6 @@ export class Deliveries {
 
   /** Abandons attempts that are running; they are repeated by whoever continues. */
   stop(): void {
-    this.#pending.clear()
     this.#stop.abort()
     this.#stop = new AbortController()
   }

@@ -1,54 +1,38 @@
-/** Shares of the engine: together a tenth. Slow queries have their own, so that they do not delay the others. */
-const lanes = { quick: { share: 0.09, maxRunning: 4 }, slow: { share: 0.01, maxRunning: 1 } }
-
 /** Queries that take longer are slow. */
 const slowMs = 1_000
 
 /** How long a share may be saved up. */
 const burstMs = 5_000
 
-const retryAfterMs = 100
-
-/** Limits how much of the engine's time evaluations use, by the machine's own clock. */
+/** Limits evaluations to a tenth of the engine's time, by the machine's own clock. */
 export class EngineShare {
-  readonly #slots: number
-  readonly #left = {
-    quick: { ms: Infinity, atMs: 0, running: 0 },
-    slow: { ms: Infinity, atMs: 0, running: 0 },
+  /** Slow queries have their own share, so that they do not delay the others. */
+  readonly #lanes = {
+    quick: { share: 0.09, maxRunning: 4, leftMs: Infinity, atMs: 0, running: 0 },
+    slow: { share: 0.01, maxRunning: 1, leftMs: Infinity, atMs: 0, running: 0 },
   }
   readonly #slow = new Set<string>()
-
-  readonly #onFree: () => void
-  #timer: NodeJS.Timeout | undefined
+  readonly #slots: number
 
   /** Takes the number of queries that the engine runs at a time. */
-  constructor(slots: number, onFree: () => void) {
+  constructor(slots: number) {
     this.#slots = slots
-    this.#onFree = onFree
   }
 
   /** Undefined if the query of this key has to wait. Otherwise a function that ends it and takes the time that it used. */
   begin(key: string): ((usedMs: number) => void) | undefined {
-    const name = this.#slow.has(key) ? 'slow' : 'quick'
-    const lane = this.#left[name]
+    const lane = this.#lanes[this.#slow.has(key) ? 'slow' : 'quick']
     const nowMs = performance.now()
-    const perMs = lanes[name].share * this.#slots
-    lane.ms = Math.min(burstMs * perMs, lane.ms + (nowMs - lane.atMs) * perMs)
+    const perMs = lane.share * this.#slots
+    lane.leftMs = Math.min(burstMs * perMs, lane.leftMs + (nowMs - lane.atMs) * perMs)
     lane.atMs = nowMs
-    if (lane.running >= lanes[name].maxRunning) return undefined
-    if (lane.ms <= 0) {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined
-        this.#onFree()
-      }, retryAfterMs).unref()
-      return undefined
-    }
+    if (lane.leftMs <= 0 || lane.running >= lane.maxRunning) return undefined
     lane.running++
     return (usedMs) => {
       lane.running--
-      if (usedMs > slowMs) this.#slow.add(key)
-      else this.#slow.delete(key)
-      this.#left[usedMs > slowMs ? 'slow' : 'quick'].ms -= usedMs
+      const isSlow = usedMs > slowMs
+      this.#slow[isSlow ? 'add' : 'delete'](key)
+      this.#lanes[isSlow ? 'slow' : 'quick'].leftMs -= usedMs
     }
   }
 }

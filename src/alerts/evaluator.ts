@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { overloaded, WellheadError } from '../base/errors.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { type SavedAlert, type StateName, targetKey } from './alert.ts'
+import { readAlert, type SavedAlert, type StateName, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, readResult } from './alert-results.ts'
 import {
+  type AlertEntry,
   type AlertState,
   afterEvaluation,
   dueNotification,
@@ -12,21 +13,14 @@ import {
   newState,
   toldAs,
 } from './alert-state.ts'
-import type { AlertStore } from './alert-store.ts'
+import { AlertStore } from './alert-store.ts'
 import type { Row } from './condition.ts'
-import type { Deliveries } from './deliveries.ts'
+import { Deliveries } from './deliveries.ts'
 import { EngineShare } from './engine-share.ts'
 import { notificationsFor, shownRows } from './notification.ts'
 
-interface Entry {
-  alert: SavedAlert
-  /** The same object for as long as the alert exists: deliveries change it, too. */
-  readonly state: AlertState
-  /** Infinity while it is evaluated. */
-  dueMs: number
-}
-
-const tickMs = 200
+/** By the machine's own clock, as the share of the engine. */
+const tickMs = 100
 /** Times and values of evaluations that changed nothing else are stored together. */
 const flushEveryMs = 10_000
 const retryAfterMs = 1_000
@@ -35,42 +29,39 @@ const maxOutbox = 100
 
 /** Evaluates alerts on time, and keeps their states. Of several services, the one with the lease does it. */
 export class Evaluator {
+  readonly deliveries: Deliveries
+  /** By id, with deleted ones. */
+  readonly alerts = new Map<string, SavedAlert>()
   readonly #parts: AlertParts
   readonly #store: AlertStore
-  readonly #deliveries: Deliveries
   readonly #share: EngineShare
   /** Undefined while another service evaluates. */
-  #entries: Map<string, Entry> | undefined
+  #entries: Map<string, AlertEntry> | undefined
   #loading = false
   #flushMs = 0
   readonly #runs = new Set<Promise<void>>()
   readonly #stop = new AbortController()
-  #cancelTimer: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: AlertParts, store: AlertStore, deliveries: Deliveries) {
+  constructor(parts: AlertParts) {
     this.#parts = parts
-    this.#store = store
-    this.#deliveries = deliveries
-    this.#share = new EngineShare(parts.engineSlots, () => this.#work())
+    this.#store = new AlertStore(parts)
+    this.deliveries = new Deliveries(parts, this.#store)
+    this.#share = new EngineShare(parts.engineSlots)
+    parts.catalog.onChange('alert', (records) => this.#changed(records.map(readAlert)))
   }
 
   start(): void {
-    if (this.#stop.signal.aborted) return
-    const { time, log } = this.#parts
-    void this.#store
-      .renew()
-      .then(() => this.#followLease())
-      .catch((error) => log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying'))
-    this.#work()
-    this.#cancelTimer = time.after(tickMs, () => this.start())
+    this.#timer = setInterval(() => void this.#tick(), tickMs).unref()
+    void this.#tick()
   }
 
   /** What is missed happens once after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#cancelTimer?.()
+    clearInterval(this.#timer)
     await Promise.all(this.#runs)
-    this.#deliveries.stop()
+    this.deliveries.stop()
     await this.#store.stop()
   }
 
@@ -83,28 +74,38 @@ export class Evaluator {
   /** Of the alerts that this service evaluates, by state. */
   counts(): Record<StateName, number> {
     const counts = { ok: 0, pending: 0, firing: 0, failing: 0 }
-    for (const { state } of this.#entries?.values() ?? []) counts[state.state]++
+    for (const { alert, state } of this.#entries?.values() ?? []) if (!alert.deleted) counts[state.state]++
     return counts
   }
 
-  changed(alerts: Iterable<SavedAlert>): void {
+  #changed(alerts: readonly SavedAlert[]): void {
+    for (const alert of alerts) this.alerts.set(alert.id, alert)
     for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
     this.#work()
   }
 
+  async #tick(): Promise<void> {
+    this.#work()
+    try {
+      await this.#store.renew()
+      await this.#followLease()
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying')
+    }
+  }
+
   async #followLease(): Promise<void> {
-    const { alerts } = this.#parts
-    if (this.#stop.signal.aborted || this.#loading || this.#store.isHeld === (this.#entries !== undefined))
-      return
-    if (!this.#store.isHeld) {
+    const { isHeld } = this.#store
+    if (this.#stop.signal.aborted || this.#loading || isHeld === (this.#entries !== undefined)) return
+    if (!isHeld) {
       this.#entries = undefined
-      return this.#deliveries.stop()
+      return this.deliveries.stop()
     }
     this.#loading = true
     try {
       const states = await this.#store.load()
       this.#entries = new Map()
-      for (const alert of alerts.values()) this.#reconcile(alert, states.get(alert.id))
+      for (const alert of this.alerts.values()) this.#reconcile(alert, states.get(alert.id))
     } finally {
       this.#loading = false
     }
@@ -113,30 +114,23 @@ export class Evaluator {
 
   /** Makes the state follow the definition. One that was deleted, disabled or changed is resolved and starts anew. */
   #reconcile(alert: SavedAlert, known: AlertState | undefined): void {
-    const entries = this.#entries
-    if (!entries || (alert.deleted && !known)) return
+    if (!this.#entries || (alert.deleted && !known)) return
     const now = this.#parts.time.now()
     const { name, notify, every_seconds } = alert.definition
     const state = known ?? newState(alert.rule, name, now)
-    const before = state.state
-    const isOver = alert.deleted || state.rule !== alert.rule
-    if (isOver) {
-      const { told, outbox } = state
+    const { state: before, told, outbox } = state
+    if (alert.deleted || state.rule !== alert.rule) {
       Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox })
       if (told !== 'ok') this.#notify(alert, state, 'alert.resolved', [])
     }
-    state.name = name
-    state.deleted = alert.deleted
-    if (!alert.deleted) {
-      // Nothing is sent to targets that were removed.
-      const current = new Set(notify.map(targetKey))
-      state.outbox = state.outbox.filter(({ target }) => current.has(targetKey(target)))
-      state.off = state.off.filter((target) => current.has(target))
-      const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
-      const dueMs = isDue ? now : nextSlot(alert, now)
-      entries.set(alert.id, { alert, state, dueMs })
-    } else entries.delete(alert.id)
-    void this.#keep(alert.id, state, before)
+    // Nothing is sent to targets that were removed.
+    const targets = new Set(notify.map(targetKey))
+    state.outbox = state.outbox.filter(({ target }) => targets.has(targetKey(target)))
+    state.off = state.off.filter((target) => targets.has(target))
+    Object.assign(state, { name, deleted: alert.deleted })
+    const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
+    this.#entries.set(alert.id, { alert, state, dueMs: isDue ? now : nextSlot(alert, now) })
+    this.#keep(alert.id, state, before)
   }
 
   #work(): void {
@@ -144,12 +138,16 @@ export class Evaluator {
     const entries = this.#entries
     if (!entries || this.#stop.signal.aborted || !this.#store.isHeld) return
     const now = time.now()
-    this.#deliveries.work()
     if (now >= this.#flushMs) {
       this.#flushMs = now + flushEveryMs
-      void this.#store.flush()
-    }
-    const due = [...entries.values()].filter(({ alert, dueMs }) => dueMs <= now && alert.definition.enabled)
+      void this.#store.flush().then((isStored) => {
+        if (!isStored) this.#flushMs = now + retryAfterMs
+        this.deliveries.work(entries)
+      })
+    } else this.deliveries.work(entries)
+    const due = [...entries.values()].filter(
+      ({ alert, dueMs }) => dueMs <= now && alert.definition.enabled && !alert.deleted,
+    )
     due.sort((one, other) => one.dueMs - other.dueMs)
     for (const { alert, dueMs } of due) {
       const end = dueMs === Infinity ? undefined : this.#share.begin(alert.resultKey)
@@ -166,10 +164,10 @@ export class Evaluator {
     }
   }
 
-  async #evaluate(group: readonly Entry[], now: number, end: (usedMs: number) => void): Promise<void> {
+  async #evaluate(group: readonly AlertEntry[], now: number, end: (usedMs: number) => void): Promise<void> {
     const { time, log, onEvaluated } = this.#parts
     const { signal } = this.#stop
-    const [{ alert }] = group as [Entry]
+    const [{ alert }] = group as [AlertEntry]
     const dueMs = group.map((entry) => entry.dueMs)
     for (const entry of group) entry.dueMs = Infinity
     const engineTime = new EngineTime()
@@ -194,7 +192,7 @@ export class Evaluator {
     }
   }
 
-  #take({ alert, state }: Entry, result: readonly Row[] | Error): boolean {
+  #take({ alert, state }: AlertEntry, result: readonly Row[] | Error): boolean {
     const { time } = this.#parts
     const now = time.now()
     const before = state.state
@@ -202,34 +200,26 @@ export class Evaluator {
     Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
     const type = dueNotification(state, alert.definition, now, time.wall.now())
     if (type) this.#notify(alert, state, type, result instanceof Error ? [] : result)
-    if (type || state.state !== before) void this.#keep(alert.id, state, before)
+    if (type || state.state !== before) this.#keep(alert.id, state, before)
     else this.#store.set(alert.id, state)
     return 'error' in outcome
   }
 
   #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
     const { time } = this.#parts
-    const nowMs = time.now()
-    const rows = shownRows(alert, result)
-    const added = notificationsFor({ type, alert, state, rows, nowMs, wallMs: time.wall.now() })
+    const added = notificationsFor({ type, alert, state, rows: shownRows(alert, result), time })
     state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
     state.told = toldAs(state.state)
-    state.toldMs = nowMs
+    state.toldMs = time.now()
   }
 
-  /** Stores the change, then sends notifications. */
-  async #keep(id: string, state: AlertState, before: AlertState['state']): Promise<void> {
-    const { time } = this.#parts
+  /** Has the change stored at once. */
+  #keep(id: string, state: AlertState, before: StateName): void {
     const { name, state: now, previous: previous_state, value, error } = state
     const fields = { kind: 'state', alert: name, state: now, previous_state, value, error }
     if (now !== before) this.#store.record(id, `${name} is ${now}`, fields)
     this.#store.set(id, state)
-    const stored = [...state.outbox]
-    while (!(await this.#store.flush())) {
-      if (this.#stop.signal.aborted || !this.#store.isHeld) return
-      await new Promise<void>((resolve) => time.after(retryAfterMs, resolve))
-    }
-    this.#deliveries.add(id, state, stored)
+    this.#flushMs = 0
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Timers } from '../base/clock.ts'
 import { type SavedAlert, targetKey } from './alert.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
-import { type Row, tellingRows } from './condition.ts'
+import { decide, type Row } from './condition.ts'
 
 const maxRows = 10
 
@@ -13,23 +14,23 @@ export interface Message {
   alert: SavedAlert
   state: AlertState
   rows: readonly Row[]
-  nowMs: number
-  wallMs: number
+  time: Timers
 }
 
-/** The rows of a result that a notification contains. */
+/** The rows of a result that a notification contains: those that meet a condition about any row, or all. */
 export function shownRows({ condition }: SavedAlert, rows: readonly Row[]): Row[] {
-  const shown = tellingRows(condition, rows).slice(0, maxRows)
+  const meeting = condition.of === 'any' ? rows.filter((row) => decide(condition, [row]).met) : []
+  const shown = (meeting.length > 0 ? meeting : rows).slice(0, maxRows)
   while (JSON.stringify(shown).length > maxLength) shown.pop()
   return shown
 }
 
 /** The body of a webhook, in the form of Standard Webhooks. */
-export function webhookBody({ type, alert, state, rows, wallMs }: Message) {
+export function webhookBody({ type, alert, state, rows, time }: Message) {
   const { name, when, endpoint, parameters } = alert.definition
   return {
     type,
-    timestamp: new Date(wallMs).toISOString(),
+    timestamp: new Date(time.wall.now()).toISOString(),
     data: {
       alert: { id: alert.id, name },
       state: state.state,
@@ -69,7 +70,8 @@ function escaped(text: string): string {
 
 /** One notification per target that is not switched off. They share an id, which receivers use to recognize repeats. */
 export function notificationsFor(message: Message): Notification[] {
-  const { alert, type, state, nowMs } = message
+  const { alert, type, state, time } = message
+  const nowMs = time.now()
   const id = `msg_${randomUUID().replaceAll('-', '')}`
   const targets = alert.definition.notify.filter((target) => !state.off.includes(targetKey(target)))
   return targets.map((target) => {

@@ -1,7 +1,4 @@
-import { readAlert, type SavedAlert } from '../alerts/alert.ts'
 import { AlertAdmin } from '../alerts/alert-admin.ts'
-import { AlertStore } from '../alerts/alert-store.ts'
-import { Deliveries } from '../alerts/deliveries.ts'
 import { Evaluator } from '../alerts/evaluator.ts'
 import { webhookSecrets } from '../alerts/secrets.ts'
 import { alertsSource } from '../catalog/built-in-sources.ts'
@@ -19,25 +16,17 @@ export function createAlerts(
   metrics: Metrics,
 ) {
   const { engine, catalog } = storage
-  const alerts = new Map<string, SavedAlert>()
   const parts = {
-    ...{ engine, catalog, endpoints, calls, engineSlots: queue.maxRunning, alerts, time, log },
+    ...{ engine, catalog, endpoints, calls, engineSlots: queue.maxRunning, time, log },
     secrets: webhookSecrets(settings.dataDir, settings.alertKey),
     rules: { allowedHosts: settings.alertHosts ?? [] },
     storeEvents: storeEntries(alertsSource, storage),
     onEvaluated: metrics.evaluated.bind(metrics),
   }
-  const store = new AlertStore(parts)
-  const deliveries = new Deliveries(parts, store)
-  const evaluator = new Evaluator(parts, store, deliveries)
-  catalog.onChange('alert', (records) => {
-    const changed = records.map(readAlert)
-    for (const alert of changed) alerts.set(alert.id, alert)
-    evaluator.changed(changed)
-  })
+  const evaluator = new Evaluator(parts)
   return {
-    admin: new AlertAdmin(parts, evaluator, deliveries),
-    figures: () => ({ states: evaluator.counts(), deliveries: deliveries.counts }),
+    admin: new AlertAdmin(parts, evaluator),
+    figures: () => ({ states: evaluator.counts(), deliveries: evaluator.deliveries.counts }),
     start: () => evaluator.start(),
     stop: () => evaluator.stop(),
   }

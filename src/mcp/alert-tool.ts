@@ -22,11 +22,8 @@ export function listAlerts(alerts: AlertAdmin): BuiltInTool {
     run: async (sent) => {
       const { state: wanted } = readShape(input, sent)
       const all = (await alerts.list()).filter(({ state }) => wanted === undefined || state === wanted)
-      const rows = all.map(
-        ({ name, state, since, value, when, endpoint, parameters, error, muted_until }) => {
-          return { name, state, since, value, when, endpoint, parameters, error, muted_until }
-        },
-      )
+      // URLs of targets can be secrets.
+      const rows = all.map(({ notify: _, ...shown }) => shown)
       return rowResult(jsonLines(rows), { narrow: 'Set state to list fewer alerts.' })
     },
   }

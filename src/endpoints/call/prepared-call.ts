@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { unknownParameter } from '../../base/errors.ts'
 import { cacheKey } from '../../cache/cache-key.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
@@ -67,6 +68,14 @@ export function recipeOf({ endpoint, parameters, format, project }: CallParamete
 /** Whether the endpoint would still return the result of a recipe. */
 export function isCurrent({ tag, version }: z.output<typeof recipeShape>, endpoint: Endpoint): boolean {
   return tag === undefined ? version === endpoint.version : tag === resultTag(endpoint)
+}
+
+/** As a request is refused that sends a parameter which a strict endpoint does not know. */
+export function refuseUnknown(endpoint: Endpoint, parameters: object, ...added: string[]): void {
+  const known = new Set([...parameterNames(endpoint), ...added])
+  const unknown = Object.keys(parameters).find((name) => !known.has(name))
+  if (unknown === undefined) return
+  throw unknownParameter(unknown, known, ` ${endpoint.definition.name} does not have it.`)
 }
 
 /** Parameters that an endpoint declares, or that its SQL uses. */

@@ -41,9 +41,9 @@ function withUnixLines(query: string): string {
   return texts.join('')
 }
 
-const seconds = (max: number) => {
-  const range = must(`a whole number of seconds from 1 to ${max}`)
-  return z.int(range).min(1, range).max(max, range)
+export const seconds = (max: number, min = 1) => {
+  const range = must(`a whole number of seconds from ${min} to ${max}`)
+  return z.int(range).min(min, range).max(max, range)
 }
 const day = 86_400
 const optionalSeconds = seconds(30 * day)

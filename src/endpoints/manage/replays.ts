@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Timers } from '../../base/clock.ts'
-import { unknownParameter, WellheadError } from '../../base/errors.ts'
+import { WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
@@ -10,7 +10,7 @@ import { Computation } from '../call/computation.ts'
 import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
 import { findFormat, type OutputFormat, outputFormats } from '../call/output-formats.ts'
-import { isCurrent, parameterNames, prepareCall, recipeShape } from '../call/prepared-call.ts'
+import { isCurrent, prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
 import { QueryQueue } from '../call/query-queue.ts'
 import { Sandboxes } from '../call/sandboxes.ts'
 import { changedDefinition, writableFields } from '../definition/definition.ts'
@@ -154,7 +154,9 @@ export class Replays {
     // The endpoint is refused no request if a version that nobody uses crashes the engine.
     const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
     try {
-      if (endpoint.definition.strict) refuseUnknown(endpoint, request)
+      // The token adds the project, not the caller.
+      const added = project === undefined ? [] : ['project']
+      if (endpoint.definition.strict) refuseUnknown(endpoint, parameters, ...added)
       const call = prepareCall({ endpoint, parameters, project, format: comparable })
       const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
       const result = await new Computation(call, parts).run(
@@ -184,15 +186,6 @@ function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[]): RecentReq
     requests.set(name, { ...same, uses: same.uses + uses })
   }
   return [...requests.values()].sort((one, other) => other.uses - one.uses).slice(0, maxRequests)
-}
-
-/** As a request is refused that sends a parameter which a strict endpoint does not know. */
-function refuseUnknown(endpoint: Endpoint, { parameters, project }: RecentRequest): void {
-  const known = parameterNames(endpoint)
-  // The token adds it, not the caller.
-  if (project !== undefined) known.add('project')
-  const unknown = Object.keys(parameters).find((name) => !known.has(name))
-  if (unknown !== undefined) throw unknownParameter(unknown, known)
 }
 
 async function differenceOf(one: Run, other: Run) {

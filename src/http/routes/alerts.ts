@@ -30,10 +30,11 @@ const alert = z.object({
 })
 const alertChange = changeOf(alertShape)
 
+const row = z.record(z.string(), z.unknown())
 const evaluation = {
   state: z.enum(alertStates).describe('The state that this evaluation leads to.'),
   value: z.number().nullable().describe('The value that decided. Null: there is none.'),
-  rows: z.array(z.record(z.string(), z.unknown())).describe('At most 10 rows that show why.'),
+  rows: z.array(row).describe('At most 10 rows that show why.'),
 }
 const delivery = targetShape.extend({
   status: z.int().nullable().describe('Status of the response. Null: no response.'),
@@ -44,20 +45,12 @@ const test = z.object({
   ...evaluation,
   deliveries: z.array(delivery).exactOptional().describe('Results of the test notification, if it was sent.'),
 })
-const past = z.object({
-  at: z.iso.datetime().describe('Time of the evaluation.'),
-  value: evaluation.value,
-  met: z.boolean().describe('Whether the condition was met.'),
-})
-const anObject = z.record(z.string(), z.unknown())
+const decision = z.object({ at: z.iso.datetime(), value: evaluation.value, met: z.boolean() })
 const preview = z.object({
   ...evaluation,
-  webhook: anObject.describe('What a webhook would receive.'),
-  slack: anObject.describe('What Slack would receive.'),
-  history: z
-    .array(past)
-    .nullable()
-    .describe('The last day, oldest first. Null if the query does not use `@now`.'),
+  webhook: row.describe('What a webhook would receive.'),
+  slack: row.describe('What Slack would receive.'),
+  history: z.array(decision).nullable().describe('The last day, oldest first. Null: no `@now` in the query.'),
 })
 
 nameComponents('input', { NewAlert: alertShape, AlertChange: alertChange })
@@ -66,7 +59,6 @@ nameComponents('output', { Alert: alert, AlertTest: test, AlertPreview: preview 
 const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the alert.', example: 'errors' }),
 })
-const notifying = z.object({ notify: flag('Whether to send a notification of type `alert.test`.') })
 const newAlert = jsonBody(alertShape, {
   name: 'errors',
   endpoint: 'functions.invocation-stats',
@@ -92,8 +84,7 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     handler: () => admin.list(),
   })
   route('POST /api/alerts', 'createAlert', 'Create an alert', {
-    description:
-      'Checks the endpoint, its parameters, the condition and the targets. The response contains the secrets of webhooks.',
+    description: 'The response contains the secrets of webhooks.',
     body: newAlert,
     responses: { 201: json('The alert.', alert, ['ETag', 'Location']) },
     errors: [409],
@@ -104,8 +95,7 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     },
   })
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
-    description:
-      'Evaluates an alert that is not saved, and shows what it would send and when it would have fired in the last day.',
+    description: 'Shows what an alert that is not saved would send, and when it would have fired.',
     body: newAlert,
     responses: { 200: json('What the alert would do.', preview) },
     errors: [404, 422, 503, 504],
@@ -121,14 +111,20 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     description: `Omitted fields get their defaults. ${changing}`,
     body: newAlert,
     handler: async (request, reply) =>
-      withVersion(reply, await admin.replace(request.params.reference, request.body, termsOf(request))),
+      withVersion(
+        reply,
+        await admin.change(request.params.reference, request.body, 'default', termsOf(request)),
+      ),
   })
   route(`PATCH ${path}`, 'changeAlert', 'Change some fields of an alert', {
     ...change,
     description: changing,
     body: jsonBody(alertChange, { muted_until: '2026-01-31T12:00:00Z' }),
     handler: async (request, reply) =>
-      withVersion(reply, await admin.patch(request.params.reference, request.body, termsOf(request))),
+      withVersion(
+        reply,
+        await admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
+      ),
   })
   route(`DELETE ${path}`, 'deleteAlert', 'Delete an alert', {
     description: 'A firing alert is resolved.',
@@ -146,7 +142,7 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
   route(`POST ${path}/test`, 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',
     params,
-    query: notifying,
+    query: z.object({ notify: flag('Whether to send a notification of type `alert.test`.') }),
     responses: { 200: json('The result of the evaluation.', test) },
     errors: [400, 422, 503, 504],
     handler: (request, reply) =>
