@@ -80,7 +80,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   try {
     // The port comes first, so that a busy one is reported before an engine starts.
-    await server.listen({ host: singleAddress(settings.host), port: settings.port, backlog })
+    // For `localhost` the framework would open a second server, without the limits of the first.
+    const host = settings.host === 'localhost' ? '127.0.0.1' : settings.host
+    await server.listen({ host, port: settings.port, backlog })
     await engine.start()
     await backups.open()
     await catalog.open()
@@ -141,9 +143,4 @@ function urlOf(server: FastifyInstance): string {
   const { address, port, family } = server.server.address() as AddressInfo
   const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/** For `localhost` the framework would open a second server, without the limits of the first. */
-function singleAddress(host: string): string {
-  return host === 'localhost' ? '127.0.0.1' : host
 }

@@ -7,16 +7,11 @@ export interface ServerAddress {
   password: string
 }
 
-/** Override those in the URLs. */
-interface Credentials {
-  user?: string | undefined
-  password?: string | undefined
-}
-
 /** Reads comma-separated URLs, and throws if one is none. An address without a user has the one of the first. */
 export function serverAddresses(
   text: string,
-  credentials: Credentials = {},
+  /** Override those in the URLs. */
+  credentials: { [name in 'user' | 'password']?: string | undefined } = {},
 ): [ServerAddress, ...ServerAddress[]] {
   const byUrl = new Map<string, ServerAddress>()
   let first: ServerAddress | undefined

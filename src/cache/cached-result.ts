@@ -4,6 +4,7 @@ import { contentTag } from '../base/text/content-tag.ts'
 export interface Computed {
   body: Buffer
   contentType: string
+  /** 0 if the format does not allow counting. */
   rows: number
   truncated: boolean
   queueMs: number

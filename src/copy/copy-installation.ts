@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { StartProblem } from '../base/files/data-directory.ts'
 import { namesOf, readBody } from '../catalog/catalog.ts'
 import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
@@ -16,7 +17,6 @@ import {
   copyPart,
   entriesOf,
   ownTables,
-  tokensFor,
 } from './copy-table.ts'
 
 export interface CopiedRows {
@@ -85,7 +85,8 @@ async function copyTables(
       return compared.map(({ different: parts, ...rows }) => ({ ...rows, equal: parts.length === 0 }))
     }
     options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))
-    const tokens = tokensFor(round, origin)
+    // The same tokens every time, so that a late insert of an interrupted run is not stored again.
+    const tokens = round === 1 ? origin : randomUUID()
     for (const [i, table] of tables.entries()) {
       for (const part of compared[i]?.different ?? []) await copyPart(options, table, part, tokens)
     }

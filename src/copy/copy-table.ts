@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { tooLarge } from '../base/errors.ts'
 import type { Source } from '../catalog/source.ts'
 import { dropDay, emptyOwnTable } from '../catalog/tables.ts'
@@ -196,7 +196,8 @@ export async function copyPart(
   if (there === undefined) return
   let number = 0
   for await (const chunk of readChunks(sides, table, part, there)) {
-    const token = hash(tokens, table.name, part, String(number++))
+    const place = JSON.stringify([tokens, table.name, part, String(number++)])
+    const token = createHash('sha256').update(place).digest('hex')
     await insertChunk(sides, table, chunk, token)
     sides.onBytes(chunk.length, [table.title, part].filter(Boolean).join(' '))
   }
@@ -241,13 +242,4 @@ async function insertChunk(
   const settings = { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }
   const target = { table, columns, format: 'TabSeparated', settings } as const
   await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
-}
-
-function hash(...parts: string[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
-}
-
-/** The first round has the same tokens every time, so that a late insert of an interrupted run is not stored again. */
-export function tokensFor(round: number, origin: string): string {
-  return round === 1 ? origin : randomUUID()
 }

@@ -82,11 +82,6 @@ export function refuseUnknown({ names }: SentParameters, declared: readonly stri
   }
 }
 
-export interface ChosenFormat {
-  format: OutputFormat
-  streamed: boolean
-}
-
 const [json] = outputFormats as [OutputFormat]
 
 /** Reads `_format` and `_timestamps`. `_format` takes precedence over Accept. */
@@ -94,7 +89,7 @@ export function chooseFormat(
   control: ReadonlyMap<string, string>,
   accept: string | undefined,
   mayStream: boolean,
-): ChosenFormat {
+): { format: OutputFormat; streamed: boolean } {
   const named = control.get('_format')
   const streamed = mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType
   const format = streamed ? json : named === undefined ? acceptedFormat(accept) : namedFormat(named)

@@ -10,16 +10,11 @@ import { goneSignal } from '../http/routes/management.ts'
 import { LogEndpoints, type LogEndpointsOptions } from './log-endpoints.ts'
 import { logSources } from './log-views.ts'
 
-/** Tokens of Logflare. Any text is valid; without the private one there is no gateway. */
-export interface LogflareTokens {
-  public: string | undefined
-  private: string
-}
-
 interface GatewayOptions extends LogEndpointsOptions {
   server: FastifyInstance
   access: Access
-  tokens: LogflareTokens
+  /** Tokens of Logflare. Any text is valid; without the private one there is no gateway. */
+  tokens: { public: string | undefined; private: string }
 }
 
 const prefix = '/logflare'
@@ -126,12 +121,10 @@ const noDrains =
 
 /** The settings page lists log drains, of which there are none. */
 function addDrainRoutes(server: FastifyInstance): void {
-  const get = (path: string, list: readonly object[]) =>
-    server.get(`${prefix}/api/${path}`, { config: { access: 'any' } }, async () => list)
-  get('backends', [])
-  get('rules', [])
   const sources = Object.values(logSources).map((name, index) => ({ id: index + 1, name, token: name }))
-  get('sources', sources)
+  for (const [path, list] of Object.entries({ backends: [], rules: [], sources })) {
+    server.get(`${prefix}/api/${path}`, { config: { access: 'any' } }, async () => list)
+  }
   const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
     reply.code(422).send({ error: noDrains, message: noDrains })
   for (const url of ['/api/backends', '/api/backends/:id', '/api/rules', '/api/rules/:id', '/api/sources']) {

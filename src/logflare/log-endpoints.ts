@@ -3,7 +3,7 @@ import { endpointNotFound, invalidQuery, missingParameter } from '../base/errors
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
-import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
@@ -19,12 +19,7 @@ export interface LogEndpointsOptions {
   calls: EndpointCalls
 }
 
-interface LogRequest {
-  name: string
-  parameters: Readonly<Record<string, string>>
-  caller: string
-  signal: AbortSignal
-}
+type LogRequest = { name: string } & Pick<EndpointCall, 'parameters' | 'caller' | 'signal'>
 
 /** What depends on the typed columns of the sources. */
 interface Compiled {
@@ -36,10 +31,6 @@ interface Compiled {
 }
 
 const maxTranslated = 500
-
-function authorNames(message: string): string {
-  return message.replace(/\b[TQ]\d+\./g, '').replace(/\bView_(\w+)/g, '$1')
-}
 
 /** What the public API calls the endpoint with ClickHouse SQL. */
 const otelNames = ['logs.all.otel', 'logs']
@@ -63,10 +54,7 @@ export class LogEndpoints {
   /** Translates into SQL over the sources, without running it. */
   translate(sql: string): string {
     const from = this.#options.sources.readable()
-    return translateBigQuery(
-      sql,
-      sourceTables((source) => from.typedColumns(source)),
-    ).sql
+    return translateBigQuery(sql, sourceTables(from.typedColumns)).sql
   }
 
   /** Runs a query and returns the body of the response. */
@@ -94,7 +82,8 @@ export class LogEndpoints {
       return query?.hasJson ? wrapObjects(body) : body
     } catch (error) {
       // Positions would refer to the translated SQL, and so would the names of its tables.
-      throw query && invalidQuery.is(error) ? invalidQuery(authorNames(error.message)) : error
+      if (!query || !invalidQuery.is(error)) throw error
+      throw invalidQuery(error.message.replace(/\b[TQ]\d+\./g, '').replace(/\bView_(\w+)/g, '$1'))
     }
   }
 
@@ -119,8 +108,7 @@ export class LogEndpoints {
   }
 
   async #compile(from: Compiled['from']): Promise<Compiled> {
-    const typedColumnsOf = (source: string) => from.typedColumns(source)
-    const definitions = [bigQueryDefinition(typedColumnsOf), ...this.#shipped]
+    const definitions = [bigQueryDefinition(from.typedColumns), ...this.#shipped]
     const endpoints = await Promise.all(
       definitions.map((definition) => compileEndpoint(this.#options.engine, definition, 1, from)),
     )
@@ -128,7 +116,7 @@ export class LogEndpoints {
     for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
     return {
       from,
-      tables: viewTables(typedColumnsOf),
+      tables: viewTables(from.typedColumns),
       endpoints: byName,
       translated: new LRUCache({ max: maxTranslated }),
     }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../base/clock.ts'
+import type { Sources } from '../catalog/sources.ts'
 import { readStoredTables } from '../catalog/stored-tables.ts'
-import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type CallRecord, cacheUses } from './call-record.ts'
 
@@ -24,18 +24,13 @@ export interface MetricSources {
   freeDiskBytes: () => number | undefined
 }
 
-interface SourceNames {
-  names(): ReadonlySet<string>
-  readonly topology: Topology
-}
-
 /** The engine is queried at most this often, regardless of the number of scrapes. */
 const readEveryMs = 10_000
 const storageLimits = { deadlineMs: 10_000 }
 const nothing = { parts: 0, rows: 0, bytes: 0 }
 
 /** Reads how much each source has on disk; nothing while the engine is unavailable. */
-export function sourceStorage(engine: Engine, time: Clock, sources: SourceNames) {
+export function sourceStorage(engine: Engine, time: Clock, sources: Pick<Sources, 'names' | 'topology'>) {
   const read = new LRUCache({
     max: 1,
     ttl: readEveryMs,

@@ -42,12 +42,6 @@ export interface EntryReader {
   signal: AbortSignal
 }
 
-interface Bucket {
-  timestamp: number
-  count: number
-  counts?: Record<string, number>
-}
-
 interface ValueCount {
   value: string
   count: number
@@ -161,7 +155,7 @@ export class LogSearch {
         `FROM ${table} WHERE ${sql} GROUP BY bucket, value ORDER BY bucket, n DESC, value LIMIT ${2000 * (maxGroups + 1)}`,
       { ...search.parameters, step },
     )
-    const buckets = new Map<number, Bucket>()
+    const buckets = new Map<number, { timestamp: number; count: number; counts?: Record<string, number> }>()
     for (const { bucket, value, n } of rows) {
       const found = buckets.get(bucket) ?? { timestamp: bucket, count: 0, ...(by && { counts: {} }) }
       found.count += n

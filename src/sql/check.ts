@@ -37,7 +37,7 @@ const boundValue = '_CAST'
 const engineColumns =
   /^_(part(_index|_starting_offset|_uuid|_offset|_granule_offset|_data_version)?|partition_(id|value)|sample_factor|disk_name|distance|table|database|row_exists|block_(number|offset)|shard_num|time)$/
 
-interface SourceNames {
+export interface SourceNames {
   has(name: string): boolean
   keys(): Iterable<string>
   /** The source that senders know by this name. */

@@ -64,13 +64,6 @@ function finalSelect(tokens: readonly CodeToken[]): number {
   return tokens.findIndex((token) => token.depth === 0 && isKeyword(token, 'SELECT', 'FROM'))
 }
 
-interface WithElement {
-  tokens: readonly CodeToken[]
-  /** Names that it can be used by, in lower case. */
-  names: readonly string[]
-  isSubquery: boolean
-}
-
 /** The elements of a leading WITH clause, and the index of the SELECT after it. */
 export function withElements(tokens: readonly CodeToken[]) {
   const final = finalSelect(tokens)
@@ -80,7 +73,8 @@ export function withElements(tokens: readonly CodeToken[]) {
 }
 
 /** A subquery has one name. In an expression, the aliases of its parts can be used as well. */
-function elementOf(tokens: readonly CodeToken[]): WithElement {
+/** With the names that it can be used by, in lower case. */
+function elementOf(tokens: readonly CodeToken[]) {
   const subquery = namedSubqueries(tokens).find(({ open }) => tokens[open]?.depth === 0)
   const names = subquery
     ? [subquery.name]

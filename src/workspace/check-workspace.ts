@@ -7,13 +7,8 @@ import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from 
 import type { BenchError, Workbench } from './workbench.ts'
 import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
 
-interface CheckResult {
-  /** Everything that a service would reject when the endpoints are saved. */
-  problems: FileProblem[]
-  warnings: FileWarning[]
-}
-
-export async function checkWorkspace(workspace: Workspace, bench: Workbench): Promise<CheckResult> {
+/** Finds everything that a service would reject when the endpoints are saved. */
+export async function checkWorkspace(workspace: Workspace, bench: Workbench) {
   const problems = [...workspace.problems, ...(await createSources(workspace, bench))]
   const warnings: FileWarning[] = []
   for (const endpoint of workspace.endpoints) {

@@ -10,18 +10,13 @@ export type TestOutcome =
   | { test: EndpointTest; kind: 'passed' }
   | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
 
-interface TestRun {
-  problems: FileProblem[]
-  outcomes: TestOutcome[]
-}
-
 /** Runs tests in sequence, grouped by fixtures so that each group loads them once. */
 export async function runTests(
   workspace: Workspace,
   tests: readonly EndpointTest[],
   bench: Workbench,
   onOutcome: (outcome: TestOutcome) => void,
-): Promise<TestRun> {
+): Promise<{ problems: FileProblem[]; outcomes: TestOutcome[] }> {
   const problems = await createSources(workspace, bench)
   const needed = new Set(tests.map(({ endpoint }) => endpoint))
   for (const endpoint of workspace.endpoints) {

@@ -2,15 +2,8 @@ import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
 import type { YamlFields } from '../base/files/yaml-fields.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { must, text } from '../endpoints/definition/parameter-declaration.ts'
 import { type FileProblem, readYamlFile } from './file-problem.ts'
-
-function must(be: string) {
-  return {
-    error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
-  }
-}
-
-const text = z.string(must('text'))
 
 const isoTime = must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z')
 const instant = z

@@ -10,10 +10,6 @@ import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import { addLogsSearchCommand } from './logs-search-command.ts'
 import { addLogsTailCommand } from './logs-tail-command.ts'
 
-interface SendOptions extends SentInputs {
-  json?: true
-}
-
 const sendHelp = `
 After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
 run is within a day and uses the same token. To store the same input twice on purpose, use --again. Rejected entries are
@@ -46,7 +42,7 @@ export function defineLogs(logs: Command, io: CommandIo): void {
       'wellhead logs send access.ndjson.gz errors.json --source edge_logs',
       'zstdcat old.ndjson.zst | wellhead logs send --source edge_logs',
     ],
-    request: async (client, files: string[], options: SendOptions) => {
+    request: async (client, files: string[], options: SentInputs & { json?: true }) => {
       if (files.length === 0 && io.stdinIsTerminal) {
         throw usageFailure('There is nothing to send. Name files, or pipe entries to standard input.')
       }

@@ -45,15 +45,10 @@ export function addLogsTailCommand(logs: Command, io: CommandIo): void {
   })
 }
 
-interface Tailed extends TailOptions {
-  source: string
-  query: string
-}
-
 /** Follows a source until the command is stopped or the service rejects the request. */
 export async function tailSource(
   client: Pick<ServiceClient, 'request' | 'read' | 'parse' | 'url'>,
-  { source, query, project, lines = 0, json }: Tailed,
+  { source, query, project, lines = 0, json }: TailOptions & { source: string; query: string },
   io: CommandIo,
   pause: (ms: number) => Promise<void>,
 ): Promise<void> {

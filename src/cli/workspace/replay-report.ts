@@ -59,11 +59,9 @@ function effectOf(request: ReplayedRequest): string {
 type Cost = Pick<RunFigures, 'duration_ms' | 'rows_read'>
 
 function costText(before: Cost, after: Cost): string {
-  const times = [before, after].map(({ duration_ms }) => milliseconds(duration_ms)).join(' → ')
+  const times = [before, after]
+    .map(({ duration_ms: ms }) => (ms < 10 ? ms.toFixed(1) : formatCount(ms)))
+    .join(' → ')
   const rows = [before, after].map(({ rows_read }) => formatCount(rows_read ?? 0)).join(' → ')
   return `${times} ms, ${rows} rows read`
-}
-
-function milliseconds(value: number): string {
-  return value < 10 ? value.toFixed(1) : formatCount(value)
 }

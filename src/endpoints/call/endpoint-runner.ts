@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
+import type { Computed } from '../../cache/cached-result.ts'
 import {
   type Blame,
   type Engine,
@@ -68,16 +69,7 @@ export interface Part {
   range?: TimeRange | undefined
 }
 
-export interface RunResult {
-  body: Buffer
-  /** 0 if the format does not allow counting. */
-  rows: number
-  truncated: boolean
-  queueMs: number
-  engineMs: number
-  rowsRead: number | undefined
-  bytesRead: number | undefined
-}
+export type RunResult = Omit<Computed, 'contentType'>
 
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
 const explainWithinMs = 10_000

@@ -170,7 +170,8 @@ export function formatDefinition(definition: EndpointDefinition): string {
       if (typeof node.value === 'string' && !isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE
     },
   })
-  return `/*\n${keepInComment(header.toString({ lineWidth: 0 }))}*/\n${definition.query}\n`
+  const yaml = header.toString({ lineWidth: 0 })
+  return `/*\n${yaml.replaceAll('/*', '/\\x2a').replaceAll('*/', '*\\/')}*/\n${definition.query}\n`
 }
 
 /** Without null, false and empty lists, which are the defaults. */
@@ -183,8 +184,4 @@ function given(fields: Record<string, unknown>): Record<string, unknown> {
 /** Only double quotes can hold every character on one line, with comment marks escaped. */
 function isPlain(value: string): boolean {
   return /^[\x20-\x7e\u00a1-\u167f]*$/.test(value) && !/\/\*|\*\//.test(value)
-}
-
-function keepInComment(yaml: string): string {
-  return yaml.replaceAll('/*', '/\\x2a').replaceAll('*/', '*\\/')
 }

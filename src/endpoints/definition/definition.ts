@@ -235,8 +235,3 @@ export function changedDefinition({ id }: EndpointDefinition, fields: Record<str
   }
   return parseDefinition({ ...fields, id })
 }
-
-/** Parsed definitions have their fields in the same order, so their JSON can be compared. */
-export function isSameDefinition(one: EndpointDefinition, other: EndpointDefinition): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
-}

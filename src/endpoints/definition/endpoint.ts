@@ -1,6 +1,6 @@
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { checkSql, checkTokens, isPlainName } from '../../sql/check.ts'
+import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import { withoutUnused } from '../../sql/sent-sql.ts'
@@ -20,10 +20,7 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
-export interface KnownSources extends SourceColumns {
-  has(name: string): boolean
-  keys(): Iterable<string>
-  aliased?(name: string): string | undefined
+export interface KnownSources extends SourceColumns, SourceNames {
   /** For hints. */
   readonly sampled?: SampledSources
 }

@@ -4,12 +4,7 @@ import { deletedId, invalidParameter, nameTaken, versionConflict, WellheadError 
 import { readShape } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
-import {
-  type EndpointDefinition,
-  isSameDefinition,
-  parseDefinition,
-  writableFields,
-} from '../definition/definition.ts'
+import { type EndpointDefinition, parseDefinition, writableFields } from '../definition/definition.ts'
 import { type ContractChange, contractChanges, refuseBreaking } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
@@ -152,7 +147,9 @@ export class Deployments {
     const step = { name, id, changes: [], warnings, stored }
     if (!current) return { ...step, action: 'created', version: 1 }
     const { version } = current
-    if (isSameDefinition(definition, current.definition)) return { ...step, action: 'unchanged', version }
+    // Parsed definitions have their fields in the same order.
+    const isSame = JSON.stringify(definition) === JSON.stringify(current.definition)
+    if (isSame) return { ...step, action: 'unchanged', version }
     const changes = contractChanges(current, stored)
     return { ...step, action: 'updated', version: version + 1, changes }
   }

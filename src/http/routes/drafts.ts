@@ -65,12 +65,9 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       const format = formatOf(request)
       const gone = goneSignal(request, reply)
       const { columns, result } = await drafts.preview(request.body, format, changedBy(request), gone)
-      if (format.name !== 'json') {
-        return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
-      }
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
-      const body = Buffer.concat([head, result.body.subarray(1)])
+      const body = format.name === 'json' ? Buffer.concat([head, result.body.subarray(1)]) : result.body
       const computed = { kind: 'computed', result: { ...result, body } } as const
       return sendResult(request, reply, computed, format.contentType, since)
     },
@@ -99,11 +96,8 @@ function formatOf(request: FastifyRequest): OutputFormat {
   const names = [...Object.keys(parameters), ...control.keys()]
   const unknown = names.find((name) => !Object.hasOwn(formatQuery.shape, name))
   if (unknown !== undefined) {
-    throw unknownParameter(
-      unknown,
-      Object.keys(formatQuery.shape),
-      ' Send parameters of the SQL in the body.',
-    )
+    const known = Object.keys(formatQuery.shape)
+    throw unknownParameter(unknown, known, ' Send parameters of the SQL in the body.')
   }
   return chooseFormat(control, request.headers.accept, false).format
 }

@@ -7,7 +7,6 @@ import {
   commonType,
   comparedType,
   convert,
-  integerOf,
   jsonOf,
   member,
   nothing,
@@ -15,7 +14,6 @@ import {
   pathOf,
   textColumn,
   textOf,
-  timeOf,
   type Value,
   type ValueType,
 } from './value.ts'
@@ -124,16 +122,6 @@ interface Place {
 
 function argument(type: string, value: Value, { name, others, shared, word }: Place): string {
   switch (type) {
-    case 'text':
-      return textOf(value)
-    case 'number':
-      return numberOf(value)
-    case 'int':
-      return integerOf(value)
-    case 'bool':
-      return boolOf(value)
-    case 'time':
-      return timeOf(value)
     case 'json':
       return jsonOf(value)
     case 'plain':
@@ -162,7 +150,7 @@ function argument(type: string, value: Value, { name, others, shared, word }: Pl
       if (value.literal !== undefined) return sqlText(formatOf(value.literal))
       throw invalidQuery(`${shown(name)} needs a format such as '%Y-%m-%d'.`)
     default:
-      return value.sql
+      return convert(value, type)
   }
 }
 
@@ -197,17 +185,13 @@ const specials = new Map<string, (args: readonly Argument[], name: string) => Va
   ['json_value', (args, name) => ({ sql: textOf(jsonAt(args, name)), type: 'string' })],
   ['json_query', (args, name) => ({ sql: `nullIf(${jsonOf(jsonAt(args, name))}, 'null')`, type: 'json' })],
   ['approx_quantiles[]', quantile],
-  [
-    'array',
-    (args) => {
-      const items = args.map((arg) => jsonOf(arg.value()))
-      return {
-        sql: `concat('[', ${items.length === 0 ? '' : `${items.join(`, ',', `)}, `}']')`,
-        type: 'json',
-      }
-    },
-  ],
+  ['array', list],
 ])
+
+function list(args: readonly Argument[]): Value {
+  const items = args.map((arg) => jsonOf(arg.value())).join(`, ',', `)
+  return { sql: `concat('[', ${items && `${items}, `}']')`, type: 'json' }
+}
 
 function logic(args: readonly Argument[], name: string): Value {
   return { sql: `(${args.map((arg) => boolOf(arg.value())).join(` ${shown(name)} `)})`, type: 'bool' }

@@ -45,12 +45,12 @@ export function translateBigQuery(sql: string, tables: ReadonlyMap<string, LogTa
   return new Translator(sql, tables).translate(parseQuery(sql))
 }
 
-interface Cte {
-  ref: string
-  columns: readonly Column[]
-  uses: number
+interface Selected {
+  name: string
+  value: (expressions: ExpressionTranslator) => Value
 }
-type Ctes = ReadonlyMap<string, Cte>
+
+type Ctes = ReadonlyMap<string, { ref: string; columns: readonly Column[]; uses: number }>
 
 class Translator {
   readonly #source: string
@@ -156,9 +156,9 @@ class Translator {
       throw this.#refuse(`More than ${maxColumns} columns are selected.`, select.at)
     const group = this.#group(select, items, scope, expressions)
     const outputs = items.map(({ name, value }, index) => {
-      const { sql, type, path } = typeof value === 'function' ? value() : expressions.value(value)
+      const { sql, type } = value(expressions)
       // What the author sorts by is the column of the result.
-      return { name, sql, value: { sql: `O${index + 1}`, type, isPath: path !== undefined } }
+      return { name, sql, value: { sql: `O${index + 1}`, type } }
     })
     if (outputs.length === 0) throw this.#refuse('No columns are selected.', select.at)
     scope.outputs = byName(outputs)
@@ -178,9 +178,10 @@ class Translator {
     }
   }
 
-  #expand(item: SelectItem, scope: Scope): { name: string; value: Expression | (() => Value) }[] {
+  #expand(item: SelectItem, scope: Scope): Selected[] {
     if (item.kind === 'expression') {
-      return [{ name: item.alias ?? leafName(item.value) ?? '', value: item.value }]
+      const name = item.alias ?? leafName(item.value) ?? ''
+      return [{ name, value: (expressions) => expressions.value(item.value) }]
     }
     const wanted = item.of?.toLowerCase()
     const tables = scope.tables.filter(({ names }) => wanted === undefined || names.includes(wanted))
@@ -201,36 +202,35 @@ class Translator {
   /** Resolves group keys: a position, a selected column by its name, or an expression. */
   #group(
     { group }: Select,
-    items: readonly { name: string; value: Expression | (() => Value) }[],
+    items: readonly Selected[],
     scope: Scope,
     expressions: ExpressionTranslator,
   ): string {
-    const translated = (value: Expression | (() => Value)) =>
-      typeof value === 'function' ? value() : expressions.value(value)
-    if (group === 'all') {
-      const keys = items.flatMap(({ value }) => {
-        const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
-        const found = typeof value === 'function' ? value() : own.value(value)
-        return own.hasAggregate ? [] : [found]
-      })
-      for (const key of keys) scope.group(key)
-      return keys.length === 0 ? '' : `\nGROUP BY ${keys.map(({ sql }) => sql).join(', ')}`
+    const ofItem = ({ value }: Selected) => {
+      const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
+      const found = value(own)
+      return own.hasAggregate ? [] : [found]
     }
-    const keys = group.map((key) => {
-      if (key.kind === 'literal' && key.type === 'int') {
-        const item = items[Number(key.value) - 1]
-        if (!item)
-          throw this.#refuse(`GROUP BY ${key.value}: there are only ${items.length} columns.`, key.at)
-        return translated(item.value)
-      }
+    const ofKey = (key: Expression) => {
       const name = key.kind === 'name' && key.parts.length === 1 ? key.parts[0]?.toLowerCase() : undefined
-      const item = items.find((each) => name !== undefined && each.name.toLowerCase() === name)
-      return translated(item?.value ?? key)
-    })
-    if (expressions.hasAggregate)
+      const item =
+        this.#atPosition(key, items, 'GROUP') ??
+        items.find((each) => name !== undefined && each.name.toLowerCase() === name)
+      return item ? item.value(expressions) : expressions.value(key)
+    }
+    const keys = group === 'all' ? items.flatMap(ofItem) : group.map(ofKey)
+    if (group !== 'all' && expressions.hasAggregate)
       throw this.#refuse('GROUP BY cannot use aggregate functions.', group[0]?.at ?? 0)
     for (const key of keys) scope.group(key)
     return keys.length === 0 ? '' : `\nGROUP BY ${keys.map(({ sql }) => sql).join(', ')}`
+  }
+
+  /** What GROUP BY 1 and ORDER BY 1 stand for. */
+  #atPosition<T>(key: Expression, columns: readonly T[], clause: 'GROUP' | 'ORDER'): T | undefined {
+    if (key.kind !== 'literal' || key.type !== 'int') return undefined
+    const column = columns[Number(key.value) - 1]
+    if (column) return column
+    throw this.#refuse(`${clause} BY ${key.value}: there are only ${columns.length} columns.`, key.at)
   }
 
   #order(
@@ -240,13 +240,7 @@ class Translator {
   ): string {
     if (order.length === 0) return ''
     const keys = order.map(({ by, direction, nulls }) => {
-      let value: Value
-      if (by.kind === 'literal' && by.type === 'int') {
-        const output = outputs[Number(by.value) - 1]
-        if (!output)
-          throw this.#refuse(`ORDER BY ${by.value}: there are only ${outputs.length} columns.`, by.at)
-        value = output.value
-      } else value = expressions.value(by)
+      const value = this.#atPosition(by, outputs, 'ORDER')?.value ?? expressions.value(by)
       // The engine sorts nulls last; in BigQuery they are the smallest values.
       const place = nulls || (direction === 'ASC' && value.type !== 'timestamp' ? ' NULLS FIRST' : '')
       const sorted = `${value.sql} ${direction}${place}`
@@ -257,11 +251,6 @@ class Translator {
   }
 
   #from({ first, joins }: From, scope: Scope, ctes: Ctes): string {
-    if (first.kind === 'unnest')
-      throw this.#refuse(
-        'UNNEST must follow a table: FROM edge_logs CROSS JOIN UNNEST(metadata) AS m.',
-        first.at,
-      )
     let sql = this.#table(first, scope, ctes, false)
     for (const join of joins) sql += this.#join(join, scope, ctes)
     return sql
@@ -307,7 +296,10 @@ class Translator {
 
   #table(table: Table, scope: Scope, ctes: Ctes, isNullable: boolean): string {
     if (table.kind === 'joined') return this.#joined(table.from, scope, ctes, isNullable, table.at)
-    if (table.kind === 'unnest') throw this.#refuse('UNNEST must follow a table.', table.at)
+    if (table.kind === 'unnest') {
+      const example = 'FROM edge_logs CROSS JOIN UNNEST(metadata) AS m'
+      throw this.#refuse(`UNNEST must follow a table: ${example}.`, table.at)
+    }
     const ref = `T${++this.#refs}`
     if (table.kind === 'subquery') {
       const { sql, columns } = this.#query(table.query, ctes)

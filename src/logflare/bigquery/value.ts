@@ -122,12 +122,11 @@ export function numberOf(value: Value): string {
   throw invalidQuery(`A ${type} cannot be used as a number. Use UNIX_MICROS or TIMESTAMP_DIFF.`)
 }
 
-export function integerOf(value: Value): string {
+function integerOf(value: Value): string {
   const { sql, type, path } = value
-  const column = path && typedColumn(path)
   if (type === 'int' || type === 'null') return sql
   if (type === 'bool') return `toInt64(${sql})`
-  if (type === 'number' || column?.type === 'number')
+  if (type === 'number' || (path && typedColumn(path)?.type === 'number'))
     return `accurateCastOrNull(round(${numberOf(value)}), 'Int64')`
   return `toInt64OrNull(${textOf(value)})`
 }
@@ -141,7 +140,7 @@ export function boolOf(value: Value): string {
 }
 
 /** As DateTime64 with microseconds. */
-export function timeOf(value: Value): string {
+function timeOf(value: Value): string {
   const { sql, type, literal } = value
   if (type === 'timestamp' || type === 'datetime' || type === 'null') return sql
   if (type === 'date') return `toDateTime64(${sql}, 6, 'UTC')`
@@ -217,20 +216,10 @@ export function textColumn({ path }: Value, texts: readonly Value[]): string | u
   return column?.type === 'text' && isApart ? column.sql : undefined
 }
 
-export function convert(value: Value, type: ValueType): string {
-  switch (type) {
-    case 'string':
-      return textOf(value)
-    case 'number':
-      return numberOf(value)
-    case 'int':
-      return integerOf(value)
-    case 'bool':
-      return boolOf(value)
-    case 'timestamp':
-    case 'datetime':
-      return timeOf(value)
-    default:
-      return value.sql
-  }
+/** How a value is read with the types that arguments have, too. */
+const readers = { string: textOf, number: numberOf, int: integerOf, bool: boolOf, timestamp: timeOf }
+
+export function convert(value: Value, type: string): string {
+  const reader = readers[(type === 'datetime' ? 'timestamp' : type) as keyof typeof readers]
+  return reader?.(value) ?? value.sql
 }

@@ -31,11 +31,12 @@ function testSql(field: SearchField, test: FieldTest, values: BoundValues): stri
   switch (test.is) {
     case 'exists':
       return isNumeric(field) ? `isNotNull(${columnSql(field)})` : `${present(field)} != ''`
-    case 'eq':
+    case 'eq': {
       // A text column is empty also where there is no value.
-      return test.value === '' && field.kind === 'typed'
-        ? `ifNull(${textAtPath(field.keys)} = '', 0)`
-        : notNull(field, `${columnSql(field)} = ${bound(test.value)}`)
+      if (test.value === '' && field.kind === 'typed') return `ifNull(${textAtPath(field.keys)} = '', 0)`
+      const equal = `${columnSql(field)} = ${bound(test.value)}`
+      return field.kind === 'path' ? `ifNull(${equal}, 0)` : equal
+    }
     case 'prefix':
       return `startsWith(${present(field)}, ${bound(test.value)})`
     case 'suffix':
@@ -69,10 +70,6 @@ export function present(field: SearchField): string {
   const column = columnSql(field)
   if (isNumeric(field)) return `ifNull(toString(${column}), '')`
   return field.kind === 'path' ? `ifNull(${column}, '')` : column
-}
-
-function notNull(field: SearchField, sql: string): string {
-  return field.kind === 'path' ? `ifNull(${sql}, 0)` : sql
 }
 
 /** By which values entries are counted; status codes in groups such as 5xx. Empty if there is no value. */

@@ -18,16 +18,8 @@ export const pathFunctions: ReadonlySet<string> = new Set(dialects.pathFunctions
 /** Names of types, each with the one that exists. */
 export const types: Hints = dialects.types
 
-interface MessageHint {
-  /** Parts of the engine's message. */
-  says: readonly string[]
-  /** Words that the SQL contains, the first of which is the mistake. */
-  words: string
-  hint: string
-}
-
-/** Functions and clauses that exist, used as elsewhere. */
-export const messageHints: readonly MessageHint[] = dialects.messages
+/** Functions and clauses that exist, used as elsewhere, by parts of the engine's message and words of the SQL. */
+export const messageHints = dialects.messages
 
 /** Words and symbols of other dialects that are a syntax error here, in the order in which they are looked for. */
 export const clauses = dialects.clauses.map(({ words, hint }) => ({ words: words.split(' '), hint }))
@@ -37,14 +29,6 @@ export const patterns = dialects.patterns.map(({ pattern, hint }) => ({
   pattern: new RegExp(pattern, 'iy'),
   hint,
 }))
-
-/** All sentences, for the test that runs their SQL. */
-export const allHints: readonly string[] = [
-  ...[dialects.functions, dialects.tableFunctions, dialects.otherTypes, dialects.values].flatMap((hints) =>
-    Object.values(hints),
-  ),
-  ...[...messageHints, ...clauses, ...patterns].map(({ hint }) => hint),
-]
 
 function byName(hints: Hints): ReadonlyMap<string, string> {
   return new Map(

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isAggregate } from '../../../src/sql/functions.ts'
-import { allHints, types } from '../../../src/sql/hints/dialect-hints.ts'
+import { types } from '../../../src/sql/hints/dialect-hints.ts'
+import dialects from '../../../src/sql/hints/dialects.json' with { type: 'json' }
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -16,9 +17,16 @@ const mistakes = readFileSync(new URL('mistakes.txt', import.meta.url), 'utf8')
     return { sql: lines.join('\n'), at, message }
   })
 
+const hints = [
+  ...[dialects.functions, dialects.tableFunctions, dialects.otherTypes, dialects.values].flatMap((named) =>
+    Object.values(named),
+  ),
+  ...[...dialects.messages, ...dialects.clauses, ...dialects.patterns].map(({ hint }) => hint),
+]
+
 /** The SQL of all hints, in which x is a number, s is text and a is an array. */
 const suggestions = [
-  ...allHints.flatMap((hint) => [...hint.matchAll(/`([^`]+)`/g)].map(([, sql = '']) => sql)),
+  ...hints.flatMap((hint) => [...hint.matchAll(/`([^`]+)`/g)].map(([, sql = '']) => sql)),
   ...Object.values(types).map((type) => `CAST(s AS ${type})`),
   "JSONExtractString(metadata, 'items', 1, 'id')",
 ]
