@@ -80,7 +80,7 @@ test('refuses to remove columns that endpoints read', async () => {
 })
 
 test('a source file contains only the fields that differ from their defaults', () => {
-  expect(sourceFileOf(sourceOf({}))).toEqual({ file, content: '' })
+  expect(sourceFileOf(sourceOf({}))).toMatchObject({ file, content: '' })
   const columns = [column('null', 'a-b.c', 'number'), { ...column('url'), searched: true }]
   const source = sourceOf({ description: 'Of the shop.', retention_days: 30, columns })
   const { content } = sourceFileOf(source)
