@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
-import { metadataJson, pathSettings } from './seen-paths.ts'
+import { pathSettings, pathsIn } from './seen-paths.ts'
 
 interface PathSamplesOptions {
   engine: Engine
@@ -45,13 +45,12 @@ export class PathSamples implements SampledSources {
   }
 
   async #sample(source: string): Promise<SourceSample> {
+    const newest = `(SELECT metadata FROM ${recent(source)} ORDER BY timestamp DESC LIMIT ${sampledEntries})`
     const [counts, paths] = await Promise.all([
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(
-        "SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM (SELECT " +
-          `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), ` +
-          `'Array(Tuple(String, String))')) AS p FROM (SELECT metadata FROM ${recent(source)} ` +
-          `ORDER BY timestamp DESC LIMIT ${sampledEntries})) GROUP BY path LIMIT ${maxPaths}`,
+        `SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
+          `GROUP BY path LIMIT ${maxPaths}`,
       ),
     ])
     return {

@@ -81,7 +81,7 @@ export class SourceAdmin {
   async schema(name: string): Promise<SourcePath[]> {
     const source = this.#options.sources.get(name, () => true)
     const [seen, filled] = await Promise.all([
-      seenPaths(source, (sql, settings) => queryRows(this.#options.engine, { sql, settings }, limits)),
+      seenPaths(source, (sql, settings = {}) => queryRows(this.#options.engine, { sql, settings }, limits)),
       this.#filled(source.name),
     ])
     return seen.map((path) => ({
