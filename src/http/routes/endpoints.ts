@@ -231,17 +231,13 @@ export function addEndpointRoutes(
     },
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
-    description:
-      'Paths of `metadata` in the SQL that have no typed column. A typed column (`columns` of the source) makes ' +
-      'them faster to read. Paths without a known source are left out.',
+    description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
     params,
     responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
     handler: async ({ params }) => admin.paths(params.reference),
   })
   route(`GET ${path}/slow`, 'listSlowCalls', 'List slow and failed requests of an endpoint', {
-    description:
-      'Requests to this process in the last hour: the 20 slowest that reached the engine, the last 20 that failed, ' +
-      'and the last 20 that were refused. Values of parameters are not included.',
+    description: 'Up to 20 slow, failed and refused requests each, to this process in the last hour.',
     params,
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
     handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),

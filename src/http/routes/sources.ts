@@ -29,14 +29,8 @@ const sourcePath = z.object<FieldShapes<SourcePath>>({
   entries: z.int().describe('Number of sampled entries that have the path.'),
   sampled: z.int().describe('Number of sampled entries. The newest entries are sampled.'),
   column: z.string().nullable().describe('Typed column of the path. Null: no typed column.'),
-  filled: z
-    .number()
-    .nullable()
-    .describe('Share of older entries that the typed column covers, from 0 to 1. Null: no typed column.'),
-  examples: z
-    .array(z.string().max(100))
-    .max(3)
-    .describe('Distinct values from the newest entries, as text. Lists are JSON. Long values are cut.'),
+  filled: z.number().nullable().describe('Share of older entries that are in the typed column, from 0 to 1.'),
+  examples: z.array(z.string().max(100)).max(3).describe('Distinct values as text. Lists are JSON.'),
 })
 
 export const storedEntry = z.object({
