@@ -42,7 +42,7 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           warnings: list,
         }),
       },
-      run: async (input, { caller, signal }) => jsonResult(await drafts.check(input, caller, signal)),
+      run: async (input, { id: caller, signal }) => jsonResult(await drafts.check(input, caller, signal)),
     },
     {
       definition: {
@@ -64,7 +64,7 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           warnings: list,
         }),
       },
-      run: async (input, { caller: by }) => {
+      run: async (input, { id: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
         const saved = existing

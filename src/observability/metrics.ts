@@ -244,28 +244,29 @@ export class Metrics {
 
   #addPulled(): void {
     const { requests, statistics, cache, queue, engine, freeDiskBytes, ...sources } = this.#sources
-    type Figures = readonly [labels: Record<string, string>, value: number][]
+    type Figures = readonly (readonly [label: string, value: number])[]
     const pull = (
       Kind: typeof Gauge | typeof Counter,
       name: string,
       help: string,
       read: () => number | Figures | Promise<Figures>,
-      labelNames: string[] = [],
+      label = '',
     ) => {
       const collect = async () => {
         const figures = await read()
         metric.reset()
         if (typeof figures === 'number') metric.inc(figures)
-        else for (const [labels, value] of figures) metric.inc(labels, value)
+        else for (const [name, value] of figures) metric.inc({ [label]: name }, value)
       }
+      const labelNames = label === '' ? [] : [label]
       const metric = new Kind({ name, help, labelNames, registers: [this.registry], collect })
     }
     const gauge = pull.bind(undefined, Gauge)
     const count = pull.bind(undefined, Counter)
-    const version = (): Figures => [[{ version: sources.version }, 1]]
-    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, ['version'])
-    const finished = () => requests.entries().map(([status, number]) => [{ status }, number]) as Figures
-    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, ['status'])
+    const version = (): Figures => [[sources.version, 1]]
+    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, 'version')
+    const finished = () => requests.entries()
+    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, 'status')
     const unrecorded = 'Requests to endpoints that are missing from the statistics.'
     count('wellhead_calls_unrecorded_total', unrecorded, () => statistics?.dropped ?? 0)
     gauge('wellhead_cache_bytes', 'Memory used by cached results.', () => cache().bytes)
@@ -273,23 +274,21 @@ export class Metrics {
     gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
     count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
     const refreshes = (): Figures => [
-      [{ result: 'refreshed' }, cache().refreshed],
-      [{ result: 'failed' }, cache().refreshFailures],
+      ['refreshed', cache().refreshed],
+      ['failed', cache().refreshFailures],
     ]
-    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, ['result'])
+    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, 'result')
     gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
     gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
     gauge('wellhead_engine_up', 'Whether the engine is ready.', () => Number(engine().ready))
-    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [{ node }, Number(ready)]) as Figures
-    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, ['node'])
+    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [node, Number(ready)] as const)
+    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, 'node')
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
-    const states = () =>
-      Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
-    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, ['state'])
-    const deliveries = () =>
-      Object.entries(sources.alerts().deliveries).map(([result, n]) => [{ result }, n]) as Figures
-    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, ['result'])
+    const states = () => Object.entries(sources.alerts().states)
+    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, 'state')
+    const deliveries = () => Object.entries(sources.alerts().deliveries)
+    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, 'result')
     const droppedLines = 'Log lines dropped because nothing read the output.'
     count('wellhead_log_lines_dropped_total', droppedLines, sources.droppedLogLines)
     const pending = () => sources.intake().pendingBytes
@@ -300,13 +299,10 @@ export class Metrics {
     }
     const stored = (figure: 'parts' | 'rows' | 'bytes') => async () => {
       const tables = await sources.storage()
-      return tables.map((table) => [
-        { source: this.#sourceLabels.of(table.source) },
-        table[figure],
-      ]) as Figures
+      return tables.map((table) => [this.#sourceLabels.of(table.source), table[figure]] as const)
     }
-    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), ['source'])
-    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), ['source'])
-    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), ['source'])
+    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), 'source')
+    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), 'source')
+    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), 'source')
   }
 }

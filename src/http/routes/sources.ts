@@ -48,6 +48,9 @@ export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
 
+const range = 'must be an integer from 1 to 1000'
+const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
+
 export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
   const params = sourceName
@@ -100,14 +103,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
     params,
-    query: z.object({
-      limit: z.unknown().optional().meta({
-        description: 'Maximum number of entries. Default: 100.',
-        type: 'integer',
-        minimum: 1,
-        maximum: 1000,
-      }),
-    }),
+    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
     responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
     errors: [400, 504],
     handler: async (request, reply) => {
