@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -59,4 +59,14 @@ function refused(field: string, message: string): WellheadError {
   return field === ''
     ? invalidBody(`The body${space}${message}.`)
     : invalidParameter(field, `Field "${field}"${space}${message}.`)
+}
+
+/** Fields of a change: omitted ones stay as they are, so none has a default. */
+export function changeOf({ shape }: z.ZodObject, texts: Readonly<Record<string, string>> = {}): z.ZodObject {
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const own = (field instanceof z.ZodDefault ? field.unwrap() : field) as z.ZodType
+    const text = texts[name] ?? field.description
+    return [name, text === undefined ? own.optional() : own.optional().describe(text)]
+  })
+  return z.strictObject(Object.fromEntries(fields))
 }

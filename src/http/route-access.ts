@@ -21,15 +21,17 @@ export function admitCaller(
   request.caller = caller
   if (quota) {
     reply.headers(quotaHeaders(quota))
-    if (quota.exceeded) {
-      throw rateLimited(`This token is limited to ${quota.limit} requests per minute.`, quota.resetSeconds)
-    }
+    checkQuota(quota)
   }
   if (needed === 'admin' && !caller.isAdmin) throw forbidden('This requires a token with the scope admin.')
   if ((needed === 'query' || needed === 'ingest') && !caller.mayAny(needed)) {
     throw forbidden(`This requires a token with the scope ${needed}.`)
   }
   return caller
+}
+
+export function checkQuota({ exceeded, limit, resetSeconds }: Quota): void {
+  if (exceeded) throw rateLimited(`This token is limited to ${limit} requests per minute.`, resetSeconds)
 }
 
 export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): Record<string, string> {

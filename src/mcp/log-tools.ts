@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
-import type { EntryReader, LogSearch } from '../sources/log-search.ts'
+import type { LogSearch } from '../sources/log-search.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
-import { type BuiltInTool, inputSchema, named, type ToolCall } from './tool.ts'
+import { type BuiltInTool, inputSchema, named } from './tool.ts'
 
 const text = { type: 'string' }
 const texts = { type: 'array', items: text }
@@ -95,10 +95,11 @@ function describeSource(parts: LogToolParts): BuiltInTool {
         },
       }),
     },
-    run: async (input, call) => {
+    run: async (input, reader) => {
       const { source } = readShape(sourceInput, input)
-      const found = await parts.search.describe(source, readerOf(call))
-      const newest = found.newestMicros === undefined ? '' : ` The newest is from ${iso(found.newestMicros)}.`
+      const found = await parts.search.describe(source, reader)
+      const at = found.newestMicros === undefined ? undefined : new Date(found.newestMicros / 1000)
+      const newest = at ? ` The newest is from ${at.toISOString()}.` : ''
       return rowResult(jsonLines(found.fields), {
         notes: [`The source has ${found.lastDay} entries of the last 24 hours.${newest}`],
         narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
@@ -121,9 +122,8 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
         required: ['id', 'timestamp', 'event_message'],
       }),
     },
-    run: async (input, call) => {
+    run: async (input, reader) => {
       const { source, limit, before, ...filter } = readShape(shape, input)
-      const reader = readerOf(call)
       const page = before && { timestamp: microsOf(before.timestamp), id: before.id }
       const body = await parts.search.entries(
         source,
@@ -141,15 +141,6 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
       })
     },
   }
-}
-
-function readerOf({ caller, project, signal }: ToolCall): EntryReader {
-  return { id: caller, project, signal }
-}
-
-function iso(micros: number): string {
-  const seconds = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
-  return `${seconds}${String(micros % 1000).padStart(3, '0')}Z`
 }
 
 function microsOf(timestamp: string): number {

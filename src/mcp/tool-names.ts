@@ -29,9 +29,6 @@ function withEnd(name: string, end: string): string {
 }
 
 function byAge(one: SavedEndpoint, other: SavedEndpoint): number {
-  return compare(one.createdAt, other.createdAt) || compare(one.definition.id, other.definition.id)
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
+  const age = ({ createdAt, definition }: SavedEndpoint) => `${createdAt} ${definition.id}`
+  return age(one) < age(other) ? -1 : 1
 }

@@ -1,23 +1,15 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { JsonSchema } from '../base/validation.ts'
+import type { EntryReader } from '../sources/log-search.ts'
 
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult
 
-export interface ToolCall {
-  /** Id of the token. */
-  caller: string
-  /** The only project whose entries the caller sees; undefined for all projects. */
-  project: string | undefined
-  /** Aborted when the client disconnects. */
-  signal: AbortSignal
-}
-
 /** A tool that belongs to the service, not to an endpoint. */
 export interface BuiltInTool {
   definition: ToolDefinition
-  run(input: unknown, call: ToolCall): Promise<ToolResult>
+  run(input: unknown, caller: EntryReader): Promise<ToolResult>
 }
 
 /** Tools of the service. Endpoints cannot take their names. */

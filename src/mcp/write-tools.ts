@@ -1,53 +1,22 @@
 import { z } from 'zod'
-import { readShape } from '../base/validation.ts'
-import { cacheText } from '../endpoints/definition/definition.ts'
+import { changeOf, readShape } from '../base/validation.ts'
+import { definitionShape, definitionTexts } from '../endpoints/definition/definition.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } from './tool.ts'
 
-const fields = {
-  name: z.string().describe('Letters, digits, dots, underscores and dashes, such as errors.by-hour.'),
-  description: z
-    .string()
-    .optional()
-    .describe('What the endpoint is for. Becomes the description of its tool.'),
-  query: z
-    .string()
-    .describe(
-      'One SELECT in ClickHouse SQL over sources. Parameters are written @name; @now is the time of the request.',
-    ),
-  parameters: z
-    .record(z.string(), z.record(z.string(), z.unknown()))
-    .optional()
-    .describe(
-      'Declarations of parameters by name. Fields: type (string, integer, number, boolean, timestamp, regex), required, ' +
-        'default, enum, description, example, empty_is_omitted.',
-    ),
-  max_rows: z.int().optional().describe('Maximum number of rows, up to 10000. Default: 1000.'),
-  cache_seconds: z.int().nullable().optional().describe(cacheText),
-  warm_seconds: z
-    .int()
-    .nullable()
-    .optional()
-    .describe('How often cached results are refreshed. Null: never.'),
-  timeout_seconds: z.int().optional().describe('How long the query can run. Default: 30.'),
-  sandbox: z
-    .boolean()
-    .optional()
-    .describe('Whether callers can send their own SELECT over the views of the query.'),
-  published: z
-    .boolean()
-    .optional()
-    .describe('Whether tokens with a project can see and call it. Default: true.'),
-}
-const checkInput = z.strictObject({ ...fields, name: fields.name.optional() })
-const saveInput = z.strictObject({
-  ...fields,
-  query: fields.query.optional().describe(`${fields.query.description} Required for a new endpoint.`),
+const written = z.object(definitionShape.shape).pick({
+  ...{ name: true, description: true, query: true, parameters: true, max_rows: true, cache_seconds: true },
+  ...{ warm_seconds: true, timeout_seconds: true, sandbox: true, published: true },
+})
+const checkInput = changeOf(written, definitionTexts)
+const saveTerms = z.looseObject({
+  name: definitionShape.shape.name.describe('A new name creates an endpoint, which needs a query.'),
   note: z.string().optional().describe('Why the endpoint is changed, for people.'),
   breaking: z.boolean().default(false).describe('Whether to make changes that break callers.'),
 })
+const saveInput = checkInput.extend(saveTerms.shape)
 
 const list = { type: 'array', items: { type: 'object' } }
 
@@ -73,8 +42,7 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           warnings: list,
         }),
       },
-      run: async (input, { caller, signal }) =>
-        jsonResult(await drafts.check(readShape(checkInput, input), caller, signal)),
+      run: async (input, { id: caller, signal }) => jsonResult(await drafts.check(input, caller, signal)),
     },
     {
       definition: {
@@ -96,8 +64,8 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
           warnings: list,
         }),
       },
-      run: async (input, { caller: by }) => {
-        const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveInput, input)
+      run: async (input, { id: by }) => {
+        const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
         const saved = existing
           ? await admin.patch(existing.definition.id, body, { by, note, breaking, expected: undefined })

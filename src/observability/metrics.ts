@@ -112,23 +112,49 @@ const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const latenessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
 
+/** Metrics that are counted when something happens; the others are read. */
+function pushedMetrics(registers: Registry[]) {
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter<Label>({ name, help, labelNames, registers })
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    ...labelNames: Label[]
+  ) => new Histogram<Label>({ name, help, buckets, labelNames, registers })
+  const duration = 'Time from the arrival of a request to an endpoint to the end of its response.'
+  const intakeDuration = 'Time until the entries of a request were on disk.'
+  const rowsRead = 'Rows of sources that the engine read for requests to endpoints.'
+  const withoutProject = 'Stored entries without a project, which no tenant can see.'
+  const engineSeconds = 'Time that the engine spent on endpoint queries.'
+  const lateness = 'Time from when an evaluation was due until it was decided.'
+  const callLabels = ['endpoint', 'status', 'cache'] as const
+  return {
+    durations: histogram('wellhead_call_duration_seconds', duration, callBuckets, ...callLabels),
+    intakeDurations: histogram('wellhead_ingest_duration_seconds', intakeDuration, intakeBuckets, 'source'),
+    rowsRead: counter('wellhead_rows_read_total', rowsRead, 'endpoint'),
+    entries: counter('wellhead_ingest_entries_total', 'Stored and rejected entries.', 'source', 'result'),
+    entryBytes: counter(
+      'wellhead_ingest_bytes_total',
+      'Bytes of stored entries, as lines of JSON.',
+      'source',
+    ),
+    withoutProject: counter('wellhead_ingest_without_project_total', withoutProject, 'source'),
+    refused: counter('wellhead_ingest_refused_total', 'Requests whose entries were all refused.', 'code'),
+    runs: counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose'),
+    engineSeconds: counter('wellhead_query_engine_seconds_total', engineSeconds, 'purpose'),
+    evaluations: counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', 'result'),
+    lateness: histogram('wellhead_alert_lateness_seconds', lateness, latenessBuckets),
+  }
+}
+
 /** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
   readonly registry = new Registry()
   readonly #sources: MetricSources
   readonly #sourceLabels: BoundedLabels
   readonly #endpointLabels: BoundedLabels
-  readonly #durations: Histogram<'endpoint' | 'status' | 'cache'>
-  readonly #rowsRead: Counter<'endpoint'>
-  readonly #entries: Counter<'source' | 'result'>
-  readonly #entryBytes: Counter<'source'>
-  readonly #withoutProject: Counter<'source'>
-  readonly #intakeDurations: Histogram<'source'>
-  readonly #refused: Counter<'code'>
-  readonly #runs: Counter<'purpose'>
-  readonly #engineSeconds: Counter<'purpose'>
-  readonly #evaluations: Counter<'result'>
-  readonly #lateness: Histogram
+  readonly #pushed: ReturnType<typeof pushedMetrics>
   #namesChanged = false
   #isRead = false
 
@@ -136,43 +162,7 @@ export class Metrics {
     this.#sources = sources
     this.#sourceLabels = new BoundedLabels(sources.exists.source)
     this.#endpointLabels = new BoundedLabels(sources.exists.endpoint)
-    const registers = [this.registry]
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Counter<Label>({ name, help, labelNames, registers })
-    this.#durations = new Histogram({
-      name: 'wellhead_call_duration_seconds',
-      help: 'Time from the arrival of a request to an endpoint to the end of its response.',
-      labelNames: ['endpoint', 'status', 'cache'],
-      buckets: callBuckets,
-      registers,
-    })
-    this.#intakeDurations = new Histogram({
-      name: 'wellhead_ingest_duration_seconds',
-      help: 'Time until the entries of a request were on disk.',
-      labelNames: ['source'],
-      buckets: intakeBuckets,
-      registers,
-    })
-    const rowsRead = 'Rows of sources that the engine read for requests to endpoints.'
-    this.#rowsRead = counter('wellhead_rows_read_total', rowsRead, 'endpoint')
-    const entries = 'Entries that were stored or rejected.'
-    this.#entries = counter('wellhead_ingest_entries_total', entries, 'source', 'result')
-    const entryBytes = 'Bytes of stored entries, as lines of JSON.'
-    this.#entryBytes = counter('wellhead_ingest_bytes_total', entryBytes, 'source')
-    const withoutProject = 'Stored entries without a project, which no tenant can see.'
-    this.#withoutProject = counter('wellhead_ingest_without_project_total', withoutProject, 'source')
-    const refused = 'Requests whose entries were all refused.'
-    this.#refused = counter('wellhead_ingest_refused_total', refused, 'code')
-    this.#runs = counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose')
-    const engineSeconds = 'Time that the engine spent on endpoint queries.'
-    this.#engineSeconds = counter('wellhead_query_engine_seconds_total', engineSeconds, 'purpose')
-    this.#evaluations = counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', 'result')
-    this.#lateness = new Histogram({
-      name: 'wellhead_alert_lateness_seconds',
-      help: 'Time from when an evaluation was due until it was decided.',
-      buckets: latenessBuckets,
-      registers,
-    })
+    this.#pushed = pushedMetrics([this.registry])
     this.#addPulled()
   }
 
@@ -199,32 +189,35 @@ export class Metrics {
     this.#release()
     for (const { subject, status, cache, totalMs, rowsRead } of records) {
       const endpoint = this.#endpointLabels.of(subject.endpoint)
-      this.#durations.observe({ endpoint, status: `${Math.floor(status / 100)}xx`, cache }, totalMs / 1000)
-      if (rowsRead) this.#rowsRead.inc({ endpoint }, rowsRead)
+      this.#pushed.durations.observe(
+        { endpoint, status: `${Math.floor(status / 100)}xx`, cache },
+        totalMs / 1000,
+      )
+      if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)
     }
   }
 
   stored({ source: name, accepted, rejected, withoutProject, bytes, ms }: IntakeReport): void {
     const source = this.#sourceLabels.of(name)
-    this.#entries.inc({ source, result: 'stored' }, accepted)
-    this.#entries.inc({ source, result: 'rejected' }, rejected)
-    this.#entryBytes.inc({ source }, bytes)
-    this.#withoutProject.inc({ source }, withoutProject)
-    this.#intakeDurations.observe({ source }, ms / 1000)
+    this.#pushed.entries.inc({ source, result: 'stored' }, accepted)
+    this.#pushed.entries.inc({ source, result: 'rejected' }, rejected)
+    this.#pushed.entryBytes.inc({ source }, bytes)
+    this.#pushed.withoutProject.inc({ source }, withoutProject)
+    this.#pushed.intakeDurations.observe({ source }, ms / 1000)
   }
 
   ran(purpose: string, ms: number): void {
-    this.#runs.inc({ purpose })
-    this.#engineSeconds.inc({ purpose }, ms / 1000)
+    this.#pushed.runs.inc({ purpose })
+    this.#pushed.engineSeconds.inc({ purpose }, ms / 1000)
   }
 
   evaluated(result: 'ok' | 'failed', lateMs: number): void {
-    this.#evaluations.inc({ result })
-    this.#lateness.observe(lateMs / 1000)
+    this.#pushed.evaluations.inc({ result })
+    this.#pushed.lateness.observe(lateMs / 1000)
   }
 
   refused(code: string): void {
-    this.#refused.inc({ code })
+    this.#pushed.refused.inc({ code })
   }
 
   #release(): void {
@@ -232,42 +225,43 @@ export class Metrics {
     this.#namesChanged = false
     for (const endpoint of this.#endpointLabels.release()) {
       for (const status of [1, 2, 3, 4, 5].map((digit) => `${digit}xx`)) {
-        for (const cache of cacheUses) this.#durations.remove({ endpoint, status, cache })
+        for (const cache of cacheUses) this.#pushed.durations.remove({ endpoint, status, cache })
       }
-      this.#rowsRead.remove({ endpoint })
+      this.#pushed.rowsRead.remove({ endpoint })
     }
     for (const source of this.#sourceLabels.release()) {
-      for (const result of ['stored', 'rejected']) this.#entries.remove({ source, result })
-      this.#entryBytes.remove({ source })
-      this.#withoutProject.remove({ source })
-      this.#intakeDurations.remove({ source })
+      for (const result of ['stored', 'rejected']) this.#pushed.entries.remove({ source, result })
+      this.#pushed.entryBytes.remove({ source })
+      this.#pushed.withoutProject.remove({ source })
+      this.#pushed.intakeDurations.remove({ source })
     }
   }
 
   #addPulled(): void {
     const { requests, statistics, cache, queue, engine, freeDiskBytes, ...sources } = this.#sources
-    type Figures = readonly [labels: Record<string, string>, value: number][]
+    type Figures = readonly (readonly [label: string, value: number])[]
     const pull = (
       Kind: typeof Gauge | typeof Counter,
       name: string,
       help: string,
       read: () => number | Figures | Promise<Figures>,
-      labelNames: string[] = [],
+      label = '',
     ) => {
       const collect = async () => {
         const figures = await read()
         metric.reset()
         if (typeof figures === 'number') metric.inc(figures)
-        else for (const [labels, value] of figures) metric.inc(labels, value)
+        else for (const [name, value] of figures) metric.inc({ [label]: name }, value)
       }
+      const labelNames = label === '' ? [] : [label]
       const metric = new Kind({ name, help, labelNames, registers: [this.registry], collect })
     }
     const gauge = pull.bind(undefined, Gauge)
     const count = pull.bind(undefined, Counter)
-    const version = (): Figures => [[{ version: sources.version }, 1]]
-    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, ['version'])
-    const finished = () => requests.entries().map(([status, number]) => [{ status }, number]) as Figures
-    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, ['status'])
+    const version = (): Figures => [[sources.version, 1]]
+    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, 'version')
+    const finished = () => requests.entries()
+    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, 'status')
     const unrecorded = 'Requests to endpoints that are missing from the statistics.'
     count('wellhead_calls_unrecorded_total', unrecorded, () => statistics?.dropped ?? 0)
     gauge('wellhead_cache_bytes', 'Memory used by cached results.', () => cache().bytes)
@@ -275,23 +269,21 @@ export class Metrics {
     gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
     count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
     const refreshes = (): Figures => [
-      [{ result: 'refreshed' }, cache().refreshed],
-      [{ result: 'failed' }, cache().refreshFailures],
+      ['refreshed', cache().refreshed],
+      ['failed', cache().refreshFailures],
     ]
-    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, ['result'])
+    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, 'result')
     gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
     gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
     gauge('wellhead_engine_up', 'Whether the engine is ready.', () => Number(engine().ready))
-    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [{ node }, Number(ready)]) as Figures
-    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, ['node'])
+    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [node, Number(ready)] as const)
+    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, 'node')
     count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
     gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
-    const states = () =>
-      Object.entries(sources.alerts().states).map(([state, n]) => [{ state }, n]) as Figures
-    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, ['state'])
-    const deliveries = () =>
-      Object.entries(sources.alerts().deliveries).map(([result, n]) => [{ result }, n]) as Figures
-    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, ['result'])
+    const states = () => Object.entries(sources.alerts().states)
+    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, 'state')
+    const deliveries = () => Object.entries(sources.alerts().deliveries)
+    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, 'result')
     const droppedLines = 'Log lines dropped because nothing read the output.'
     count('wellhead_log_lines_dropped_total', droppedLines, sources.droppedLogLines)
     const pending = () => sources.intake().pendingBytes
@@ -302,13 +294,10 @@ export class Metrics {
     }
     const stored = (figure: 'parts' | 'rows' | 'bytes') => async () => {
       const tables = await sources.storage()
-      return tables.map((table) => [
-        { source: this.#sourceLabels.of(table.source) },
-        table[figure],
-      ]) as Figures
+      return tables.map((table) => [this.#sourceLabels.of(table.source), table[figure]] as const)
     }
-    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), ['source'])
-    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), ['source'])
-    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), ['source'])
+    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), 'source')
+    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), 'source')
+    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), 'source')
   }
 }

@@ -1,8 +1,7 @@
 import type { Source } from '../catalog/source.ts'
-import type { Statement } from '../engine/engine.ts'
 import { present } from './search/condition-sql.ts'
 import { searchField } from './search/search-condition.ts'
-import { metadataJson, pathSettings } from './seen-paths.ts'
+import { newestSql, pathSettings, pathsIn, type RunRows } from './seen-paths.ts'
 
 /** The cost of a search for fields does not grow with the number of entries. */
 const sampledEntries = 2_000
@@ -15,8 +14,6 @@ interface Matches {
   /** Of a WHERE clause. */
   sql: string
 }
-
-type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
 
 interface DetectedField {
   path: string
@@ -32,13 +29,9 @@ export async function detectedFields(
   maxValues: number,
   rows: RunRows,
 ): Promise<DetectedField[]> {
-  const newest =
-    '(SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
-    'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM (SELECT metadata, timestamp ' +
-    `FROM ${table} WHERE ${sql} ORDER BY timestamp DESC LIMIT ${sampledEntries})) WHERE bytes <= ${maxSampledBytes})`
+  const newest = `(${newestSql(`${table} WHERE ${sql}`, sampledEntries, maxSampledBytes)})`
   const seen = await rows<Omit<DetectedField, 'values'>>(
-    `SELECT p.1 AS path, count() AS entries, (SELECT count() FROM ${newest}) AS sampled FROM (SELECT ` +
-      `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM ${newest}) ` +
+    `SELECT p.1 AS path, count() AS entries, (SELECT count() FROM ${newest}) AS sampled FROM ${pathsIn(newest)} ` +
       "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
       `GROUP BY path ORDER BY entries DESC, path LIMIT ${maxFields + columns.length}`,
     pathSettings,
@@ -49,15 +42,25 @@ export async function detectedFields(
   })
   const fields = found.slice(0, maxFields)
   if (fields.length === 0) return []
+  const values = await topValues(fields, newest, maxValues, rows)
+  return fields.map(({ value: _, ...field }, index) => ({ ...field, values: values[index] ?? [] }))
+}
+
+/** The most frequent values of each field. The engine counts three times as many exactly. */
+export async function topValues(
+  fields: readonly { value: string }[],
+  from: string,
+  maxValues: number,
+  rows: RunRows,
+): Promise<DetectedField['values'][]> {
   const tops = fields.map(
     ({ value }, index) =>
       `topKIf(${maxValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
   )
   const [row = {}] = await rows<Record<string, { item: string; count: number }[]>>(
-    `SELECT ${tops.join(', ')} FROM ${newest}`,
+    `SELECT ${tops.join(', ')} FROM ${from}`,
   )
-  return fields.map(({ value: _, ...field }, index) => ({
-    ...field,
-    values: (row[`top${index}`] ?? []).map(({ item, count }) => ({ value: item, count })),
-  }))
+  return fields.map((_, index) =>
+    (row[`top${index}`] ?? []).map(({ item, count }) => ({ value: item, count })),
+  )
 }

@@ -7,7 +7,7 @@ import { callerBlame, type Engine, maxResultBytes, type Statement } from '../eng
 import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
-import { detectedFields } from './detected-fields.ts'
+import { detectedFields, topValues } from './detected-fields.ts'
 import { conditionsOf, entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { type BoundValues, conditionSql, groupSql, present } from './search/condition-sql.ts'
 import {
@@ -24,7 +24,7 @@ import {
   searchShape,
   valuesShape,
 } from './search-shape.ts'
-import { seenPaths } from './seen-paths.ts'
+import { type RunRows, seenPaths } from './seen-paths.ts'
 
 interface LogSearchOptions {
   engine: Engine
@@ -184,11 +184,10 @@ export class LogSearch {
   /** The most frequent values of all typed columns that have few, and of fields that no typed column stores. */
   async facets(name: string, body: unknown, reader: EntryReader) {
     const search = this.#search(name, readShape(entryFilterShape, body), reader)
+    const rows: RunRows = (sql, settings) => this.#rows(search, sql, search.parameters, settings)
     const [facets, fields] = await Promise.all([
-      this.#facets(search),
-      detectedFields(search, maxFacetValues + 1, (sql, settings) =>
-        this.#rows(search, sql, search.parameters, settings),
-      ),
+      this.#facets(search, rows),
+      detectedFields(search, maxFacetValues + 1, rows),
     ])
     const detected = fields.map(({ path, values, ...counts }) => {
       const isFew = values.length <= maxFacetValues
@@ -204,27 +203,18 @@ export class LogSearch {
     return { facets, detected }
   }
 
-  async #facets(search: Search) {
+  async #facets(search: Search, rows: RunRows) {
     const columns = search.source.columns.flatMap(({ name: column, path, type }) => {
       const field = requiredField(column, search.source.columns, 'column')
       return type === 'text' || isStatus(field) ? [{ column, path, value: present(field) }] : []
     })
     if (columns.length === 0) return []
-    // One more than allowed, to see whether there are more. The engine counts three times as many exactly.
-    const counts = columns.map(
-      ({ value }, index) =>
-        `topKIf(${maxFacetValues + 1}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
-    )
-    const [row = {}] = await this.#rows<Record<string, { item: string; count: number }[]>>(
-      search,
-      `SELECT ${counts.join(', ')} FROM ${search.table} WHERE ${search.sql}`,
-      search.parameters,
-    )
+    // One more than allowed, to see whether there are more.
+    const tops = await topValues(columns, `${search.table} WHERE ${search.sql}`, maxFacetValues + 1, rows)
     return columns.flatMap(({ column, path }, index) => {
-      const top = row[`top${index}`] ?? []
-      if (top.length > maxFacetValues || top.length === 0) return []
-      const values = top.map(({ item, count }) => ({ value: item, count })).sort(byCount)
-      return [{ field: path, column, values: values.slice(0, shownFacetValues) }]
+      const values = tops[index] ?? []
+      if (values.length > maxFacetValues || values.length === 0) return []
+      return [{ field: path, column, values: values.sort(byCount).slice(0, shownFacetValues) }]
     })
   }
 

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
-import { metadataJson, pathSettings } from './seen-paths.ts'
+import { pathSettings, pathsIn } from './seen-paths.ts'
 
 interface PathSamplesOptions {
   engine: Engine
@@ -25,33 +25,43 @@ const keptMs = 30_000
 /** Reads what entries of the last days contain, cheaply and only now and then. Never fails. */
 export class PathSamples implements SampledSources {
   readonly #options: PathSamplesOptions
-  readonly #samples: LRUCache<string, Promise<SourceSample | undefined>>
-  readonly #present: LRUCache<string, Promise<boolean[] | undefined>>
+  readonly #kept: LRUCache<string, Promise<unknown>>
 
   constructor(options: PathSamplesOptions) {
     this.#options = options
-    const kept = { max: options.maxSources, ttl: keptMs, ttlResolution: 0, perf: options.time }
-    this.#samples = new LRUCache(kept)
-    this.#present = new LRUCache(kept)
+    // Each source has a sample and a search.
+    this.#kept = new LRUCache({
+      max: 2 * options.maxSources,
+      ttl: keptMs,
+      ttlResolution: 0,
+      perf: options.time,
+    })
   }
 
   sample(source: string): Promise<SourceSample | undefined> {
-    return remembered(this.#samples, source, () => this.#sample(source))
+    return this.#keep(source, () => this.#sample(source))
   }
 
   present(source: string, paths: readonly (readonly string[])[]): Promise<boolean[] | undefined> {
-    const key = JSON.stringify([source, paths])
-    return remembered(this.#present, key, () => this.#search(source, paths))
+    return this.#keep(JSON.stringify([source, paths]), () => this.#search(source, paths))
+  }
+
+  /** Concurrent callers share one run; a failed one counts as unknown until the next attempt. */
+  #keep<T>(key: string, read: () => Promise<T>): Promise<T | undefined> {
+    const known = this.#kept.get(key) as Promise<T | undefined> | undefined
+    if (known) return known
+    const reading = read().catch(() => undefined)
+    this.#kept.set(key, reading)
+    return reading
   }
 
   async #sample(source: string): Promise<SourceSample> {
+    const newest = `(SELECT metadata FROM ${recent(source)} ORDER BY timestamp DESC LIMIT ${sampledEntries})`
     const [counts, paths] = await Promise.all([
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(
-        "SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM (SELECT " +
-          `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), ` +
-          `'Array(Tuple(String, String))')) AS p FROM (SELECT metadata FROM ${recent(source)} ` +
-          `ORDER BY timestamp DESC LIMIT ${sampledEntries})) GROUP BY path LIMIT ${maxPaths}`,
+        `SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
+          `GROUP BY path LIMIT ${maxPaths}`,
       ),
     ])
     return {
@@ -90,17 +100,4 @@ const dayMicros = 86_400_000_000n
 
 function recent(source: string): string {
   return `\`${source}\` WHERE timestamp > {since:DateTime64(6, 'UTC')}`
-}
-
-/** Concurrent callers share one run; a failed one counts as unknown until the next attempt. */
-function remembered<T>(
-  cache: LRUCache<string, Promise<T | undefined>>,
-  key: string,
-  read: () => Promise<T>,
-): Promise<T | undefined> {
-  const kept = cache.get(key)
-  if (kept) return kept
-  const reading = read().catch(() => undefined)
-  cache.set(key, reading)
-  return reading
 }

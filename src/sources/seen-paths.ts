@@ -16,8 +16,22 @@ export const pathSettings = {
   input_format_try_infer_dates: 0,
   input_format_try_infer_datetimes: 0,
 }
-/** With these settings, the metadata as a value whose paths the engine lists. */
-export const metadataJson = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
+
+/** With these settings, the paths of metadata in each entry and the types of their values, as the tuple `p`. */
+export function pathsIn(entries: string): string {
+  const json = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
+  return `(SELECT arrayJoin(CAST(JSONAllPathsWithTypes(${json}), 'Array(Tuple(String, String))')) AS p FROM ${entries})`
+}
+
+/** The metadata of the newest entries, as many as have no more bytes together. */
+export function newestSql(from: string, entries: number, maxBytes: number, maxEntryBytes = maxBytes): string {
+  return (
+    'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
+    'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
+    `(SELECT metadata, timestamp FROM ${from} ORDER BY timestamp DESC LIMIT ${entries}) ` +
+    `WHERE length(metadata) <= ${maxEntryBytes}) WHERE bytes <= ${maxBytes}`
+  )
+}
 
 export interface SeenPath {
   path: string
@@ -34,14 +48,17 @@ export interface SeenPath {
   examples: string[]
 }
 
-type RunRows = <Row>(sql: string, settings: NonNullable<Statement['settings']>) => Promise<Row[]>
+export type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
 
 /** The paths of metadata in the newest entries that the statements see, and all typed columns. In order. */
 export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath[]> {
   const table = `\`${source.name}\``
   const [seen, newest] = await Promise.all([
     rows<Pick<SeenPath, 'path' | 'types' | 'entries' | 'sampled'>>(pathsSql(table), pathSettings),
-    rows<{ metadata: string }>(examplesSql(table), pathSettings),
+    rows<{ metadata: string }>(
+      newestSql(table, exampleEntries, maxExampleBytes, maxExampleEntryBytes),
+      pathSettings,
+    ),
   ])
   const examples = pathExamples(newest.map(({ metadata }) => metadata))
   const columns = new Map(source.columns.map(({ path, name }) => [path, name]))
@@ -61,18 +78,7 @@ function pathsSql(table: string): string {
   return (
     `WITH _newest AS (SELECT metadata FROM ${table} ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
     "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
-    '(SELECT count() FROM _newest) AS sampled FROM (SELECT arrayJoin(CAST(JSONAllPathsWithTypes(' +
-    `${metadataJson}), 'Array(Tuple(String, String))')) AS p FROM _newest) ` +
-    'GROUP BY path ORDER BY path'
-  )
-}
-
-function examplesSql(table: string): string {
-  return (
-    'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
-    'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
-    `(SELECT metadata, timestamp FROM ${table} ORDER BY timestamp DESC LIMIT ${exampleEntries}) ` +
-    `WHERE length(metadata) <= ${maxExampleEntryBytes}) WHERE bytes <= ${maxExampleBytes}`
+    `(SELECT count() FROM _newest) AS sampled FROM ${pathsIn('_newest')} GROUP BY path ORDER BY path`
   )
 }
 

@@ -10,7 +10,6 @@ import { entryRow } from './entry-sql.ts'
 import { type SeenPath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
-const maxRecent = 1_000
 
 export interface SourcePath extends SeenPath {
   /** Share of the column that is stored, from 0 to 1; null without a column. */
@@ -81,7 +80,7 @@ export class SourceAdmin {
   async schema(name: string): Promise<SourcePath[]> {
     const source = this.#options.sources.get(name, () => true)
     const [seen, filled] = await Promise.all([
-      seenPaths(source, (sql, settings) => queryRows(this.#options.engine, { sql, settings }, limits)),
+      seenPaths(source, (sql, settings = {}) => queryRows(this.#options.engine, { sql, settings }, limits)),
       this.#filled(source.name),
     ])
     return seen.map((path) => ({
@@ -107,12 +106,8 @@ export class SourceAdmin {
     )
   }
 
-  async recent(name: string, limit: unknown): Promise<Buffer> {
+  async recent(name: string, count: number): Promise<Buffer> {
     const source = this.#options.sources.get(name, () => true)
-    const count = limit === undefined ? 100 : Number(limit)
-    if (!Number.isInteger(count) || count < 1 || count > maxRecent) {
-      throw invalidParameter('limit', `limit must be an integer from 1 to ${maxRecent}.`)
-    }
     const { body } = await this.#options.engine.query(
       {
         sql: `SELECT ${entryRow} FROM \`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,

@@ -155,14 +155,10 @@ export class EndpointRunner {
       const plan = await this.#query(ready, values, `EXPLAIN indexes = 1 ${sql}`, text)
       const rows = { ...output, format: 'JSONEachRow' }
       const reads = await this.#query(ready, values, `EXPLAIN ESTIMATE ${sql}`, rows)
+      const found = readJsonRows<QueryPlan['reads'][number]>(reads.body)
       return {
         plan: plan.body.toString(),
-        reads: readJsonRows<Record<string, string>>(reads.body).map(({ table, parts, rows, marks }) => ({
-          table: String(table),
-          parts: Number(parts),
-          rows: Number(rows),
-          marks: Number(marks),
-        })),
+        reads: found.map(({ table, parts, rows, marks }) => ({ table, parts, rows, marks })),
       }
     })
   }

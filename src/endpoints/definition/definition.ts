@@ -125,8 +125,27 @@ export function isReserved(name: string): boolean {
   return name.startsWith('wellhead.')
 }
 
-export const cacheText =
-  'How long results are cached. Null, the default: not cached. To keep results warm, use 900, and 300 as warm_seconds.'
+/** What each field means, for people. */
+export const definitionTexts = {
+  id: 'Stays the same if the name changes. The service chooses one by default.',
+  name: 'Unique. Callers can use it in place of the id.',
+  description: 'What the endpoint is for.',
+  query: 'One SELECT over sources. Parameters are written `@name`.',
+  parameters: 'Parameters that callers can send, by name.',
+  max_rows: 'Maximum number of rows. Longer results are truncated.',
+  cache_seconds:
+    'How long results are cached. Null, the default: not cached. To keep results warm, use 900, and 300 as warm_seconds.',
+  warm_seconds: 'How often cached results are refreshed in the background. Null: never.',
+  incremental:
+    'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
+  timeout_seconds: 'How long the query can run.',
+  json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
+  sandbox: 'Whether callers can send their own SELECT over the views of the query.',
+  strict: 'Whether requests with unknown parameters are refused.',
+  chart: 'How the console and embedded pages show the result. Null: chosen from the columns.',
+  published:
+    'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.',
+}
 
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })
 

@@ -1,12 +1,5 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import {
-  jsonRowSql,
-  jsonText,
-  outwardJson,
-  readJsonRows,
-  withinBytes,
-  written,
-} from '../../engine/json-rows.ts'
+import { jsonRowSql, jsonText, outwardJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
 import { type OutwardForm, outwardSql } from './outward-types.ts'
@@ -23,11 +16,9 @@ export async function describeColumns(
   { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,
   limits: Limits = { deadlineMs: 30_000 },
 ): Promise<ResultColumn[]> {
-  const { body } = await engine.query(
-    { ...statement, sql: `DESCRIBE (\n${sql}\n)`, format: 'JSONEachRow' },
-    limits,
-  )
-  return readJsonRows<ResultColumn>(body).map(({ name, type }) => ({ name, type }))
+  const described = { ...statement, sql: `DESCRIBE (\n${sql}\n)` }
+  const columns = await queryRows<ResultColumn>(engine, described, limits)
+  return columns.map(({ name, type }) => ({ name, type }))
 }
 
 function bareType(type: string): string {

@@ -1,6 +1,7 @@
 import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
+import { queryText } from '../../engine/json-rows.ts'
 import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
@@ -108,11 +109,7 @@ async function compile(
   if (columns.some(({ name }) => namelessSubquery.test(name))) {
     throw invalidQuery('A selected subquery needs a name: (SELECT …) AS name.')
   }
-  const compiled = {
-    ...endpoint.compiled,
-    sql: statement.sql,
-    ...factsOf(statement.sql),
-  }
+  const compiled = { ...endpoint.compiled, sql: statement.sql, ...factsOf(statement.sql) }
   return { ...endpoint, compiled, columns }
 }
 
@@ -225,14 +222,8 @@ async function checkViews(
 }
 
 async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> {
-  const { body } = await engine.query(
-    {
-      sql: 'SELECT name FROM system.tables WHERE database = currentDatabase()',
-      format: 'TabSeparatedRaw',
-    },
-    limits,
-  )
-  return new Set(body.toString().split('\n').filter(Boolean))
+  const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase()'
+  return new Set((await queryText(engine, { sql }, limits)).split('\n').filter(Boolean))
 }
 
 /** The engine runs scalar subqueries to find columns, so a filter keeps types and errors from revealing a row. */

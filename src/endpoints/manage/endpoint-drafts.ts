@@ -68,16 +68,8 @@ export class EndpointDrafts {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#compile(fields, caller, signal)
     const values = endpoint.compiled.check(parameters)
-    const result = await this.#options.runner.run({
-      endpoint,
-      values,
-      format,
-      caller,
-      project: undefined,
-      signal,
-      purpose: 'preview',
-    })
-    return { columns: endpoint.columns, result }
+    const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
+    return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
   }
 
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
@@ -93,16 +85,14 @@ export class EndpointDrafts {
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
       value === null ? [] : [[name, String(value)] as const],
     )
-    const onlyRun = {
-      values: Object.fromEntries(sent),
-      nowMicros: BigInt(this.#options.clock.now()) * 1000n,
-    }
+    const nowMicros = BigInt(this.#options.clock.now()) * 1000n
+    const onlyRun = { values: Object.fromEntries(sent), nowMicros }
     const endpoint = await this.#compile(fields, caller, signal, onlyRun)
     // Errors of the SQL come first: in `:project`, they explain why the value is not used.
     if (unused !== undefined) throw unusedParameter(unused, used)
     const values = endpoint.compiled.check(onlyRun.values)
     const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
-    return this.#options.runner.run(call, { nowMicros: onlyRun.nowMicros })
+    return this.#options.runner.run(call, { nowMicros })
   }
 
   async #compile(
@@ -114,10 +104,8 @@ export class EndpointDrafts {
     const { engine, runner, sources } = this.#options
     const fields = writableFields(body)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
-    const bounded = {
-      ...definition,
-      timeout_seconds: Math.min(definition.timeout_seconds, maxDraftSeconds),
-    }
+    const timeout_seconds = Math.min(definition.timeout_seconds, maxDraftSeconds)
+    const bounded = { ...definition, timeout_seconds }
     try {
       return await runner.inTurn({ caller, signal }, () =>
         compileEndpoint(engine, bounded, 1, sources(), onlyRun),

@@ -8,7 +8,6 @@ import {
   forbidden,
   invalidBody,
   invalidQuery,
-  rateLimited,
   type WellheadError,
 } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
@@ -25,7 +24,7 @@ import type { LogSearch } from '../../sources/log-search.ts'
 import type { SourceAdmin } from '../../sources/source-admin.ts'
 import type { CallRecorder } from '../call-recording.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
-import { tokenOf } from '../route-access.ts'
+import { checkQuota, tokenOf } from '../route-access.ts'
 import { mayQueryAll } from '../routes/logs/entry-access.ts'
 import { goneSignal } from '../routes/management.ts'
 import type { QueryRoutes } from '../routes/query.ts'
@@ -141,7 +140,8 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
   let requests = 0
   // The first one of a batch is counted with the batch.
   const count = () => {
-    if (++requests > 1) countRequest(access, request)
+    const { quota } = ++requests > 1 ? access.admit(tokenOf(request), request.ip) : {}
+    if (quota) checkQuota(quota)
   }
   return {
     has: (name) => builtIn.has(name) || endpoints().has(name),
@@ -165,7 +165,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
         count()
         const own = builtIn.get(name)
         return own
-          ? await own.run(input, { caller: id, project, signal })
+          ? await own.run(input, { id, project, signal })
           : await callEndpoint(
               { endpoint: find(name), input, request, caller, signal },
               { calls: queries.calls, recorder },
@@ -180,14 +180,6 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
         request.log.info({ tool: name, ...(code !== '' && { code }), ms }, 'tool call')
       }
     },
-  }
-}
-
-/** Requests of a batch count one by one. */
-function countRequest(access: Access, request: FastifyRequest): void {
-  const { quota } = access.admit(tokenOf(request), request.ip)
-  if (quota?.exceeded) {
-    throw rateLimited(`This token is limited to ${quota.limit} requests per minute.`, quota.resetSeconds)
   }
 }
 

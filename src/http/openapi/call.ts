@@ -12,24 +12,19 @@ export const callQuery = z.object({
     .optional()
     .describe('Format of the result. Takes precedence over Accept.'),
   _version: z.int().min(1).optional().describe('Version of the endpoint to call. Default: the newest.'),
-  _strict: z
-    .enum(['1', '0'])
-    .optional()
-    .describe('`1` refuses parameters that the endpoint does not have. They are ignored otherwise.'),
+  _strict: z.enum(['1', '0']).optional().describe('`1` refuses parameters that the endpoint does not have.'),
   _timestamps: z
     .enum(['iso'])
     .optional()
-    .describe('`iso` returns timestamps as ISO 8601 text in UTC. No effect on Parquet and Arrow.'),
+    .describe('Timestamps as ISO 8601 text, except in Parquet and Arrow.'),
 })
 
 const text = z.string().optional()
 
 export const callHeaders = z.object({
-  'Cache-Control': text.describe(
-    '`no-cache` requests a fresh result, `max-age=60` one that is at most 60 seconds old.',
-  ),
+  'Cache-Control': text.describe('`no-cache`: a fresh result. `max-age=60`: at most 60 seconds old.'),
   'If-None-Match': text.describe(
-    'ETag of a result that the caller has. If it is current, the response is 304.',
+    'ETag of a result that the caller has. The response is 304 if it is current.',
   ),
 })
 

@@ -38,6 +38,11 @@ function ownParameters(endpoint: Endpoint, fixed?: Record<string, string>) {
 }
 
 describe('the OpenAPI document', () => {
+  test('describes parameters that have a default', () => {
+    const { get } = openApiDocument({ version: '1' }).paths['/api/requests'] ?? {}
+    expect(JSON.stringify(get)).toMatch(/"description":"How far back\..* Default: \\"1hr\\"\."/)
+  })
+
   test('is valid, without endpoints and with one that has everything', async () => {
     const parameters = Object.fromEntries(
       ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex'].map((type) => [`a_${type}`, { type }]),

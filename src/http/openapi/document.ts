@@ -8,21 +8,10 @@ import { errorReference, errorResponses } from './errors.ts'
 import { headerComponents, headersOf } from './headers.ts'
 import { componentSchemas, type Direction, jsonSchema } from './json-schema.ts'
 
-export interface DocumentOptions {
+interface DocumentOptions {
   version: string
   endpoints?: readonly Endpoint[]
   reader?: { parameters: Readonly<Record<string, string>> }
-}
-
-interface DescribedOperation {
-  operationId: string
-  tags: string[]
-  summary: string
-  description: string
-  security: object[]
-  parameters?: DescribedParameter[]
-  requestBody?: { required: boolean; content: Record<string, object> }
-  responses: Record<string, object>
 }
 
 interface DescribedParameter {
@@ -32,15 +21,6 @@ interface DescribedParameter {
   description: string
   schema: object
   example?: unknown
-}
-
-export interface OpenApiDocument {
-  openapi: string
-  info: { title: string; version: string; description: string; license: object }
-  servers: { url: string }[]
-  tags: { name: string; description: string }[]
-  paths: Record<string, Record<string, DescribedOperation>>
-  components: Record<string, Record<string, unknown>>
 }
 
 const tags = [
@@ -91,10 +71,10 @@ const accessTexts: Record<RouteAccess, AccessText> = {
   admin: needsScope('admin'),
 }
 
-type Paths = OpenApiDocument['paths']
+type Paths = Record<string, Record<string, object>>
 
 /** Makes OpenAPI 3.1 documents. The part that all callers share is built once. */
-export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentOptions) => OpenApiDocument {
+export function documentsOf(routes: readonly ListedRoute[]) {
   const paths: Paths = {}
   const order = (route: ListedRoute) => tags.findIndex(({ name }) => name === route.operation?.tag)
   for (const { method, path, operation } of routes.toSorted((one, other) => order(one) - order(other))) {
@@ -102,7 +82,7 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
   }
   const schemas = componentSchemas()
   const responses = errorResponses()
-  return ({ version, endpoints = [], reader = { parameters: {} } }) => {
+  return ({ version, endpoints = [], reader = { parameters: {} } }: DocumentOptions) => {
     const saved: Paths = {}
     const rows: Record<string, object> = {}
     for (const endpoint of endpoints) {
@@ -119,6 +99,8 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
       )
       rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
+    const shared = { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes }
+    const components: Record<string, Record<string, unknown>> = shared
     return {
       openapi: '3.1.1',
       info: {
@@ -130,7 +112,7 @@ export function documentsOf(routes: readonly ListedRoute[]): (options: DocumentO
       servers: [{ url: '/' }],
       tags: endpoints.length > 0 ? tags : tags.slice(1),
       paths: { ...saved, ...paths },
-      components: { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },
+      components,
     }
   }
 }
@@ -170,7 +152,7 @@ function addOperation(
   const ownError = errorResponse && responseObject(errorResponse, access)
   const requestErrors = [400, ...(operation.params ? [404] : []), ...(body ? [413, 415] : []), 500]
   const statuses = new Set([...errors, ...requestErrors, ...(operation.errors ?? [])])
-  const described: DescribedOperation = {
+  const described = {
     operationId: id,
     tags: [tag],
     summary,

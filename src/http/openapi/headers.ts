@@ -5,9 +5,7 @@ const onlyLimited = 'Only for tokens with a limit.'
 
 export const headerComponents = {
   Age: header('Seconds since the result was computed.', 'integer'),
-  'Cache-Control': header(
-    'How long the caller can reuse the response. Never public where a token is needed.',
-  ),
+  'Cache-Control': header('How long the caller can reuse the response.'),
   'Cache-Status': header('Where the result came from (RFC 9211).'),
   'Content-Disposition': header('Suggests a file name.'),
   'Content-Security-Policy': header('What the page can load.'),
@@ -20,19 +18,14 @@ export const headerComponents = {
   'Referrer-Policy': header('The page does not pass its address on.'),
   'Retry-After': header('Seconds to wait before the next attempt.', 'integer'),
   'Server-Timing': header('Time spent, in milliseconds.'),
-  Vary: header(
-    'Request headers that the response depends on. Where a token is accepted: those of the token.',
-  ),
+  Vary: header('Request headers that the response depends on.'),
   'WWW-Authenticate': header('How to send a token, and what is wrong with the one that was sent.'),
   'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Read-Bytes': header(`Bytes that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Read-Rows': header(`Rows that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Truncated': header('`true` if the result was cut at the maximum number of rows.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
-  'Wellhead-Without-Project': header(
-    'Number of stored entries without a project, which no tenant can see. Absent if there are none.',
-    'integer',
-  ),
+  'Wellhead-Without-Project': header('Number of entries that no tenant can see. Absent if none.', 'integer'),
   'X-Accel-Buffering': header('`no`: proxies pass events on at once.'),
   'X-Content-Type-Options': header('`nosniff`: browsers do not guess the content type.'),
   'X-Frame-Options': header('Other sites cannot show the page in a frame.'),

@@ -74,7 +74,8 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
 function describeDefault(node: { default?: unknown; description?: string }, direction: Direction): void {
   if (node.default === undefined) return
   const value = JSON.stringify(node.default)
-  if (direction === 'input' && value !== '""') node.description = `Default: ${value}.`
+  const texts = direction === 'input' && value !== '""' ? [node.description, `Default: ${value}.`] : []
+  if (texts.length > 0) node.description = texts.filter(Boolean).join(' ')
   delete node.default
 }
 

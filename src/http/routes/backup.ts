@@ -9,9 +9,7 @@ const mediaType = 'application/x-tar'
 export function addBackupRoutes(server: FastifyInstance, backups: Backups): void {
   const route = routesOf(server, { tag: 'Backups', access: 'admin' })
   route('GET /api/backup', 'takeBackup', 'Take a backup', {
-    description:
-      'A consistent snapshot of everything that the service stores. Requests and logs are served meanwhile. One backup ' +
-      'runs at a time. The archive contains secrets. Its last file is `manifest.json`; without it, the backup is incomplete.',
+    description: 'A consistent snapshot with secrets. Without `manifest.json` at its end, it is incomplete.',
     query: z.object({
       _format: z
         .unknown()

@@ -25,6 +25,7 @@ const sql = describeFields(sqlShape, {
   max_rows: 'Maximum number of rows. Longer results are truncated.',
 })
 const types = z.record(z.string(), z.enum(parameterTypeNames))
+const checked = z.object({ columns, parameters: z.array(z.string()), types, warnings })
 const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
 const rows = z.object({ columns, result: z.array(z.record(z.string(), z.unknown())) })
 const anyRows = { type: 'array', items: { type: 'object', additionalProperties: true } }
@@ -38,12 +39,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
     description: 'Errors and warnings have the line and column in the SQL as it was sent.',
     body: jsonBody(endpointChange, draft),
-    responses: {
-      200: json(
-        'The endpoint is valid: its columns, the parameters that its SQL uses, their types as far as their use tells them, and warnings.',
-        z.object({ columns, parameters: z.array(z.string()), types, warnings }),
-      ),
-    },
+    responses: { 200: json('What the SQL returns and uses.', checked) },
     errors,
     handler: async (request, reply) =>
       drafts.check(request.body, changedBy(request), goneSignal(request, reply)),

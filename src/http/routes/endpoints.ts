@@ -1,6 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { cacheText, definitionShape, type EndpointDefinition } from '../../endpoints/definition/definition.ts'
+import { changeOf } from '../../base/validation.ts'
+import {
+  definitionShape,
+  definitionTexts,
+  type EndpointDefinition,
+} from '../../endpoints/definition/definition.ts'
 import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
@@ -11,7 +16,7 @@ import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { allowsBreaking, changedBy, changeOf, expectedVersion, ifMatch, withVersion } from './management.ts'
+import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -39,26 +44,6 @@ export const parameter = describeFields(
   parameterTexts,
 )
 
-const endpointTexts = {
-  id: 'Stays the same if the name changes. The service chooses one by default.',
-  name: 'Unique. Callers can use it in place of the id.',
-  description: 'What the endpoint is for.',
-  query: 'One SELECT over sources. Parameters are written `@name`.',
-  parameters: 'Parameters that callers can send, by name.',
-  max_rows: 'Maximum number of rows. Longer results are truncated.',
-  cache_seconds: cacheText,
-  warm_seconds: 'How often cached results are refreshed in the background. Null: never.',
-  incremental:
-    'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
-  timeout_seconds: 'How long the query can run.',
-  json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
-  sandbox: 'Whether callers can send their own SELECT over the views of the query.',
-  strict: 'Whether requests with unknown parameters are refused.',
-  chart: 'How the console and embedded pages show the result. Null: chosen from the columns.',
-  published:
-    'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.',
-}
-
 const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   version: z.int().min(1).describe('Increases with every change.'),
   columns: columns.describe('Columns of the result, with the types of the engine.'),
@@ -74,7 +59,7 @@ const shown = {
   published: z.boolean(),
   ...view,
 }
-const endpoint = describeFields(z.object(shown), endpointTexts)
+const endpoint = describeFields(z.object(shown), definitionTexts)
 
 const warning = z.object<FieldShapes<Warning>>({
   code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
@@ -85,7 +70,7 @@ const warning = z.object<FieldShapes<Warning>>({
 export const warnings = z
   .array(warning)
   .describe('SQL that is valid but probably wrong. It does not prevent saving.')
-const changedEndpoint = describeFields(z.object({ ...shown, warnings }), endpointTexts)
+const changedEndpoint = describeFields(z.object({ ...shown, warnings }), definitionTexts)
 
 /** Read-only fields are ignored, so that callers can send back what they read. */
 const readOnly = Object.fromEntries(
@@ -101,12 +86,15 @@ const sent = {
   ...readOnly,
 }
 
-const endpointFields = describeFields(z.strictObject(sent), endpointTexts)
-export const endpointChange = describeFields(changeOf(endpointFields), endpointTexts)
+const endpointFields = describeFields(z.strictObject(sent), definitionTexts)
+export const endpointChange = describeFields(changeOf(endpointFields), definitionTexts)
 const expected_version = expectedVersionShape
   .optional()
   .describe('The version that this replaces. 0: the endpoint must not exist yet.')
-export const deploymentEndpoint = describeFields(z.strictObject({ ...sent, expected_version }), endpointTexts)
+export const deploymentEndpoint = describeFields(
+  z.strictObject({ ...sent, expected_version }),
+  definitionTexts,
+)
 
 const jsonPath = z.object<FieldShapes<JsonPath>>({
   source: z.string().describe('Source that the path is read from.'),
@@ -243,17 +231,13 @@ export function addEndpointRoutes(
     },
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
-    description:
-      'Paths of `metadata` in the SQL that have no typed column. A typed column (`columns` of the source) makes ' +
-      'them faster to read. Paths without a known source are left out.',
+    description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
     params,
     responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
     handler: async ({ params }) => admin.paths(params.reference),
   })
   route(`GET ${path}/slow`, 'listSlowCalls', 'List slow and failed requests of an endpoint', {
-    description:
-      'Requests to this process in the last hour: the 20 slowest that reached the engine, the last 20 that failed, ' +
-      'and the last 20 that were refused. Values of parameters are not included.',
+    description: 'Up to 20 slow, failed and refused requests each, to this process in the last hour.',
     params,
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
     handler: async ({ params }) => slowCalls.of(endpoints.get(params.reference).definition.id),

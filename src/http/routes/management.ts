@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 
+export { changeOf } from '../../base/validation.ts'
+
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
 })
@@ -30,18 +32,6 @@ export function flag(description: string) {
 }
 
 export const allowsBreaking = z.object({ breaking: flag('Whether to make changes that break callers.') })
-
-/** Fields of a change: omitted ones stay as they are, so none has a default. */
-export function changeOf({ shape }: z.ZodObject): z.ZodObject {
-  const fields = Object.entries(shape).map(([name, field]) => {
-    const own = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : (field as z.ZodType)
-    return [
-      name,
-      field.description === undefined ? own.optional() : own.optional().describe(field.description),
-    ]
-  })
-  return z.strictObject(Object.fromEntries(fields))
-}
 
 export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
   reply.header('ETag', `"${resource.version}"`)

@@ -9,8 +9,7 @@ import { json, jsonBody, routesOf } from './route.ts'
 
 const replayBody = describeFields(z.strictObject({ ...replayShape.shape, endpoint: endpointChange }), {
   endpoint: 'Fields of the new version. Omitted fields stay as they are.',
-  show_values:
-    'Whether the response includes parameters, projects, some rows that differ, and whole messages.',
+  show_values: 'Whether the response includes parameters, projects, some rows, and whole messages.',
 })
 
 const replayRun = z.object<FieldShapes<RunFigures>>({
@@ -29,19 +28,13 @@ const replayedRequest: z.ZodType<ReplayedRequest> = z.object({
   uses: z.int().describe('How often it was sent. Recent requests count more.'),
   tenant: z.boolean().describe('Whether it was sent with a token that is limited to a project.'),
   format: z.string().describe('The most frequent format.'),
-  outcome: z
-    .enum(['same', 'different', 'failed'])
-    .describe('`failed`: the new version fails, the current one does not or with another error.'),
+  outcome: z.enum(['same', 'different', 'failed']).describe('`failed`: only the new version fails.'),
   before: replayRun.describe('The current version.'),
   after: replayRun.describe('The new version.'),
   added_rows: z.int().describe('Rows that only the new version returns, also because a value changed.'),
   removed_rows: z.int().describe('Rows that only the current version returns.'),
   reordered: z.boolean().describe('Whether both return the same rows in another order.'),
-  unstable: z
-    .boolean()
-    .describe(
-      'Whether the current version, run again, returned something else, so that the rows cannot be compared.',
-    ),
+  unstable: z.boolean().describe('Whether the current version, run again, returned something else.'),
   parameters: z.record(z.string(), z.string()).exactOptional().describe('Parameters that were sent.'),
   project: z.string().nullable().exactOptional().describe('Project of the token.'),
   examples: z

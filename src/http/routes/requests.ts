@@ -106,9 +106,7 @@ export function addRequestRoutes(
   })
   route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
     access: 'admin',
-    description:
-      'Requests to this process in the last hour, at most 50: the slowest that reached the engine, the last that failed, ' +
-      'and the last that were refused. Values of parameters are not included.',
+    description: 'At most 50 slow, failed and refused requests to this process in the last hour.',
     responses: { 200: json('Requests, slowest first.', z.array(slowRequest)) },
     handler: async () =>
       slowCalls.all().flatMap(({ endpointId, call }) => {

@@ -29,14 +29,8 @@ const sourcePath = z.object<FieldShapes<SourcePath>>({
   entries: z.int().describe('Number of sampled entries that have the path.'),
   sampled: z.int().describe('Number of sampled entries. The newest entries are sampled.'),
   column: z.string().nullable().describe('Typed column of the path. Null: no typed column.'),
-  filled: z
-    .number()
-    .nullable()
-    .describe('Share of older entries that the typed column covers, from 0 to 1. Null: no typed column.'),
-  examples: z
-    .array(z.string().max(100))
-    .max(3)
-    .describe('Distinct values from the newest entries, as text. Lists are JSON. Long values are cut.'),
+  filled: z.number().nullable().describe('Share of older entries that are in the typed column, from 0 to 1.'),
+  examples: z.array(z.string().max(100)).max(3).describe('Distinct values as text. Lists are JSON.'),
 })
 
 export const storedEntry = z.object({
@@ -53,6 +47,9 @@ nameComponents('output', { Source: source, SourcePath: sourcePath, StoredEntry: 
 export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
+
+const range = 'must be an integer from 1 to 1000'
+const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
 
 export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
@@ -106,14 +103,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
     params,
-    query: z.object({
-      limit: z.unknown().optional().meta({
-        description: 'Maximum number of entries. Default: 100.',
-        type: 'integer',
-        minimum: 1,
-        maximum: 1000,
-      }),
-    }),
+    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
     responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
     errors: [400, 504],
     handler: async (request, reply) => {

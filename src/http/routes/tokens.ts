@@ -27,16 +27,10 @@ const texts = {
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
   id: z.uuid().describe('Identifies the token. Not secret.'),
   created_at: z.iso.datetime().describe('When the token was created.'),
-  created_by: z
-    .string()
-    .nullable()
-    .describe('Id of the token that created it; `admin` is the admin token. Null: unknown.'),
+  created_by: z.string().nullable().describe('Id of the token that created it. Null: unknown.'),
   updated_at: z.iso.datetime().describe('When the token was last changed.'),
   last_used_at: z.iso.datetime().nullable().describe('When the token was last used. Null: never.'),
-  previous_valid_until: z.iso
-    .datetime()
-    .nullable()
-    .describe('Until when the secret from before the last rotation stays valid.'),
+  previous_valid_until: z.iso.datetime().nullable().describe('Until when the rotated secret stays valid.'),
 }
 const secret = z.string().describe('The secret. It is shown only once.')
 const tokenView = { ...tokenShape.shape, ...view }
@@ -52,7 +46,7 @@ const sessionFields = describeFields(sessionShape, {
   project: "Limits the session to this project. Null: the token's project.",
   parameters: 'Further values of parameters that callers with this session cannot choose.',
   requests_per_minute:
-    'Maximum number of requests per minute with this session, at most that of the token. Null: only the limit of the token.',
+    'Maximum number of requests per minute, at most that of the token, which is the default.',
 })
 const newSession = z.object<FieldShapes<NewSession>>({
   token: z.string().describe('The token of the session. It is shown only once.'),
@@ -69,11 +63,7 @@ nameComponents('input', {
   Rotation: rotation,
   SessionFields: sessionFields,
 })
-nameComponents('output', {
-  AccessToken: accessToken,
-  NewAccessToken: newAccessToken,
-  NewSession: newSession,
-})
+nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken, NewSession: newSession })
 
 const params = z.object({
   id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
@@ -94,9 +84,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   })
   route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
     body: jsonBody(tokenFields, example),
-    responses: {
-      201: json('The token with its secret, which is shown only once.', newAccessToken, ['Location']),
-    },
+    responses: { 201: json('The token with its secret.', newAccessToken, ['Location']) },
     handler: async (request, reply) => {
       const created = await admin.create(request.body, changedBy(request))
       reply.header('Location', `/api/access-tokens/${created.id}`)

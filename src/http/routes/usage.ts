@@ -46,12 +46,7 @@ export function addUsageRoutes(
   route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
     query,
     responses: {
-      200: json(
-        'Free disk space, or null if unknown. For each source its entries, its bytes on disk, and its new entries in ' +
-          'each of the last 60 minutes. In `entries`, the number of entries by source for each bucket of the interval, ' +
-          'oldest first; timestamps are microseconds. In `cache`, the results in memory, and counts since the start.',
-        z.object({ ...usageShape.shape, cache: cacheShape }),
-      ),
+      200: json('The figures, oldest minutes and buckets first.', usageShape.extend({ cache: cacheShape })),
     },
     errors: [400, 504],
     handler: async ({ query }) => {
@@ -61,13 +56,7 @@ export function addUsageRoutes(
     },
   })
   route('GET /api/cache', 'getCache', 'Show which endpoints have cached results', {
-    responses: {
-      200: json(
-        'For each endpoint with cached results: their number, their bytes in memory, and the seconds since the query of ' +
-          'the newest one started.',
-        z.object({ endpoints: z.array(group) }),
-      ),
-    },
+    responses: { 200: json('Endpoints with cached results.', z.object({ endpoints: z.array(group) })) },
     handler: async () => {
       const groups = calls.cache.groups()
       const named = endpoints.list().map(({ definition: { id, name } }) => ({ id, name, ...groups.get(id) }))
@@ -92,9 +81,7 @@ const cachedResult = z.object({
   rows: z.int().describe('Rows. 0 if unknown.'),
   uses: z.int().describe('Number of requests that it served. Each refresh halves it.'),
   last_used_seconds: seconds.describe('Since the last request.'),
-  state: z
-    .enum(['fresh', 'stale', 'expired'])
-    .describe('Stale results are served while they are refreshed, expired ones only instead of an error.'),
+  state: z.enum(['fresh', 'stale', 'expired']).describe('Expired results are only served instead of errors.'),
   warm: z.boolean().describe('Whether it is refreshed in the background.'),
   failure: z.string().nullable().describe('Code of the error if the last refresh failed.'),
 })

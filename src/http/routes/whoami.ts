@@ -43,12 +43,7 @@ export function addWhoamiRoutes(
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
-    responses: {
-      200: json(
-        'Permissions of the token, and the endpoints that it can call, without the parameters that it fixes.',
-        permissions,
-      ),
-    },
+    responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
     handler: async (request) => {
       const caller = request.caller as Caller
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))

@@ -18,27 +18,20 @@ const sentEntry = z.looseObject({
   timestamp: z
     .union([z.string(), z.number()])
     .optional()
-    .describe(
-      'ISO 8601, or an integer in s, ms, µs or ns, detected by its size. Default: the time of arrival.',
-    ),
-  time: z
-    .unknown()
-    .optional()
-    .describe('Alias of timestamp, unless it is something else, such as a duration.'),
+    .describe('ISO 8601, or an integer in s, ms, µs or ns. Default: the time of arrival.'),
+  time: z.unknown().optional().describe('Alias of timestamp, unless it is not a time.'),
   id: z.string().max(128).optional().describe('Default: a new UUIDv7.'),
   project: z.string().optional().describe('Default: `metadata.project_ref`, then `metadata.project`.'),
   metadata: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('Nested data. Other keys of the entry are stored in it.'),
+    .describe('Nested data, with all other keys of the entry.'),
 })
 
 const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> & { message: string }>>({
   message: z.literal('Logged!').describe('Always the same.'),
   accepted: z.int().describe('Number of entries stored on disk.'),
-  rejected: z
-    .int()
-    .describe('Number of entries that cannot be stored. Their text goes to the source `quarantine`.'),
+  rejected: z.int().describe('Number of entries that went to the source `quarantine` instead.'),
   errors: z
     .array(z.object({ index: z.int(), reason: z.string() }))
     .describe('For each rejected entry its index in the request, and the reason.'),
@@ -56,10 +49,7 @@ const query = z.object({
   source_name: z.string(oneSource).optional().describe('Alias of source.'),
 })
 export const idempotencyKey = z.object({
-  'Idempotency-Key': z
-    .string()
-    .optional()
-    .describe('Entries with a key that was sent in the last day are not stored twice.'),
+  'Idempotency-Key': z.string().optional().describe('Entries with the same key are stored once a day.'),
 })
 const example = {
   project: 'demo',
@@ -67,6 +57,7 @@ const example = {
   metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
 }
 export const sendErrors = [404, 507]
+const answerHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
@@ -93,10 +84,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           },
         },
         responses: {
-          200: json('Stored and rejected entries.', logResponse, [
-            'Idempotency-Replayed',
-            'Wellhead-Without-Project',
-          ]),
+          200: json('Stored and rejected entries.', logResponse, answerHeaders),
         },
         errors: sendErrors,
         handler: async (request, reply) => {

@@ -28,13 +28,9 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
     })
     const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })
     route('POST /v1/logs', 'sendOtlpLogs', 'Send OpenTelemetry log records', {
-      description:
-        'OTLP/HTTP: an ExportLogsServiceRequest as protobuf or JSON. It can be compressed with `gzip`.',
+      description: 'OTLP/HTTP: an ExportLogsServiceRequest as protobuf or JSON, also with `gzip`.',
       headers: z.object({
-        'X-Wellhead-Source': z
-          .string()
-          .optional()
-          .describe('Source of records without the attribute `wellhead.source`.'),
+        'X-Wellhead-Source': z.string().optional().describe('For records without `wellhead.source`.'),
         ...idempotencyKey.shape,
       }),
       body: {

@@ -16,16 +16,14 @@ const filterTexts = {
   to: 'End of the time range (ISO 8601, exclusive). Default: no end.',
 }
 
+const values = z.array(z.object({ value: z.string(), count: z.int() }))
 const histogram = z.object({
   bucket_seconds: z.int(),
   buckets: z.array(
     z.object({
       timestamp: z.int().describe('Microseconds since 1970, UTC.'),
       count: z.int(),
-      counts: z
-        .record(z.string(), z.int())
-        .optional()
-        .describe('With `by`: entries by value. Empty text: no value. `…`: all other values.'),
+      counts: z.record(z.string(), z.int()).optional().describe('By value. `…`: all other values.'),
     }),
   ),
   notes: z.array(z.string()).describe('If there are no entries: sentences that say why.'),
@@ -35,7 +33,7 @@ const facets = z.object({
     z.object({
       field: z.string().describe('Path of `metadata`.'),
       column: z.string(),
-      values: z.array(z.object({ value: z.string(), count: z.int() })),
+      values,
     }),
   ),
   detected: z
@@ -45,14 +43,11 @@ const facets = z.object({
         entries: z.int().describe('Sampled entries that have it.'),
         sampled: z.int().describe('Newest matching entries that were sampled, at most 2,000.'),
         distinct: z.int().nullable().describe('Number of values in the sample. Null: more than 100.'),
-        values: z
-          .array(z.object({ value: z.string(), count: z.int() }))
-          .describe('The most frequent values in the sample. Empty if most values differ.'),
+        values: values.describe('The most frequent values in the sample. Empty if most values differ.'),
       }),
     )
     .describe('Fields that no typed column stores, frequent ones first.'),
 })
-const values = z.array(z.object({ value: z.string(), count: z.int() }))
 
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
@@ -126,12 +121,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of fields', {
     params,
     body: jsonBody(describeFields(entryFilterShape, filterTexts), example),
-    responses: {
-      200: json(
-        'Up to 20 values of each typed column of texts or status codes that has at most 100, and of up to 40 other fields.',
-        facets,
-      ),
-    },
+    responses: { 200: json('Up to 20 values of each field that has at most 100.', facets) },
     errors,
     handler: async (request, reply) =>
       search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
@@ -178,8 +168,6 @@ export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSea
         .meta({ description: 'Id of the search.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
     }),
     responses: { 204: { description: 'It is deleted.' } },
-    handler: async (request) => {
-      await searches.delete(request.params.id, changedBy(request))
-    },
+    handler: async (request) => searches.delete(request.params.id, changedBy(request)),
   })
 }

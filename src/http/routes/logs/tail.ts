@@ -32,19 +32,12 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     params: sourceName,
     query: z.object({
       project: once.optional().describe('Only entries of this project.'),
-      query: once
-        .optional()
-        .describe('A search such as `status:>=500 timeout`, at most 5,000 characters and 20 conditions.'),
+      query: once.optional().describe('A search such as `status:>=500 timeout`, at most 20 conditions.'),
     }),
     headers: z.object({
-      'Last-Event-ID': z
-        .string()
-        .optional()
-        .describe('Id of the last event that was read. The stream continues after it.'),
+      'Last-Event-ID': z.string().optional().describe('Id of the last event that was read.'),
     }),
-    responses: {
-      200: { description: 'Entries as they are stored.', headers: eventHeaders, content: eventStream },
-    },
+    responses: { 200: { description: 'New entries.', headers: eventHeaders, content: eventStream } },
     errors: [400],
     handler: async (request, reply) => {
       const { project: wanted, query } = request.query
