@@ -11,7 +11,7 @@ import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { plural } from '../output/format-amount.ts'
-import { type ListColumn, printJson, printList } from '../output/print.ts'
+import { printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
 
@@ -111,12 +111,7 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
 }
 
-const columns: readonly ListColumn<CopiedRows>[] = [
-  { title: 'TABLE', of: ({ name }) => name },
-  { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
-  { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
-  { title: 'EQUAL', of: ({ equal }) => (equal ? 'yes' : 'no') },
-]
+const columns = ['name', 'rows', 'copied', 'equal'] as const
 
 async function report(
   tables: CopiedRows[],

@@ -6,7 +6,7 @@ import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
+import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
 import { endpointPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import type { NewOptions } from '../workspace/new-files.ts'
@@ -21,35 +21,17 @@ const endpointList = listOf<EndpointView>(...endpointFields)
 const planResponse = objectWith<{ plan: string }>('plan')
 
 const columns: readonly ListColumn<EndpointView>[] = [
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
-  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => duration(warm_seconds) },
-  { title: 'PUBLISHED', of: ({ published }) => (published ? 'yes' : 'no') },
-  { title: 'UPDATED', of: ({ updated_at }) => shortTime(updated_at) },
-  { title: 'DESCRIPTION', of: ({ description }) => description || null },
+  'name',
+  'version',
+  { title: 'CACHE', of: ({ cache_seconds }) => duration(cache_seconds) },
+  { title: 'WARM', of: ({ warm_seconds }) => duration(warm_seconds) },
+  'published',
+  'updated_at',
+  'description',
 ]
 
-const versionColumns: readonly ListColumn<EndpointView>[] = [
-  { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
-  { title: 'BY', of: ({ updated_by }) => updated_by },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'NOTE', of: ({ note }) => note || null },
-]
-
-const parameterColumns: readonly ListColumn<[string, EndpointView['parameters'][string]]>[] = [
-  { title: 'PARAMETER', of: ([name]) => name },
-  { title: 'TYPE', of: ([, { type }]) => type },
-  { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
-  { title: 'ALLOWED', of: ([, declaration]) => declaration.enum?.join(' ') },
-  { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
-]
-
-const resultColumns: readonly ListColumn<EndpointView['columns'][number]>[] = [
-  { title: 'COLUMN', of: ({ name }) => name },
-  { title: 'TYPE', of: ({ type }) => type },
-]
+const versionColumns = ['version', 'updated_at', 'updated_by', 'name', 'note'] as const
+const parameterColumns = ['parameter', 'type', 'required', 'enum', 'default'] as const
 
 interface ShowOptions {
   version?: number
@@ -143,27 +125,14 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   })
 }
 
-async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> {
-  await printFields(io.stdout, [
-    ['name', found.name],
-    ['id', found.id],
-    ['description', found.description || null],
-    ['version', found.version],
-    ['changed', `${shortTime(found.updated_at)} by ${found.updated_by}`],
-    ['note', found.note || null],
-    ['max rows', found.max_rows],
-    ['cache', duration(found.cache_seconds)],
-    ['warm', duration(found.warm_seconds)],
-    ['sandbox', found.sandbox ? 'yes' : 'no'],
-    ['strict', found.strict ? 'yes' : 'no'],
-    ['published', found.published ? 'yes' : 'no'],
-    ['chart', found.chart?.type ?? null],
-  ])
+async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fields }: EndpointView) {
+  await printFields(io.stdout, Object.entries(fields))
   await io.stdout.write('\n')
-  await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')
+  const declared = Object.entries(parameters).map(([parameter, one]) => ({ parameter, ...one }))
+  await printList(io, parameterColumns, declared, 'No parameters.')
   await io.stdout.write('\n')
-  await printList(io, resultColumns, found.columns, 'No columns.')
-  await io.stdout.write(`\n${found.query}\n`)
+  await printList(io, ['name', 'type'], columns, 'No columns.')
+  await io.stdout.write(`\n${query}\n`)
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {

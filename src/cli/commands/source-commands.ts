@@ -6,7 +6,7 @@ import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { listOf, objectWith, sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -28,25 +28,17 @@ const sourceFields = ['name', 'aliases', 'retention_days', 'columns'] as const
 const sourceResponse = objectWith<Source>(...sourceFields)
 const sourceList = listOf<Source>(...sourceFields)
 
-const columns: readonly ListColumn<Source>[] = [
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'RETENTION', align: 'right', of: ({ retention_days }) => `${retention_days}d` },
-  { title: 'ALIASES', of: ({ aliases }) => aliases.join(' ') || null },
-  { title: 'DESCRIPTION', of: ({ description }) => description || null },
-]
+const columns = ['name', 'retention_days', 'aliases', 'description'] as const
 
 const pathList = listOf<SourcePath>('path', 'types', 'entries', 'sampled', 'column')
 
 const pathColumns: readonly ListColumn<SourcePath>[] = [
-  { title: 'PATH', of: ({ path }) => path },
-  { title: 'TYPES', of: ({ types }) => types.join(', ') },
-  { title: 'ENTRIES', align: 'right', of: ({ entries, sampled }) => `${entries} of ${sampled}` },
-  { title: 'COLUMN', of: ({ column }) => column },
-  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) || null },
+  ...(['path', 'types', 'entries', 'sampled', 'column'] as const),
+  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) },
 ]
 
 const schemaHelp = `
-ENTRIES is how many of the sampled entries have the path. COLUMN is the typed column of the path: SQL reads the path
+ENTRIES is how many of the SAMPLED entries have the path. COLUMN is the typed column of the path: SQL reads the path
 from it, which is faster.
 `
 
@@ -177,13 +169,5 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
   const typed = source.columns.map(
     ({ name, path, type, searched }) => `${name}=${path},${type}${searched ? ',searched' : ''}`,
   )
-  return printFields(io.stdout, [
-    ['name', source.name],
-    ['id', source.id],
-    ['description', source.description || null],
-    ['aliases', source.aliases.join(' ') || null],
-    ['retention', `${source.retention_days}d`],
-    ['typed columns', typed.join(' ') || null],
-    ['updated', shortTime(source.updated_at)],
-  ])
+  return printFields(io.stdout, Object.entries({ ...source, columns: typed }))
 }
