@@ -18,10 +18,6 @@ import { explainStartProblem } from '../serve/start-problems.ts'
 export interface CopyOptions {
   from: string
   to?: string
-  user?: string
-  password?: string
-  database?: string
-  cluster?: string
   json?: true
 }
 
@@ -65,25 +61,16 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
 
 type CopySettings = Settings & { clickhouseUrl: string }
 
-function settingsOf(
-  { from, to, user, password, database, cluster }: CopyOptions,
-  io: CommandIo,
-): CopySettings {
+function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
   if (/^\w+:\/\//.test(from)) {
     throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
   }
   const reading = readSettings(io.environment, {
     dataDir: resolve(io.cwd, from),
     clickhouseUrl: to,
-    clickhouseUser: user,
-    clickhousePassword: password,
-    clickhouseDatabase: database,
-    clickhouseCluster: cluster,
   })
   if ('problems' in reading) {
-    const own = (problem: string) =>
-      problem.replace('--clickhouse-url', '--to').replace('--clickhouse-', '--')
-    throw usageFailure(reading.problems.map(own).join('\n'))
+    throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
   }
   const { settings } = reading
   if (settings.clickhouseUrl === undefined) {

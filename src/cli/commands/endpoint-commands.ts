@@ -60,8 +60,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
 
   addEndpointNew(endpoint, io)
 
-  const list = addServiceCommand(endpoint, 'list', 'list endpoints')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(endpoint, 'list', 'list endpoints'), io, {
     examples: ['wellhead endpoint list'],
     request: (client) => client.json('GET', '/api/endpoints', endpointList),
     print: (endpoints) => printList(io, columns, endpoints, 'No endpoints.'),

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
-import { collect, durationDays } from '../arguments.ts'
+import { collect, durationSeconds } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
@@ -19,7 +19,9 @@ interface SourceOptions {
   removeColumn?: string[]
 }
 
-const retentionDays = durationDays(1, 3650)
+const oneDay = 86_400
+const readRetention = durationSeconds(oneDay, 3650 * oneDay)
+const retentionDays = (value: string) => readRetention(value) / oneDay
 
 const columnHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
@@ -45,8 +47,7 @@ from it, which is faster.
 export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
 
-  const list = addServiceCommand(source, 'list', 'list sources')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
     examples: ['wellhead source list'],
     request: (client) => client.json('GET', '/api/sources', sourceList),
     print: (sources) => printList(io, columns, sources, 'No sources.'),

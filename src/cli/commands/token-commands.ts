@@ -48,8 +48,7 @@ export function defineToken(token: Command, io: CommandIo): void {
   )
   addCreate(token, io)
 
-  const list = addServiceCommand(token, 'list', 'list access tokens without their secrets')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(token, 'list', 'list access tokens without their secrets'), io, {
     examples: ['wellhead token list', "wellhead token list --json | jq -r '.[].id'"],
     request: (client) => client.json('GET', '/api/access-tokens', listOf<TokenView>(...tokenFields)),
     print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),

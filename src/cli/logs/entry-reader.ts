@@ -64,7 +64,10 @@ function isJson(text: Buffer): boolean {
 }
 
 /** One entry per line; blank lines are skipped but counted. */
-async function* splitLines(chunks: AsyncIterable<Buffer>, maxEntryBytes: number): AsyncGenerator<ReadEntry> {
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  maxEntryBytes: number,
+): AsyncGenerator<ReadEntry> {
   let parts: Buffer[] = []
   let bytes = 0
   let line = 1
