@@ -98,8 +98,6 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
 }
 
-const columns = ['name', 'rows', 'copied', 'equal'] as const
-
 async function report(
   tables: CopiedRows[],
   finishedAt: string | undefined,
@@ -111,7 +109,7 @@ async function report(
   if (finishedAt !== undefined) {
     return io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
   }
-  if (!json) await printList(io, columns, tables, 'Nothing to copy.')
+  if (!json) await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
   if (different > 0) {
     throw new CommandFailure(
       `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then run the command again.`,

@@ -30,13 +30,9 @@ const columns: readonly ListColumn<EndpointView>[] = [
   'description',
 ]
 
-const versionColumns = ['version', 'updated_at', 'updated_by', 'name', 'note'] as const
-const parameterColumns = ['parameter', 'type', 'required', 'enum', 'default'] as const
-
 interface ShowOptions {
   version?: number
   sql?: true
-  json?: true
 }
 
 interface RunOptions extends RowsOptions {
@@ -70,18 +66,17 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     .argument('<name>', 'name or id')
     .option('--version <n>', 'an older version', versionNumber)
     .option('--sql', 'print only the SQL')
-    .option('--json', 'print JSON')
   addServiceAction(show, io, {
     examples: ['wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql'],
-    request: async (client, name: string, { version, sql, json }: ShowOptions) => {
+    request: async (client, name: string, { version }: ShowOptions) => {
       const found =
         version === undefined
           ? await client.json('GET', endpointPath(name), endpointResponse)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
-      if (sql) return io.stdout.write(`${found.query}\n`)
-      return json ? printJson(io, found) : printEndpoint(io, found)
+      return found
     },
+    print: (found, _name, { sql }) => (sql ? io.stdout.write(`${found.query}\n`) : printEndpoint(io, found)),
   })
 
   addEndpointRun(endpoint, io)
@@ -91,7 +86,8 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(versions, io, {
     examples: ['wellhead endpoint versions logs.all'],
     request: (client, name: string) => versionsOf(name, client),
-    print: (all) => printList(io, versionColumns, all, 'No versions.'),
+    print: (all) =>
+      printList(io, ['version', 'updated_at', 'updated_by', 'name', 'note'], all, 'No versions.'),
   })
 
   const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
@@ -128,7 +124,7 @@ async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fie
   await printFields(io.stdout, Object.entries(fields))
   await io.stdout.write('\n')
   const declared = Object.entries(parameters).map(([parameter, one]) => ({ parameter, ...one }))
-  await printList(io, parameterColumns, declared, 'No parameters.')
+  await printList(io, ['parameter', 'type', 'required', 'enum', 'default'], declared, 'No parameters.')
   await io.stdout.write('\n')
   await printList(io, ['name', 'type'], columns, 'No columns.')
   await io.stdout.write(`\n${query}\n`)

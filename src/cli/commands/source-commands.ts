@@ -30,8 +30,6 @@ const sourceFields = ['name', 'aliases', 'retention_days', 'columns'] as const
 const sourceResponse = objectWith<Source>(...sourceFields)
 const sourceList = listOf<Source>(...sourceFields)
 
-const columns = ['name', 'retention_days', 'aliases', 'description'] as const
-
 const pathList = listOf<SourcePath>('path', 'types', 'entries', 'sampled', 'column')
 
 const pathColumns: readonly ListColumn<SourcePath>[] = [
@@ -50,7 +48,8 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
     examples: ['wellhead source list'],
     request: (client) => client.json('GET', '/api/sources', sourceList),
-    print: (sources) => printList(io, columns, sources, 'No sources.'),
+    print: (sources) =>
+      printList(io, ['name', 'retention_days', 'aliases', 'description'], sources, 'No sources.'),
   })
 
   const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')

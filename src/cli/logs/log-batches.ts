@@ -17,17 +17,12 @@ export interface Rejection {
   reason: string
 }
 
-interface BatchBounds {
-  maxBytes: number
-  maxEntries: number
-}
-
 export type BatchOrRejection = { batch: LogBatch } | { rejection: { line: number; reason: string } }
 
 /** Batch boundaries depend only on the entries, never on time, so that the same input produces the same batches. */
 export async function* gatherBatches(
   reading: InputReading,
-  { maxBytes, maxEntries }: BatchBounds,
+  { maxBytes, maxEntries }: { maxBytes: number; maxEntries: number },
 ): AsyncGenerator<BatchOrRejection> {
   if (reading.kind === 'document') {
     yield { batch: { body: Buffer.from(reading.text), contentType: 'application/json', lines: [] } }
