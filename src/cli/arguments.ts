@@ -43,17 +43,6 @@ export function durationSeconds(min: number, max: number): (value: string) => nu
   }
 }
 
-/** Parses a duration of whole days such as 90d; returns days. */
-export function durationDays(min: number, max: number): (value: string) => number {
-  return (value) => {
-    const days = (parseDuration(value) ?? Number.NaN) / 86_400
-    if (Number.isInteger(days) && days >= min && days <= max) return days
-    throw new InvalidArgumentError(
-      `It must be a duration of whole days from ${min}d to ${max}d, such as 90d.`,
-    )
-  }
-}
-
 /** Parses a duration from now or before now, such as 30d, or an ISO 8601 time; returns ISO 8601. */
 export function instant(nowMs: () => number, direction: 'future' | 'past'): (value: string) => string {
   const sign = direction === 'future' ? 1 : -1

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { version } from '../base/package-file.ts'
+import { flagOf, settingNames } from '../base/settings.ts'
 import { colorsFor } from './command-io.ts'
 import { runProgram } from './program.ts'
 
@@ -31,21 +32,32 @@ describe('the command line', () => {
 
   test('shows the same help for help serve and serve --help', async () => {
     const { stdout } = await run('help', 'serve')
-    expect(stdout).toContain('--port <value>')
-    expect((await run('serve', '--help')).stdout).toBe(stdout)
+    for (const name of settingNames) expect(stdout).toMatch(new RegExp(`^ +--${flagOf(name)} <`, 'm'))
+    expect((await run('serve', '--port', 'x', '--help')).stdout).toBe(stdout)
   })
 
   test.each([
-    ['serve --dmeo', 'Unknown flag --dmeo. Did you mean --demo? '],
+    ['serve --dmeo', "unknown option '--dmeo'\n(Did you mean --demo?)\n"],
+    ['serve --admin-tokn=secret', "unknown option '--admin-tokn'\n"],
+    ['serve --admin-tokn secret', "unknown option '--admin-tokn'\n(Did you mean --admin-token?)\n"],
+    ['serve 4100', "too many arguments for 'serve'. Expected 0 arguments but got 1"],
+    ['serve --host ::1 --port', "option '--port <value>' argument missing\n"],
+    [
+      'serve --port --host=x',
+      "option '--port <value>' argument '--host' is invalid. The flag needs a value.\n",
+    ],
+    ['serve --port=', '--port must be a whole number from 0 to 65535, not "".'],
+    ['serve --port 1 --port x', '--port must be a whole number from 0 to 65535, not "x".'],
     ['sql --fromat', "unknown option '--fromat'\n(Did you mean --format?)\n"],
     ['token create --jsn', "required option '--scope <scope>' not specified\n"],
   ])('explains wellhead %s', async (args, expected) => {
     const { code, stderr } = await run(...args.split(' '))
     expect([code, stderr.slice(0, 10 + expected.length)]).toEqual([2, `wellhead: ${expected}`])
+    expect(stderr).not.toContain('secret')
   })
 
-  test('reports all invalid flags of serve and exits with 2', async () => {
-    const { code, stderr } = await run('serve', '--colour=red', '--port', 'x')
+  test('reports all invalid settings of serve and exits with 2', async () => {
+    const { code, stderr } = await run('serve', '--log-level', 'loud', '--port', 'x')
     expect(code).toBe(2)
     expect(stderr.trim().split('\n')).toHaveLength(2)
   })

@@ -74,7 +74,9 @@ export async function createProgram(
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'wellhead: ')),
+      // The value of a mistyped flag may be a secret.
+      outputError: (text, write) =>
+        write(text.replace(/^error: /, 'wellhead: ').replace(/('--[^'=]*)=[^']*'/, "$1'")),
       getOutHelpWidth: () => io.stdout.columns,
       getErrHelpWidth: () => io.stderr.columns,
       getOutHasColors: () => io.stdout.colors.isColorSupported,
@@ -92,8 +94,6 @@ export async function createProgram(
 export async function runProgram(args: readonly string[], io: CommandIo): Promise<number> {
   const [first, ...rest] = args
   try {
-    // Parses its own arguments, to report all errors in flags and environment together.
-    if (first === 'serve') return (await import('./serve/serve-command.ts')).serveCommand(rest, io)
     if (first === '__complete') {
       const program = await createProgram(io, (name) => name === rest[0])
       await (await import('./completion/complete.ts')).printCompletions(program, rest, io)

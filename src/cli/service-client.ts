@@ -109,16 +109,11 @@ export class ServiceClient {
 
   /** Parses a body that may come from another program or another version of Wellhead. */
   parse<T>(body: Buffer, read: ResponseReader<T>): T {
-    let json: unknown
     try {
-      json = JSON.parse(body.toString())
+      return read(JSON.parse(body.toString()))
     } catch (error) {
-      throw unexpectedResponse(this.url, 200, 'the body is not JSON', error)
-    }
-    try {
-      return read(json)
-    } catch (error) {
-      throw unexpectedResponse(this.url, 200, (error as Error).message, error)
+      const detail = error instanceof SyntaxError ? 'the body is not JSON' : (error as Error).message
+      throw unexpectedResponse(this.url, 200, detail, error)
     }
   }
 

@@ -148,7 +148,7 @@ async function begin(
   return undefined
 }
 
-const anotherDatabase = 'Choose another with --database, or drop it on the server first.'
+const anotherDatabase = 'Choose another with WELLHEAD_CLICKHOUSE_DATABASE, or drop it on the server first.'
 
 function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
   if (first === undefined || first.origin === origin) return

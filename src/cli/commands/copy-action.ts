@@ -11,17 +11,13 @@ import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { plural } from '../output/format-amount.ts'
-import { type ListColumn, printJson, printList } from '../output/print.ts'
+import { printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
 
 export interface CopyOptions {
   from: string
   to?: string
-  user?: string
-  password?: string
-  database?: string
-  cluster?: string
   json?: true
 }
 
@@ -65,25 +61,16 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
 
 type CopySettings = Settings & { clickhouseUrl: string }
 
-function settingsOf(
-  { from, to, user, password, database, cluster }: CopyOptions,
-  io: CommandIo,
-): CopySettings {
+function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
   if (/^\w+:\/\//.test(from)) {
     throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
   }
   const reading = readSettings(io.environment, {
     dataDir: resolve(io.cwd, from),
     clickhouseUrl: to,
-    clickhouseUser: user,
-    clickhousePassword: password,
-    clickhouseDatabase: database,
-    clickhouseCluster: cluster,
   })
   if ('problems' in reading) {
-    const own = (problem: string) =>
-      problem.replace('--clickhouse-url', '--to').replace('--clickhouse-', '--')
-    throw usageFailure(reading.problems.map(own).join('\n'))
+    throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
   }
   const { settings } = reading
   if (settings.clickhouseUrl === undefined) {
@@ -111,13 +98,6 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
 }
 
-const columns: readonly ListColumn<CopiedRows>[] = [
-  { title: 'TABLE', of: ({ name }) => name },
-  { title: 'ROWS', align: 'right', of: ({ rows }) => rows },
-  { title: 'COPIED', align: 'right', of: ({ copied }) => copied },
-  { title: 'EQUAL', of: ({ equal }) => (equal ? 'yes' : 'no') },
-]
-
 async function report(
   tables: CopiedRows[],
   finishedAt: string | undefined,
@@ -129,7 +109,7 @@ async function report(
   if (finishedAt !== undefined) {
     return io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
   }
-  if (!json) await printList(io, columns, tables, 'Nothing to copy.')
+  if (!json) await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
   if (different > 0) {
     throw new CommandFailure(
       `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then run the command again.`,

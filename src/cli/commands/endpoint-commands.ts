@@ -6,7 +6,7 @@ import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printJson, printList, shortTime } from '../output/print.ts'
+import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
 import { endpointPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import type { NewOptions } from '../workspace/new-files.ts'
@@ -21,40 +21,18 @@ const endpointList = listOf<EndpointView>(...endpointFields)
 const planResponse = objectWith<{ plan: string }>('plan')
 
 const columns: readonly ListColumn<EndpointView>[] = [
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CACHE', align: 'right', of: ({ cache_seconds }) => duration(cache_seconds) },
-  { title: 'WARM', align: 'right', of: ({ warm_seconds }) => duration(warm_seconds) },
-  { title: 'PUBLISHED', of: ({ published }) => (published ? 'yes' : 'no') },
-  { title: 'UPDATED', of: ({ updated_at }) => shortTime(updated_at) },
-  { title: 'DESCRIPTION', of: ({ description }) => description || null },
-]
-
-const versionColumns: readonly ListColumn<EndpointView>[] = [
-  { title: 'VERSION', align: 'right', of: ({ version }) => version },
-  { title: 'CHANGED', of: ({ updated_at }) => shortTime(updated_at) },
-  { title: 'BY', of: ({ updated_by }) => updated_by },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'NOTE', of: ({ note }) => note || null },
-]
-
-const parameterColumns: readonly ListColumn<[string, EndpointView['parameters'][string]]>[] = [
-  { title: 'PARAMETER', of: ([name]) => name },
-  { title: 'TYPE', of: ([, { type }]) => type },
-  { title: 'REQUIRED', of: ([, { required }]) => (required ? 'yes' : 'no') },
-  { title: 'ALLOWED', of: ([, declaration]) => declaration.enum?.join(' ') },
-  { title: 'DEFAULT', of: ([, declaration]) => declaration.default?.toString() },
-]
-
-const resultColumns: readonly ListColumn<EndpointView['columns'][number]>[] = [
-  { title: 'COLUMN', of: ({ name }) => name },
-  { title: 'TYPE', of: ({ type }) => type },
+  'name',
+  'version',
+  { title: 'CACHE', of: ({ cache_seconds }) => duration(cache_seconds) },
+  { title: 'WARM', of: ({ warm_seconds }) => duration(warm_seconds) },
+  'published',
+  'updated_at',
+  'description',
 ]
 
 interface ShowOptions {
   version?: number
   sql?: true
-  json?: true
 }
 
 interface RunOptions extends RowsOptions {
@@ -78,8 +56,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
 
   addEndpointNew(endpoint, io)
 
-  const list = addServiceCommand(endpoint, 'list', 'list endpoints')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(endpoint, 'list', 'list endpoints'), io, {
     examples: ['wellhead endpoint list'],
     request: (client) => client.json('GET', '/api/endpoints', endpointList),
     print: (endpoints) => printList(io, columns, endpoints, 'No endpoints.'),
@@ -89,18 +66,17 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     .argument('<name>', 'name or id')
     .option('--version <n>', 'an older version', versionNumber)
     .option('--sql', 'print only the SQL')
-    .option('--json', 'print JSON')
   addServiceAction(show, io, {
     examples: ['wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql'],
-    request: async (client, name: string, { version, sql, json }: ShowOptions) => {
+    request: async (client, name: string, { version }: ShowOptions) => {
       const found =
         version === undefined
           ? await client.json('GET', endpointPath(name), endpointResponse)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
-      if (sql) return io.stdout.write(`${found.query}\n`)
-      return json ? printJson(io, found) : printEndpoint(io, found)
+      return found
     },
+    print: (found, _name, { sql }) => (sql ? io.stdout.write(`${found.query}\n`) : printEndpoint(io, found)),
   })
 
   addEndpointRun(endpoint, io)
@@ -110,7 +86,8 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(versions, io, {
     examples: ['wellhead endpoint versions logs.all'],
     request: (client, name: string) => versionsOf(name, client),
-    print: (all) => printList(io, versionColumns, all, 'No versions.'),
+    print: (all) =>
+      printList(io, ['version', 'updated_at', 'updated_by', 'name', 'note'], all, 'No versions.'),
   })
 
   const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
@@ -143,27 +120,14 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   })
 }
 
-async function printEndpoint(io: CommandIo, found: EndpointView): Promise<void> {
-  await printFields(io.stdout, [
-    ['name', found.name],
-    ['id', found.id],
-    ['description', found.description || null],
-    ['version', found.version],
-    ['changed', `${shortTime(found.updated_at)} by ${found.updated_by}`],
-    ['note', found.note || null],
-    ['max rows', found.max_rows],
-    ['cache', duration(found.cache_seconds)],
-    ['warm', duration(found.warm_seconds)],
-    ['sandbox', found.sandbox ? 'yes' : 'no'],
-    ['strict', found.strict ? 'yes' : 'no'],
-    ['published', found.published ? 'yes' : 'no'],
-    ['chart', found.chart?.type ?? null],
-  ])
+async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fields }: EndpointView) {
+  await printFields(io.stdout, Object.entries(fields))
   await io.stdout.write('\n')
-  await printList(io, parameterColumns, Object.entries(found.parameters), 'No parameters.')
+  const declared = Object.entries(parameters).map(([parameter, one]) => ({ parameter, ...one }))
+  await printList(io, ['parameter', 'type', 'required', 'enum', 'default'], declared, 'No parameters.')
   await io.stdout.write('\n')
-  await printList(io, resultColumns, found.columns, 'No columns.')
-  await io.stdout.write(`\n${found.query}\n`)
+  await printList(io, ['name', 'type'], columns, 'No columns.')
+  await io.stdout.write(`\n${query}\n`)
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {

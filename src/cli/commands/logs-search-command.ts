@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
-import { emptyReasons, entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
+import { entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
+import { objectWith, sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SearchOptions {
@@ -11,6 +12,9 @@ interface SearchOptions {
   limit: number
   json?: true
 }
+
+/** They say why a search finds nothing. */
+const readNotes = objectWith<{ notes: string[] }>('notes')
 
 export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
   const time = instant(io.clock.now, 'past')
@@ -45,8 +49,9 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       }
       if (count === 0) {
         const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
-        const reasons = await emptyReasons(client, source, search)
-        const lines = [`No entries match ${range}. Search further back with --since.`, ...reasons]
+        const path = `${sourcePath(source)}/histogram`
+        const { notes } = await client.json('POST', path, readNotes, { json: { ...search, buckets: 1 } })
+        const lines = [`No entries match ${range}. Search further back with --since.`, ...notes]
         await io.stderr.write(`${lines.join('\n')}\n`)
       } else if (count === limit) {
         await io.stderr.write(`Showing the newest ${count}; there may be more. Raise --limit, or set --to.\n`)

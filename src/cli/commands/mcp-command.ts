@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream'
+import { addAbortSignal } from 'node:stream'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { CommandIo } from '../command-io.ts'
+import { splitLines } from '../logs/entry-reader.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 
@@ -55,16 +56,18 @@ class McpBridge {
     // Without a token, nothing can be served.
     this.#client.find()
     const { stdin, stdout, signal } = this.#io
-    const tasks = new Set<Promise<void>>()
-    for await (const line of linesOf(stdin, signal)) {
-      if (line.trim() === '') continue
-      const task = this.#respondTo(line)
-        .then((response) =>
-          response === undefined ? undefined : stdout.write(`${JSON.stringify(response)}\n`),
-        )
-        .finally(() => tasks.delete(task))
-      tasks.add(task)
-      if (tasks.size >= maxAtOnce) await Promise.race(tasks)
+    const tasks = new Set<Promise<unknown>>()
+    try {
+      for await (const entry of splitLines(addAbortSignal(signal, stdin), Number.POSITIVE_INFINITY)) {
+        if (!('text' in entry)) continue
+        const task = this.#respondTo(entry.text.toString())
+          .then((response) => response && stdout.write(`${JSON.stringify(response)}\n`))
+          .finally(() => tasks.delete(task))
+        tasks.add(task)
+        if (tasks.size >= maxAtOnce) await Promise.race(tasks)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
     }
     const timer = setTimeout(() => this.#cancel(() => true), graceMs)
     await Promise.all(tasks)
@@ -118,29 +121,6 @@ class McpBridge {
       this.#underWay.delete(request)
     }
   }
-}
-
-/** Node's own reader of lines also splits at U+2028, which JSON may contain. */
-async function* linesOf(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
-  let line = ''
-  const stop = () => input.destroy()
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    for await (const chunk of input.setEncoding('utf8')) {
-      const [end, ...starts] = (chunk as string).split('\n')
-      line += end
-      for (const start of starts) {
-        yield line
-        line = start
-      }
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-    return
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
-  yield line
 }
 
 function failure(id: Id, code: number, message: string) {

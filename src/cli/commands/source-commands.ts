@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
 import type { SourcePath } from '../../sources/source-admin.ts'
-import { collect, durationDays } from '../arguments.ts'
+import { collect, durationSeconds } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { listOf, objectWith, sourcePath } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -19,7 +19,9 @@ interface SourceOptions {
   removeColumn?: string[]
 }
 
-const retentionDays = durationDays(1, 3650)
+const oneDay = 86_400
+const readRetention = durationSeconds(oneDay, 3650 * oneDay)
+const retentionDays = (value: string) => readRetention(value) / oneDay
 
 const columnHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
@@ -28,36 +30,26 @@ const sourceFields = ['name', 'aliases', 'retention_days', 'columns'] as const
 const sourceResponse = objectWith<Source>(...sourceFields)
 const sourceList = listOf<Source>(...sourceFields)
 
-const columns: readonly ListColumn<Source>[] = [
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'RETENTION', align: 'right', of: ({ retention_days }) => `${retention_days}d` },
-  { title: 'ALIASES', of: ({ aliases }) => aliases.join(' ') || null },
-  { title: 'DESCRIPTION', of: ({ description }) => description || null },
-]
-
 const pathList = listOf<SourcePath>('path', 'types', 'entries', 'sampled', 'column')
 
 const pathColumns: readonly ListColumn<SourcePath>[] = [
-  { title: 'PATH', of: ({ path }) => path },
-  { title: 'TYPES', of: ({ types }) => types.join(', ') },
-  { title: 'ENTRIES', align: 'right', of: ({ entries, sampled }) => `${entries} of ${sampled}` },
-  { title: 'COLUMN', of: ({ column }) => column },
-  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) || null },
+  ...(['path', 'types', 'entries', 'sampled', 'column'] as const),
+  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) },
 ]
 
 const schemaHelp = `
-ENTRIES is how many of the sampled entries have the path. COLUMN is the typed column of the path: SQL reads the path
+ENTRIES is how many of the SAMPLED entries have the path. COLUMN is the typed column of the path: SQL reads the path
 from it, which is faster.
 `
 
 export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
 
-  const list = addServiceCommand(source, 'list', 'list sources')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
     examples: ['wellhead source list'],
     request: (client) => client.json('GET', '/api/sources', sourceList),
-    print: (sources) => printList(io, columns, sources, 'No sources.'),
+    print: (sources) =>
+      printList(io, ['name', 'retention_days', 'aliases', 'description'], sources, 'No sources.'),
   })
 
   const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
@@ -177,13 +169,5 @@ function printSource(io: CommandIo, source: Source): Promise<void> {
   const typed = source.columns.map(
     ({ name, path, type, searched }) => `${name}=${path},${type}${searched ? ',searched' : ''}`,
   )
-  return printFields(io.stdout, [
-    ['name', source.name],
-    ['id', source.id],
-    ['description', source.description || null],
-    ['aliases', source.aliases.join(' ') || null],
-    ['retention', `${source.retention_days}d`],
-    ['typed columns', typed.join(' ') || null],
-    ['updated', shortTime(source.updated_at)],
-  ])
+  return printFields(io.stdout, Object.entries({ ...source, columns: typed }))
 }

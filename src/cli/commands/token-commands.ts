@@ -3,10 +3,10 @@ import type { NewSession } from '../../access/access.ts'
 import type { TokenView } from '../../access/token-admin.ts'
 import { collect, collectPair, durationSeconds, instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
-import type { CommandIo, CommandOutput } from '../command-io.ts'
+import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
-import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
+import { printFields, printList } from '../output/print.ts'
 import { listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
@@ -25,22 +25,20 @@ interface TokenOptions {
 const ratePerMinute = wholeNumber(1, 1_000_000)
 const scopeHelp = 'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable'
 
-type NewToken = TokenView & { token: string }
-
 const tokenFields = ['id', 'scopes', 'parameters', 'expires_at'] as const
 const tokenResponse = objectWith<TokenView>(...tokenFields)
-const newTokenResponse = objectWith<NewToken>(...tokenFields, 'token')
+const newTokenResponse = objectWith<TokenView & { token: string }>(...tokenFields, 'token')
 const sessionResponse = objectWith<NewSession>('token', 'token_id', 'scopes', 'parameters', 'expires_at')
 
-const columns: readonly ListColumn<TokenView>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'DESCRIPTION', of: ({ description }) => description || null },
-  { title: 'SCOPES', of: ({ scopes }) => scopes.join(' ') },
-  { title: 'PROJECT', of: ({ project }) => project },
-  { title: 'EXPIRES', of: ({ expires_at }) => shortTime(expires_at) ?? 'never' },
-  { title: 'LAST USED', of: ({ last_used_at }) => shortTime(last_used_at) ?? 'never' },
-  { title: 'CREATED BY', of: ({ created_by }) => created_by },
-]
+const columns = [
+  'id',
+  'description',
+  'scopes',
+  'project',
+  'expires_at',
+  'last_used_at',
+  'created_by',
+] as const
 
 export function defineToken(token: Command, io: CommandIo): void {
   addExamples(
@@ -50,8 +48,7 @@ export function defineToken(token: Command, io: CommandIo): void {
   )
   addCreate(token, io)
 
-  const list = addServiceCommand(token, 'list', 'list access tokens without their secrets')
-  addServiceAction(list, io, {
+  addServiceAction(addServiceCommand(token, 'list', 'list access tokens without their secrets'), io, {
     examples: ['wellhead token list', "wellhead token list --json | jq -r '.[].id'"],
     request: (client) => client.json('GET', '/api/access-tokens', listOf<TokenView>(...tokenFields)),
     print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),
@@ -113,23 +110,15 @@ function addFields(command: Command, io: CommandIo): Command {
 }
 
 /** The body of a request; fields that are undefined are not sent. */
-function bodyOf({
-  scope,
-  description,
-  project,
-  parameter,
-  expires,
-  requestsPerMinute,
-  minutes,
-}: TokenOptions) {
+function bodyOf(options: TokenOptions) {
   return {
-    scopes: scope,
-    description,
-    project: project === false ? null : project,
-    parameters: parameter,
-    expires_at: expires === 'never' ? null : expires,
-    requests_per_minute: requestsPerMinute === 'none' ? null : requestsPerMinute,
-    minutes,
+    scopes: options.scope,
+    description: options.description,
+    project: options.project === false ? null : options.project,
+    parameters: options.parameter,
+    expires_at: options.expires === 'never' ? null : options.expires,
+    requests_per_minute: options.requestsPerMinute === 'none' ? null : options.requestsPerMinute,
+    minutes: options.minutes,
   }
 }
 
@@ -167,7 +156,7 @@ function addUpdate(token: Command, io: CommandIo): void {
       }
       return client.json('PATCH', pathOf(id), tokenResponse, { json })
     },
-    print: (updated) => printToken(io.stdout, updated),
+    print: (updated) => printFields(io.stdout, Object.entries(updated)),
   })
 }
 
@@ -184,22 +173,8 @@ function addSession(token: Command, io: CommandIo): void {
     ],
     request: (client, id: string, options: TokenOptions) =>
       client.json('POST', `${pathOf(id)}/session`, sessionResponse, { json: bodyOf(options) }),
-    print: async (created) => {
-      await printFields(io.stderr, [
-        ['token id', created.token_id],
-        ['scopes', created.scopes.join(' ')],
-        ['project', created.project],
-        ['parameters', shownPairs(created.parameters)],
-        ['expires', shortTime(created.expires_at)],
-      ])
-      await io.stdout.write(`${created.token}\n`)
-    },
+    print: (created) => printSecret(io, created),
   })
-}
-
-function shownPairs(parameters: Readonly<Record<string, string>>): string | null {
-  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
-  return pairs.join(' ') || null
 }
 
 /** The API replaces all parameters together. */
@@ -216,23 +191,11 @@ async function changedParameters(
   return Object.fromEntries([...kept, ...Object.entries(added)])
 }
 
-function printToken(output: CommandOutput, token: TokenView): Promise<void> {
-  return printFields(output, [
-    ['id', token.id],
-    ['description', token.description || null],
-    ['scopes', token.scopes.join(' ')],
-    ['project', token.project],
-    ['parameters', shownPairs(token.parameters)],
-    ['expires', shortTime(token.expires_at) ?? 'never'],
-    ['requests per minute', token.requests_per_minute ?? 'no limit'],
-  ])
-}
-
 /** Prints only the secret to standard output, so that scripts can capture it. */
-async function printSecret(io: CommandIo, created: NewToken): Promise<void> {
-  await printToken(io.stderr, created)
+async function printSecret(io: CommandIo, { token, ...fields }: { token: string }): Promise<void> {
+  await printFields(io.stderr, Object.entries(fields))
   await io.stderr.write('The secret is shown only once:\n')
-  await io.stdout.write(`${created.token}\n`)
+  await io.stdout.write(`${token}\n`)
 }
 
 function pathOf(id: string): string {

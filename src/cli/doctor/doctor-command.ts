@@ -43,7 +43,7 @@ async function examine({ engine, json: _, ...flags }: DoctorOptions, io: Command
   const findings = [
     ok('settings', 'valid'),
     ...machine,
-    ...local.checkData(settings, io),
+    ...local.checkData(settings),
     await local.checkPort(settings, client),
     ...(client ? [await local.checkRunningEngine(client)] : []),
   ]

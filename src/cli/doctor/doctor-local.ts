@@ -6,7 +6,6 @@ import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import type { EngineStatus } from '../../http/routes/status.ts'
 import type { CommandIo } from '../command-io.ts'
-import { findService } from '../find-service.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes } from '../output/format-amount.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
@@ -33,8 +32,8 @@ export function checkClock(nowMs: number): Finding {
   return problem('clock', `The clock shows ${now}, which is in the past.`, advice)
 }
 
-/** Checks that the data directory is writable, private, has free space and is used by at most one service. */
-export function checkData(settings: Settings, io: CommandIo): Finding[] {
+/** Checks that the data directory is writable, private and has free space. */
+export function checkData(settings: Settings): Finding[] {
   const { dataDir, diskReserve, adminToken } = settings
   const existing = nearest(dataDir)
   const { bavail, bsize } = statfsSync(existing)
@@ -42,7 +41,7 @@ export function checkData(settings: Settings, io: CommandIo): Finding[] {
   const space = judgeSpace(bavail * bsize, diskReserve)
   if (existing !== dataDir) return [directory, space]
   const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
-  return [directory, space, token, checkUse(dataDir, io)]
+  return [directory, space, token]
 }
 
 function nearest(path: string): string {
@@ -83,12 +82,6 @@ export function checkAdminToken(path: string, isConfigured: boolean): Finding {
   return problem(name, `Other users can read ${path}.`, `Run chmod 600 ${path}, then change the token.`)
 }
 
-function checkUse(dataDir: string, io: CommandIo): Finding {
-  const file = readServiceFile(dataDir)
-  if (!file || !io.isAlive(file.pid)) return ok('in use', 'no')
-  return ok('in use', `by the service at ${file.url}, process ${file.pid}, since ${file.started_at}`)
-}
-
 /** The service that uses the data directory, if it is running. */
 export function runningService(settings: Settings, io: CommandIo): ServiceClient | undefined {
   const { dataDir, adminToken: token } = settings
@@ -96,8 +89,9 @@ export function runningService(settings: Settings, io: CommandIo): ServiceClient
   if (!file || !io.isAlive(file.pid)) return undefined
   const choice = { url: file.url, dataDir, ...(token !== undefined && { token }) }
   try {
-    findService(choice, io)
-    return new ServiceClient(choice, io)
+    const client = new ServiceClient(choice, io)
+    client.find()
+    return client
   } catch {
     return undefined
   }

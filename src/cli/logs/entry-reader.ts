@@ -13,20 +13,18 @@ export type InputReading =
   | { kind: 'entries'; entries: AsyncGenerator<ReadEntry> }
   | { kind: 'document'; text: Buffer }
 
-interface EntryBounds {
+export const entryBounds = {
   /** Longer entries are rejected without reading them into memory. */
-  maxEntryBytes: number
+  maxEntryBytes: 8 * 2 ** 20,
   /** A document is read into memory up to this size. */
-  maxDocumentBytes: number
+  maxDocumentBytes: 12 * 2 ** 20,
 }
-
-export const entryBounds: EntryBounds = { maxEntryBytes: 8 * 2 ** 20, maxDocumentBytes: 12 * 2 ** 20 }
 
 /** Detects JSON lines, or an array, a batch or an object of several lines by the start of the input. */
 export async function readEntries(
   name: string,
   chunks: AsyncGenerator<Buffer>,
-  { maxEntryBytes, maxDocumentBytes }: EntryBounds,
+  { maxEntryBytes, maxDocumentBytes }: typeof entryBounds,
 ): Promise<InputReading> {
   let head = await readUntil(chunks, maxEntryBytes, hasWholeLine)
   const start = head.toString('utf8', 0, Math.min(head.length, 4096)).trimStart()
@@ -64,7 +62,10 @@ function isJson(text: Buffer): boolean {
 }
 
 /** One entry per line; blank lines are skipped but counted. */
-async function* splitLines(chunks: AsyncIterable<Buffer>, maxEntryBytes: number): AsyncGenerator<ReadEntry> {
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  maxEntryBytes: number,
+): AsyncGenerator<ReadEntry> {
   let parts: Buffer[] = []
   let bytes = 0
   let line = 1

@@ -22,7 +22,7 @@ export type BatchOrRejection = { batch: LogBatch } | { rejection: { line: number
 /** Batch boundaries depend only on the entries, never on time, so that the same input produces the same batches. */
 export async function* gatherBatches(
   reading: InputReading,
-  { maxBytes, maxEntries }: Record<'maxBytes' | 'maxEntries', number>,
+  { maxBytes, maxEntries }: { maxBytes: number; maxEntries: number },
 ): AsyncGenerator<BatchOrRejection> {
   if (reading.kind === 'document') {
     yield { batch: { body: Buffer.from(reading.text), contentType: 'application/json', lines: [] } }

@@ -1,6 +1,6 @@
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
-import { listOf, objectWith, type ServiceClient, sourcePath } from '../service-client.ts'
+import { listOf, type ServiceClient, sourcePath } from '../service-client.ts'
 
 export interface LoggedEntry {
   id: string
@@ -70,18 +70,6 @@ export async function* searchEntries(
     left -= entries.length
     before = { timestamp: last.timestamp, id: last.id }
   }
-}
-
-/** Why a search finds nothing, in sentences. */
-export async function emptyReasons(
-  client: Pick<ServiceClient, 'request' | 'read' | 'parse'>,
-  source: string,
-  search: EntrySearch,
-): Promise<string[]> {
-  const response = await client.request('POST', `${sourcePath(source)}/histogram`, {
-    json: { ...search, buckets: 1 },
-  })
-  return client.parse(await client.read(response), objectWith<{ notes: string[] }>('notes')).notes
 }
 
 /** The newest entries of any time, oldest first. */

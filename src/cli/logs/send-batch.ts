@@ -7,10 +7,11 @@ export interface SendOptions {
   source: string
   /** Waits; rejects when the command is stopped. */
   pause(ms: number): Promise<void>
-  onWait(failure: ServiceFailure, ms: number): void
-  maxAttempts: number
+  onWait?(failure: ServiceFailure, ms: number): void
+  /** By default, about five minutes with the pauses between attempts. */
+  maxAttempts?: number
   /** Whether the service has responded before, so that waiting for it makes sense. */
-  wasReached: boolean
+  wasReached?: boolean
 }
 
 const firstPauseMs = 500
@@ -28,7 +29,7 @@ export interface SentBatch extends Omit<IntakeOutcome, 'withoutProject'> {
 }
 
 export async function sendBatch(batch: LogBatch, key: string, options: SendOptions): Promise<SentBatch> {
-  const { client, source, pause, onWait, maxAttempts, wasReached } = options
+  const { client, source, pause, onWait, maxAttempts = 14, wasReached = true } = options
   for (let attempt = 1; ; attempt++) {
     try {
       const { body, headers } = await client.exchange('POST', '/api/logs', intakeResponse, {
@@ -47,7 +48,7 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
         Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)),
         Math.min(longestRetryAfterMs, (error.retryAfterSeconds ?? 0) * 1000),
       )
-      onWait(error, ms)
+      onWait?.(error, ms)
       await pause(ms)
     }
   }

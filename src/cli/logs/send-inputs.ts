@@ -11,8 +11,6 @@ import { type LogInput, readUnpacked } from './log-input.ts'
 import { sendBatch } from './send-batch.ts'
 
 export const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
-/** About five minutes with the pauses between attempts. */
-const maxAttempts = 14
 const maxShownRejections = 100
 const maxKeptRejections = 1_000
 
@@ -67,7 +65,6 @@ export async function sendInputs(
         const sent = await sendBatch(batch, keyOf(batch), {
           client,
           source,
-          maxAttempts,
           wasReached: tally.batches > 0,
           pause: (ms) => delay(ms, undefined, { signal: io.signal }),
           onWait: ({ message }, ms) => note(`${message} Retrying in ${Math.ceil(ms / 1000)}s.`),

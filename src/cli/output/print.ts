@@ -1,14 +1,12 @@
 import type { CommandIo, CommandOutput } from '../command-io.ts'
-import type { TableColumn } from './table.ts'
 import { visible } from './visible.ts'
 
 export function printJson(io: CommandIo, value: unknown): Promise<void> {
   return io.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-export interface ListColumn<T> extends TableColumn {
-  of: (row: T) => string | number | null | undefined
-}
+/** A field of the rows, or a value made from one. */
+export type ListColumn<T> = (keyof T & string) | { title: string; of: (row: T) => unknown }
 
 /** Prints a table, or a message if there are no rows. */
 export async function printList<T>(
@@ -18,23 +16,39 @@ export async function printList<T>(
   emptyMessage: string,
 ): Promise<void> {
   if (rows.length === 0) return io.stderr.write(`${emptyMessage}\n`)
-  const cells = rows.map((row) => columns.map(({ of }) => String(of(row) ?? '-')))
+  const shown = columns.map((column) => {
+    if (typeof column !== 'string') return { title: column.title, values: rows.map(column.of) }
+    return { title: column.replaceAll('_', ' ').toUpperCase(), values: rows.map((row) => row[column]) }
+  })
+  const titles = shown.map(({ title, values }) => {
+    return { title, align: values.every((value) => typeof value === 'number') ? 'right' : 'left' } as const
+  })
   // It measures text with tables of Unicode, which help and completion do not need.
   const { formatTable } = await import('./table.ts')
-  return io.stdout.write(formatTable(columns, cells, io.stdout))
+  const cells = rows.map((_, index) => shown.map(({ values }) => valueText(values[index])))
+  return io.stdout.write(formatTable(titles, cells, io.stdout))
 }
 
 export function printFields(
   output: CommandOutput,
-  fields: readonly (readonly [name: string, value: string | number | null | undefined])[],
+  fields: readonly (readonly [name: string, value: unknown])[],
 ): Promise<void> {
   const width = Math.max(...fields.map(([name]) => name.length))
   const lines = fields.map(
-    ([name, value]) => `${output.colors.bold(name.padEnd(width))}  ${visible(String(value ?? '-'))}`,
+    ([name, value]) => `${output.colors.bold(name.padEnd(width))}  ${visible(valueText(value))}\n`,
   )
-  return output.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
+  return output.write(lines.join(''))
+}
+
+/** A value of a response for people: "-" for nothing, words for a list, pairs for an object. */
+function valueText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.map(valueText).join(' ') || '-'
+  if (typeof value !== 'object') return shortTime(String(value ?? '')) || '-'
+  const pairs = Object.entries(value ?? {}).map(([name, one]) => `${name}=${valueText(one)}`)
+  return pairs.join(' ') || '-'
 }
 
 export function shortTime(iso: string | null): string | null {
-  return iso === null ? null : iso.replace(/\.\d+Z$/, 'Z')
+  return iso?.replace(/(T[\d:]{8})\.\d+Z$/, '$1Z') ?? null
 }

@@ -49,10 +49,6 @@ test('shows where an error happened, and escapes control characters', () => {
   expect(rest.join('')).not.toContain('\u001b')
 })
 
-test('passes on a line that is not JSON', () => {
-  expect(readableLine('plain\u0007\n', colorsFor(false, {}))).toBe('plain\\u0007\n')
-})
-
 test('colors the level and the status', () => {
   const { log, lines } = openLog(colorsFor(true, {}))
   log.error('broken')

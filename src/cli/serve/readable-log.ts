@@ -12,13 +12,7 @@ interface LogLine {
 
 /** Turns a line of JSON into one for people: time, level, message, fields. */
 export function readableLine(text: string, colors: CommandOutput['colors']): string {
-  let line: LogLine
-  try {
-    line = JSON.parse(text) as LogLine
-  } catch {
-    return `${visible(text.trimEnd())}\n`
-  }
-  const { level, time, msg = '', err, ...fields } = line
+  const { level, time, msg = '', err, ...fields } = JSON.parse(text) as LogLine
   const [name, color] = levels[level] ?? ['trace', 'blue']
   const head = [colors.dim(timeOfDay(time)), colors[color](name.padEnd(5))]
   const parts = msg === 'request' ? [requestText(fields, colors)] : [visible(msg), fieldsText(fields, colors)]

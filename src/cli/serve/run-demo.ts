@@ -103,14 +103,8 @@ async function send(
   let sent = 0
   for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, batchBounds)) {
     if (!('batch' in piece)) continue
-    await sendBatch(piece.batch, keyOf(piece.batch), {
-      client,
-      source,
-      pause: (ms) => pause(ms, undefined, { signal }),
-      onWait: () => {},
-      maxAttempts: 8,
-      wasReached: true,
-    })
+    const wait = (ms: number) => pause(ms, undefined, { signal })
+    await sendBatch(piece.batch, keyOf(piece.batch), { client, source, pause: wait })
     sent += piece.batch.lines.length
   }
   return sent

@@ -6,7 +6,7 @@ import { createLog, type Log, standardOutput } from '../../base/log.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import { projects } from '../../demo/world.ts'
-import { exitCodes } from '../command-failure.ts'
+import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { ServiceClient } from '../service-client.ts'
 import { removeServiceFile, writeServiceFile } from '../service-file.ts'
@@ -25,7 +25,7 @@ interface ServiceRun {
 /** A reader that does not read delays the end of the process by this time. */
 const drainWithinMs = 1_000
 
-export async function runService(run: ServiceRun, io: CommandIo): Promise<number> {
+export async function runService(run: ServiceRun, io: CommandIo): Promise<void> {
   const { settings } = run
   const { stdout } = io
   const isText = settings.logFormat === 'text' || (settings.logFormat === 'auto' && stdout.isTerminal)
@@ -33,13 +33,13 @@ export async function runService(run: ServiceRun, io: CommandIo): Promise<number
   const format = isText ? (line: string) => readableLine(line, stdout.colors) : undefined
   const log = createLog(settings.logLevel, output, format)
   try {
-    return await serve(run, log, io)
+    await serve(run, log, io)
   } finally {
     await output.drain(drainWithinMs)
   }
 }
 
-async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: CommandIo): Promise<number> {
+async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: CommandIo): Promise<void> {
   const { signal } = io
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
@@ -55,8 +55,7 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
   } catch (error) {
     const explained = explainStartProblem(error, settings)
     if (explained === undefined) log.fatal({ err: error }, 'cannot start')
-    await io.stderr.write(`wellhead: ${explained ?? `cannot start: ${(error as Error).message}`}\n`)
-    return exitCodes.failed
+    throw new CommandFailure(explained ?? `cannot start: ${(error as Error).message}`)
   }
   if (!signal.aborted) {
     publishAddress(service, settings, log, io)
@@ -67,7 +66,6 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
   }
   removeServiceFile(settings.dataDir, io.pid)
   await service.stop()
-  return exitCodes.done
 }
 
 function publishAddress(service: Service, settings: Settings, log: Log, io: CommandIo): void {

@@ -101,8 +101,8 @@ export function logCommandJourneys(service: () => LocalService): void {
         expect.objectContaining({ path: 'a.f', types: ['Float64'], entries: 1, sampled: 8 }),
       )
       const schema = await run(['source', 'schema', source])
-      expect(schema.stdout).toMatch(/^PATH +TYPES +ENTRIES +COLUMN/)
-      expect(schema.stdout).toMatch(/^status +Int64, String +7 of 8 +-/m)
+      expect(schema.stdout).toMatch(/^PATH +TYPES +ENTRIES +SAMPLED +COLUMN/)
+      expect(schema.stdout).toMatch(/^status +Int64 String +7 +8 +-/m)
 
       for (const [command, code, message] of [
         [['logs', 'search', 'no_such_source'], 1, '(source_not_found'],

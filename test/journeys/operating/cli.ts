@@ -88,7 +88,7 @@ export function cliJourneys(service: () => LocalService): void {
         ...{ expires_at: null, requests_per_minute: null },
       })
       expect((await update('--expires', '1d', '--description', 'boards')).stdout).toMatch(
-        /^description +boards\n(.*\n)*parameters +limit=5\nexpires +\d{4}-.*Z\n/m,
+        /^description +boards\n(.*\n)*parameters +limit=5\nexpires_at +\d{4}-.*Z\n/m,
       )
       expect(await update()).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing to change') })
       expect(await update('--expires', 'soon')).toMatchObject({
@@ -339,7 +339,6 @@ export function cliJourneys(service: () => LocalService): void {
       const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
       expect(stderr).toBe('')
       const find = (name: string) => checks.find((check) => check.name === name)
-      expect(find('in use')?.message).toContain(service().url)
       expect(find('engine')).toMatchObject({ status: 'ok', message: expect.stringContaining(service().url) })
       expect([find('port')?.status, find('clock')?.status, find('admin token')?.status]).toEqual([
         'ok',

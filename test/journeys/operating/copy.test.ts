@@ -260,7 +260,7 @@ async function refusesForeign(sides: Parameters<typeof copyInstallation>[0]): Pr
   )
   await to.command({ sql: 'DROP TABLE _copy SYNC' }, limits)
   await expect(copyInstallation(sides)).rejects.toThrow(
-    'The database clustered of the server is already in use. Choose another with --database',
+    'The database clustered of the server is already in use. Choose another with WELLHEAD_CLICKHOUSE_DATABASE',
   )
 }
 
