@@ -25,10 +25,14 @@ export interface PlannedSource {
 /** Counts the entries of a source that meet a condition, in words. */
 type CountEntries = (source: string, condition: string) => Promise<string>
 
+type Endpoints = readonly { definition: { name: string; query: string } }[]
+
 /** Everything that a deployment changes in the sources that have files. */
 export function planSources(
   files: readonly WorkspaceSource[],
   service: readonly NewSource[],
+  /** Those of the service after the deployment. */
+  endpoints: Endpoints,
   count: CountEntries,
 ): Promise<PlannedSource[]> {
   return Promise.all(
@@ -45,7 +49,7 @@ export function planSources(
         current?.columns.filter((one) => columns.every((column) => column.name !== one.name)) ?? []
       const planned = { file, name, wanted, added, removed }
       if (!current) return { ...planned, action: 'created', changes: [] }
-      const changes = await changesOf(planned, current, count)
+      const changes = await changesOf(planned, current, endpoints, count)
       return { ...planned, action: changes.length > 0 ? 'updated' : 'unchanged', changes }
     }),
   )
@@ -54,6 +58,7 @@ export function planSources(
 async function changesOf(
   { name, wanted, added, removed }: Omit<PlannedSource, 'action' | 'changes'>,
   current: NewSource,
+  endpoints: Endpoints,
   count: CountEntries,
 ): Promise<PlannedSource['changes']> {
   const changes: PlannedSource['changes'] = []
@@ -74,7 +79,11 @@ async function changesOf(
   for (const column of added) {
     const old = current.columns.find((one) => one.name === column.name)
     const was = old ? ` changed from ${contentOf(old)} to` : ' added:'
-    add('compatible', `column ${column.name}${was} ${contentOf(column)}`)
+    const isOther = old && (old.path !== column.path || old.type !== column.type)
+    const readers = isOther ? readersOf(endpoints, name, column) : ''
+    const message = `column ${column.name}${was} ${contentOf(column)}`
+    if (readers === '') add('compatible', message)
+    else add('breaking', `${message}; results of ${readers} may differ`)
   }
   for (const { name: column, path } of removed) {
     const filled = await count(name, `ifNull(toString(${sqlName(column)}), '') != ''`)
@@ -82,6 +91,12 @@ async function changesOf(
     add('warning', `column ${column} removed; ${remains}`)
   }
   return changes
+}
+
+/** The names of endpoints that read a column. */
+function readersOf(endpoints: Endpoints, source: string, column: TypedColumn): string {
+  const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, source, column.name))
+  return readers.map(({ definition }) => definition.name).join(', ')
 }
 
 function contentOf({ path, type, searched }: TypedColumn): string {
@@ -99,15 +114,13 @@ export function needsSources(query: string, sources: readonly PlannedSource[]): 
 }
 
 /** Columns that cannot be removed, because endpoints read them even after the deployment. */
-export function columnsInUse(
-  planned: readonly PlannedSource[],
-  endpoints: readonly { definition: { name: string; query: string } }[],
-): string[] {
+export function columnsInUse(planned: readonly PlannedSource[], endpoints: Endpoints): string[] {
   return planned.flatMap(({ file, name, removed }) =>
-    removed.flatMap(({ name: column }) => {
-      const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, name, column))
-      const names = readers.map(({ definition }) => definition.name).join(', ')
-      return names === '' ? [] : `${file}: column ${column} is used by ${names}. Change the query first.`
+    removed.flatMap((column) => {
+      const readers = readersOf(endpoints, name, column)
+      return readers === ''
+        ? []
+        : `${file}: column ${column.name} is used by ${readers}. Change the query first.`
     }),
   )
 }

@@ -80,7 +80,7 @@ export async function planFor(
   )
   const kept = [...endpoints, ...onlyOnServer.filter((endpoint) => !pruned.includes(endpoint))]
   const current = workspace.sources.length === 0 ? [] : await fetchSources(client)
-  const sources = await planSources(workspace.sources, current, (source, condition) =>
+  const sources = await planSources(workspace.sources, current, kept, (source, condition) =>
     countEntries(client, source, condition),
   )
   const inUse = columnsInUse(sources, kept)
