@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import { pullPlan } from './deployment-plan.ts'
-import { columnsInUse, needsSources, planSources, sourceFileIn, sourceFileOf } from './workspace-sources.ts'
+import {
+  columnsInUse,
+  needsSources,
+  planSources,
+  sourceConflicts,
+  sourceFileIn,
+  sourceFileOf,
+} from './workspace-sources.ts'
 
 const sourceOf = (fields: object): NewSource => newSourceShape.parse({ name: 'shop', ...fields })
 const column = (name: string, path = name, type = 'text') => ({ name, path, type })
@@ -92,6 +99,26 @@ test('refuses to remove columns that endpoints read', async () => {
   const endpoints = endpointsOf('SELECT route FROM shop', 'SELECT metadata.route FROM shop')
   expect(columnsInUse(planned, endpoints)).toEqual([
     `${file}: column route is used by endpoint-0. Change the query first.`,
+  ])
+})
+
+test('finds names that another source has when a file is deployed', () => {
+  const conflicts = (...files: [string, ...string[]][]) =>
+    sourceConflicts(
+      files.map(([name, ...aliases]) => ({ file: `${name}.yaml`, source: sourceOf({ name, aliases }) })),
+      [sourceOf({ name: 'there', aliases: ['also'] }), sourceOf({ aliases: ['own'] })],
+    )
+  expect(conflicts(['a', 'also'], ['also'], ['b', 'x'], ['c', 'x', 'b'], ['d', 'there'])).toEqual([
+    'a.yaml: also already belongs to the source there.',
+    'also.yaml: also already belongs to the source there.',
+    'also.yaml: also already belongs to the source a.',
+    'c.yaml: x already belongs to the source b.',
+    'd.yaml: there already belongs to the source there.',
+  ])
+  // A file that gives a name up is deployed before the one that takes it.
+  expect(conflicts(['shop'], ['taker', 'own'])).toEqual([])
+  expect(conflicts(['before', 'own'], ['shop'])).toEqual([
+    'before.yaml: own already belongs to the source shop.',
   ])
 })
 

@@ -31,7 +31,6 @@ type Endpoints = readonly { definition: { name: string; query: string } }[]
 export function planSources(
   files: readonly WorkspaceSource[],
   service: readonly NewSource[],
-  /** Those of the service after the deployment. */
   endpoints: Endpoints,
   count: CountEntries,
 ): Promise<PlannedSource[]> {
@@ -81,9 +80,8 @@ async function changesOf(
     const was = old ? ` changed from ${contentOf(old)} to` : ' added:'
     const isOther = old && (old.path !== column.path || old.type !== column.type)
     const readers = isOther ? readersOf(endpoints, name, column) : ''
-    const message = `column ${column.name}${was} ${contentOf(column)}`
-    if (readers === '') add('compatible', message)
-    else add('breaking', `${message}; results of ${readers} may differ`)
+    const effect = readers && `; results of ${readers} may differ`
+    add(readers ? 'breaking' : 'compatible', `column ${column.name}${was} ${contentOf(column)}${effect}`)
   }
   for (const { name: column, path } of removed) {
     const filled = await count(name, `ifNull(toString(${sqlName(column)}), '') != ''`)
@@ -111,6 +109,20 @@ export function needsSources(query: string, sources: readonly PlannedSource[]): 
       words.has(name) &&
       (action === 'created' || added.some((column) => readsColumn(query, name, column.name))),
   )
+}
+
+/** Files whose name or alias another source has when they are deployed, one after the other. */
+export function sourceConflicts(files: readonly WorkspaceSource[], service: readonly NewSource[]): string[] {
+  const sources = new Map(service.map((source) => [source.name, source]))
+  return files.flatMap(({ file, source: wanted }) => {
+    sources.delete(wanted.name)
+    const conflicts = [...sources.values()].flatMap(({ name, aliases }) => {
+      const taken = [wanted.name, ...wanted.aliases].find((one) => one === name || aliases.includes(one))
+      return taken === undefined ? [] : `${file}: ${taken} already belongs to the source ${name}.`
+    })
+    sources.set(wanted.name, wanted)
+    return conflicts
+  })
 }
 
 /** Columns that cannot be removed, because endpoints read them even after the deployment. */
