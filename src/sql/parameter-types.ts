@@ -16,8 +16,8 @@ const argument = String.raw`(?:[^(),]|\([^()]*\))*,\s*$`
 /** What comes before a parameter of each type. */
 const uses: readonly (readonly [RegExp, ToldType])[] = [
   [/\b(?:LIMIT|OFFSET|INTERVAL)\s+$/i, 'integer'],
-  [/\b(?:toInterval\w+|numbers|range)\(\s*$/i, 'integer'],
-  [new RegExp(String.raw`\b(?:add|subtract)\w+s\(${argument}`, 'i'), 'integer'],
+  [/\b(?:toInterval\w+|toU?Int\d+|numbers|range)\(\s*$/i, 'integer'],
+  [new RegExp(String.raw`\b(?:(?:add|subtract)\w+s|round|floor|ceil)\(${argument}`, 'i'), 'integer'],
   [new RegExp(String.raw`\b(?:match|extract|extractAll|replaceRegexp\w+)\(${argument}`, 'i'), 'regex'],
 ]
 

@@ -2,18 +2,28 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type NewSource, newSourceShape } from '../catalog/source.ts'
 import { pullPlan } from './deployment-plan.ts'
-import { columnsInUse, needsSources, planSources, sourceFileIn, sourceFileOf } from './workspace-sources.ts'
+import {
+  columnsInUse,
+  needsSources,
+  planSources,
+  sourceConflicts,
+  sourceFileIn,
+  sourceFileOf,
+} from './workspace-sources.ts'
 
 const sourceOf = (fields: object): NewSource => newSourceShape.parse({ name: 'shop', ...fields })
 const column = (name: string, path = name, type = 'text') => ({ name, path, type })
 const file = 'sources/shop.yaml'
+const endpointsOf = (...queries: string[]) =>
+  queries.map((query, index) => ({ definition: { name: `endpoint-${index}`, query } }))
 const counted: string[] = []
 
-async function plan(wanted: object, current?: object) {
+async function plan(wanted: object, current?: object, ...queries: string[]) {
   counted.length = 0
   const [planned] = await planSources(
     [{ file, source: sourceOf(wanted) }],
     current ? [sourceOf(current)] : [],
+    endpointsOf(...queries),
     async (source, condition) => {
       counted.push(`${source}: ${condition}`)
       return '12 entries'
@@ -50,6 +60,21 @@ test('lists every difference, and the entries that a removal concerns', async ()
   expect(planned.removed.map(({ name }) => name)).toEqual(['gone'])
 })
 
+test.each([
+  ['another type', { type: 'number' }, 'breaking'],
+  ['another path', { path: 'b' }, 'breaking'],
+  ['an index for searches', { searched: true }, 'compatible'],
+])('%s of a column that endpoints read (%j) is %s', async (_, change, effect) => {
+  const queries = ['SELECT 1 FROM shop', 'SELECT route FROM shop', 'SELECT count(route) FROM shop']
+  const current = { columns: [column('route')] }
+  const { changes } = await plan({ columns: [{ ...column('route'), ...change }] }, current, ...queries)
+  const names = '; results of endpoint-1, endpoint-2 may differ'
+  const end = effect === 'breaking' ? names : ', searched'
+  expect(changes).toEqual([
+    { effect, message: expect.stringMatching(`^column route changed from .*${end}$`) },
+  ])
+})
+
 test('creates a source whole, and leaves an equal one alone', async () => {
   const columns = [column('b'), column('a')]
   expect(await plan({ columns })).toMatchObject({ action: 'created', wanted: sourceOf({ columns }) })
@@ -71,11 +96,29 @@ test('finds endpoints that the service cannot check yet', async () => {
 
 test('refuses to remove columns that endpoints read', async () => {
   const planned = [await plan({}, { columns: [column('route')] })]
-  const endpoints = ['SELECT route FROM shop', 'SELECT metadata.route FROM shop'].map((query, index) => ({
-    definition: { name: `endpoint-${index}`, query },
-  }))
+  const endpoints = endpointsOf('SELECT route FROM shop', 'SELECT metadata.route FROM shop')
   expect(columnsInUse(planned, endpoints)).toEqual([
     `${file}: column route is used by endpoint-0. Change the query first.`,
+  ])
+})
+
+test('finds names that another source has when a file is deployed', () => {
+  const conflicts = (...files: [string, ...string[]][]) =>
+    sourceConflicts(
+      files.map(([name, ...aliases]) => ({ file: `${name}.yaml`, source: sourceOf({ name, aliases }) })),
+      [sourceOf({ name: 'there', aliases: ['also'] }), sourceOf({ aliases: ['own'] })],
+    )
+  expect(conflicts(['a', 'also'], ['also'], ['b', 'x'], ['c', 'x', 'b'], ['d', 'there'])).toEqual([
+    'a.yaml: also already belongs to the source there.',
+    'also.yaml: also already belongs to the source there.',
+    'also.yaml: also already belongs to the source a.',
+    'c.yaml: x already belongs to the source b.',
+    'd.yaml: there already belongs to the source there.',
+  ])
+  // A file that gives a name up is deployed before the one that takes it.
+  expect(conflicts(['shop'], ['taker', 'own'])).toEqual([])
+  expect(conflicts(['before', 'own'], ['shop'])).toEqual([
+    'before.yaml: own already belongs to the source shop.',
   ])
 })
 

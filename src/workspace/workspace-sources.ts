@@ -25,10 +25,13 @@ export interface PlannedSource {
 /** Counts the entries of a source that meet a condition, in words. */
 type CountEntries = (source: string, condition: string) => Promise<string>
 
+type Endpoints = readonly { definition: { name: string; query: string } }[]
+
 /** Everything that a deployment changes in the sources that have files. */
 export function planSources(
   files: readonly WorkspaceSource[],
   service: readonly NewSource[],
+  endpoints: Endpoints,
   count: CountEntries,
 ): Promise<PlannedSource[]> {
   return Promise.all(
@@ -45,7 +48,7 @@ export function planSources(
         current?.columns.filter((one) => columns.every((column) => column.name !== one.name)) ?? []
       const planned = { file, name, wanted, added, removed }
       if (!current) return { ...planned, action: 'created', changes: [] }
-      const changes = await changesOf(planned, current, count)
+      const changes = await changesOf(planned, current, endpoints, count)
       return { ...planned, action: changes.length > 0 ? 'updated' : 'unchanged', changes }
     }),
   )
@@ -54,6 +57,7 @@ export function planSources(
 async function changesOf(
   { name, wanted, added, removed }: Omit<PlannedSource, 'action' | 'changes'>,
   current: NewSource,
+  endpoints: Endpoints,
   count: CountEntries,
 ): Promise<PlannedSource['changes']> {
   const changes: PlannedSource['changes'] = []
@@ -74,7 +78,10 @@ async function changesOf(
   for (const column of added) {
     const old = current.columns.find((one) => one.name === column.name)
     const was = old ? ` changed from ${contentOf(old)} to` : ' added:'
-    add('compatible', `column ${column.name}${was} ${contentOf(column)}`)
+    const isOther = old && (old.path !== column.path || old.type !== column.type)
+    const readers = isOther ? readersOf(endpoints, name, column) : ''
+    const effect = readers && `; results of ${readers} may differ`
+    add(readers ? 'breaking' : 'compatible', `column ${column.name}${was} ${contentOf(column)}${effect}`)
   }
   for (const { name: column, path } of removed) {
     const filled = await count(name, `ifNull(toString(${sqlName(column)}), '') != ''`)
@@ -82,6 +89,12 @@ async function changesOf(
     add('warning', `column ${column} removed; ${remains}`)
   }
   return changes
+}
+
+/** The names of endpoints that read a column. */
+function readersOf(endpoints: Endpoints, source: string, column: TypedColumn): string {
+  const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, source, column.name))
+  return readers.map(({ definition }) => definition.name).join(', ')
 }
 
 function contentOf({ path, type, searched }: TypedColumn): string {
@@ -98,16 +111,28 @@ export function needsSources(query: string, sources: readonly PlannedSource[]): 
   )
 }
 
+/** Files whose name or alias another source has when they are deployed, one after the other. */
+export function sourceConflicts(files: readonly WorkspaceSource[], service: readonly NewSource[]): string[] {
+  const sources = new Map(service.map((source) => [source.name, source]))
+  return files.flatMap(({ file, source: wanted }) => {
+    sources.delete(wanted.name)
+    const conflicts = [...sources.values()].flatMap(({ name, aliases }) => {
+      const taken = [wanted.name, ...wanted.aliases].find((one) => one === name || aliases.includes(one))
+      return taken === undefined ? [] : `${file}: ${taken} already belongs to the source ${name}.`
+    })
+    sources.set(wanted.name, wanted)
+    return conflicts
+  })
+}
+
 /** Columns that cannot be removed, because endpoints read them even after the deployment. */
-export function columnsInUse(
-  planned: readonly PlannedSource[],
-  endpoints: readonly { definition: { name: string; query: string } }[],
-): string[] {
+export function columnsInUse(planned: readonly PlannedSource[], endpoints: Endpoints): string[] {
   return planned.flatMap(({ file, name, removed }) =>
-    removed.flatMap(({ name: column }) => {
-      const readers = endpoints.filter(({ definition }) => readsColumn(definition.query, name, column))
-      const names = readers.map(({ definition }) => definition.name).join(', ')
-      return names === '' ? [] : `${file}: column ${column} is used by ${names}. Change the query first.`
+    removed.flatMap((column) => {
+      const readers = readersOf(endpoints, name, column)
+      return readers === ''
+        ? []
+        : `${file}: column ${column.name} is used by ${readers}. Change the query first.`
     }),
   )
 }

@@ -78,6 +78,10 @@ describe('readWorkspace', () => {
         'sources/edge_logs.yaml': '',
         'sources/Orders.yaml': '',
         'sources/own.yaml': 'retention: 3\n',
+        'sources/sx.yaml': '',
+        'sources/sx.yml': 'description: Other.\n',
+        'alerts/ax.yaml': 'endpoint: a\n',
+        'alerts/ax.yml': 'endpoint: a\n',
         'fixtures/nothing.ndjson': '',
         'fixtures/default/edge_logs.ndjson': '',
         'fixtures/edge_logs.ndjson': '{"timestamp":1767225600}\n{}\n',
@@ -85,6 +89,8 @@ describe('readWorkspace', () => {
         'tests/c.yaml': oneTest('c'),
       }),
     ).toEqual([
+      'alerts/ax.yaml:1:1: when is missing.',
+      'alerts/ax.yml:1:1: alerts/ax.yaml declares the same alert. Remove one of the files.',
       'endpoints/b.sql:2:1: id is already used by endpoints/a.sql. Remove it, and run wellhead check --fix to write another.',
       'endpoints/c.sql:1:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
@@ -95,6 +101,7 @@ describe('readWorkspace', () => {
       'sources/Orders.yaml:1:1: The source name must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',
       'sources/edge_logs.yaml:1:1: The source edge_logs is built in. Remove this file.',
       'sources/own.yaml:1:1: Unknown field "retention".',
+      'sources/sx.yml:1:1: sources/sx.yaml declares the same source. Remove one of the files.',
       'tests/a.yaml:1:1: endpoints/gone.sql does not exist.',
       'tests/a.yaml:7:5: The directory fixtures/quiet does not exist.',
     ])

@@ -184,7 +184,7 @@ function readEndpoints(files: WorkspaceFiles): WorkspaceEndpoint[] {
 function readSources(files: WorkspaceFiles): WorkspaceSource[] {
   const shape = newSourceShape.omit({ name: true })
   return files.readAll('sources', /\.ya?ml$/, (file, name, content): Reading<WorkspaceSource> => {
-    const problems = nameProblems(file, 'source', newSourceShape.shape.name.safeParse(name))
+    const problems = nameProblems(files, file, 'source', newSourceShape.shape.name.safeParse(name))
     if (problems.length > 0) return { problems }
     if (builtInSources.some((source) => source.name === name)) {
       return { problems: [problemIn(file, `The source ${name} is built in. Remove this file.`)] }
@@ -197,7 +197,7 @@ function readSources(files: WorkspaceFiles): WorkspaceSource[] {
 
 function readAlerts(files: WorkspaceFiles): WorkspaceAlert[] {
   return files.readAll('alerts', /\.ya?ml$/, (file, name, content): Reading<WorkspaceAlert> => {
-    const problems = nameProblems(file, 'alert', alertShape.shape.name.safeParse(name))
+    const problems = nameProblems(files, file, 'alert', alertShape.shape.name.safeParse(name))
     if (problems.length > 0) return { problems }
     const reading = readYamlFile(file, content, alertFileShape, 'endpoint: usage.api-counts')
     if ('problems' in reading) return reading
@@ -206,11 +206,15 @@ function readAlerts(files: WorkspaceFiles): WorkspaceAlert[] {
 }
 
 function nameProblems(
+  files: WorkspaceFiles,
   file: string,
   kind: string,
   { error }: { error?: z.ZodError | undefined },
 ): FileProblem[] {
-  return error ? [problemIn(file, `The ${kind} name ${error.issues[0]?.message ?? 'is invalid'}.`)] : []
+  if (error) return [problemIn(file, `The ${kind} name ${error.issues[0]?.message ?? 'is invalid'}.`)]
+  const twin = file.replace(/\.yml$/, '.yaml')
+  const isTwice = twin !== file && files.list(`${kind}s`).some((name) => twin === `${kind}s/${name}`)
+  return isTwice ? [problemIn(file, `${twin} declares the same ${kind}. Remove one of the files.`)] : []
 }
 
 /** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */

@@ -18,6 +18,7 @@ import {
   needsSources,
   type PlannedSource,
   planSources,
+  sourceConflicts,
 } from '../../workspace/workspace-sources.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -80,7 +81,9 @@ export async function planFor(
   )
   const kept = [...endpoints, ...onlyOnServer.filter((endpoint) => !pruned.includes(endpoint))]
   const current = workspace.sources.length === 0 ? [] : await fetchSources(client)
-  const sources = await planSources(workspace.sources, current, (source, condition) =>
+  const taken = sourceConflicts(workspace.sources, current)
+  if (taken.length > 0) throw new CommandFailure(taken.join('\n'))
+  const sources = await planSources(workspace.sources, current, kept, (source, condition) =>
     countEntries(client, source, condition),
   )
   const inUse = columnsInUse(sources, kept)
@@ -175,18 +178,20 @@ export async function diff(
       only_on_server: comparison.onlyOnServer.map(({ definition }) => definition.name),
     })
   } else await printDiff(plan, io)
-  const differs = [...endpoints, ...sources, ...alerts].some(({ action }) => action !== 'unchanged')
-  if (exitCode && differs) throw new CommandFailure('')
+  if (exitCode && [...endpoints, ...sources, ...alerts].some(isChanged)) throw new CommandFailure('')
+}
+
+/** The results of an unchanged file change with the columns that it reads. */
+function isChanged({ action, changes = [] }: { action: string; changes?: readonly object[] }): boolean {
+  return action !== 'unchanged' || changes.length > 0
 }
 
 async function printDiff({ endpoints, comparison, sources, alerts }: Plan, io: CommandIo) {
   const { colors } = io.stdout
   for (const source of sources) await io.stdout.write(sourceText(source, io))
-  const changes = endpoints.filter(({ action }) => action !== 'unchanged')
-  const changedAlerts = alerts.filter(({ action }) => action !== 'unchanged')
   const texts = [
-    ...changes.map((endpoint) => ({ head: planText(endpoint, io), diff: endpoint.diff })),
-    ...changedAlerts.map((alert) => ({ head: alertText(alert), diff: alert.diff })),
+    ...endpoints.filter(isChanged).map((endpoint) => ({ head: planText(endpoint, io), diff: endpoint.diff })),
+    ...alerts.filter(isChanged).map((alert) => ({ head: alertText(alert), diff: alert.diff })),
   ]
   for (const { head, diff: text } of texts) {
     const diff = text.split('\n').map((line) => {
@@ -194,7 +199,7 @@ async function printDiff({ endpoints, comparison, sources, alerts }: Plan, io: C
       if (line.startsWith('-')) return colors.red(visible(line))
       return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
     })
-    await io.stdout.write(`${head}${diff.join('\n').trimEnd()}\n\n`)
+    await io.stdout.write(`${`${head}${diff.join('\n')}`.trimEnd()}\n\n`)
   }
   const others = comparison.onlyOnServer.map(({ definition }) => definition.name)
   if (others.length > 0) await io.stdout.write(`only on the service: ${others.join(', ')}\n`)
@@ -202,8 +207,9 @@ async function printDiff({ endpoints, comparison, sources, alerts }: Plan, io: C
     endpoints.flatMap(({ warnings }) => warnings),
     io,
   )
-  const changed = sources.filter(({ action }) => action !== 'unchanged').length
+  const changed = sources.filter(isChanged).length
   const what = changed > 0 ? `, ${plural(changed, 'source')}` : ''
-  const unchanged = endpoints.length - changes.length
-  await io.stdout.write(`${plural(changes.length, 'endpoint')}${what} to deploy, ${unchanged} unchanged.\n`)
+  const unchanged = endpoints.filter(({ action }) => action === 'unchanged').length
+  const deployed = plural(endpoints.length - unchanged, 'endpoint')
+  await io.stdout.write(`${deployed}${what} to deploy, ${unchanged} unchanged.\n`)
 }

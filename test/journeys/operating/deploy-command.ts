@@ -168,6 +168,24 @@ export function deployCommandJourneys(service: () => LocalService): void {
         sources: [{ name: 'order_logs', action: 'updated', changes: [{ effect: 'warning' }] }],
       })
       expect(await columnsThere()).toEqual(['tier'])
+
+      endpoint(`SELECT tier AS t FROM order_logs ${bound} ORDER BY t`)
+      expect((await run('deploy', 'workspace', '--breaking')).code).toBe(0)
+      write(
+        'workspace/sources/order_logs.yaml',
+        'retention_days: 3\ncolumns:\n  - { name: tier, path: tier, type: number }\n',
+      )
+      const changed = await run('diff', 'workspace')
+      expect(changed.stdout).toMatch(
+        /^updated source order_logs\n {2}breaking .*; results of orders\.count may differ\nunchanged orders\.count \(version \d\)\n {2}breaking .*\n\n/,
+      )
+      expect(changed.stdout).toContain('\n0 endpoints, 1 source to deploy, 1 unchanged.\n')
+      expect((await run('deploy', 'workspace')).stderr).toMatch(/^wellhead: 2 changes would break callers /)
+      write('workspace/sources/order_logs.yaml', 'aliases: [edge_logs]\n')
+      expect((await run('diff', 'workspace')).stderr).toBe(
+        'wellhead: sources/order_logs.yaml: edge_logs already belongs to the source edge_logs.\n',
+      )
+      columns('tier')
     })
 
     test('reports file problems as JSON and deploys nothing', async () => {
