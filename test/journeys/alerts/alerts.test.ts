@@ -448,6 +448,16 @@ describe('saving', () => {
       version: 3,
       when: 'rows > 5',
     })
+    await change('versions', { notify: [] })
+    const restore = (version: number, headers = {}) =>
+      admin('POST', `/api/alerts/versions/versions/${version}/restore`, undefined, headers)
+    expect((await restore(2, { 'If-Match': '"3"' })).status).toBe(412)
+    expect((await restore(9)).body.error.parameter).toBe('version')
+    expect((await restore(2)).body).toMatchObject({
+      version: 5,
+      when: 'rows > 6',
+      notify: [{ secret: expect.stringMatching(/^whsec_/) }],
+    })
     expect((await admin('POST', '/api/alerts', { ...(await show('versions')) })).status).toBe(409)
   })
 
