@@ -73,6 +73,13 @@ export class AlertAdmin {
     })
   }
 
+  restore(reference: string, version: number, terms: AlertChangeTerms) {
+    const versions = this.#parts.catalog.history('alert', this.#find(reference).id)
+    const old = versions.find((record) => record.version === version)
+    if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
+    return this.change(reference, readAlert(old).definition, 'default', terms)
+  }
+
   async delete(reference: string, { by, expected }: AlertChangeTerms): Promise<void> {
     await lastWins(expected, () => {
       const { id, version, definition, created_at } = this.#find(reference, expected)

@@ -89,18 +89,21 @@ export function afterEvaluation(
 
 /** The notification that is due, or undefined. */
 export function dueNotification(
-  { state, told, toldMs, outbox }: AlertState,
+  { state, told, toldMs }: AlertState,
   { repeat_seconds, muted_until }: Pick<AlertFields, 'repeat_seconds' | 'muted_until'>,
   nowMs: number,
-  /** By the wall clock, since people choose the end of a mute by it. */
   wallMs: number,
 ): NotificationType | undefined {
-  if (muted_until !== null && Date.parse(muted_until) > wallMs) return undefined
+  if (isMuted({ muted_until }, wallMs)) return undefined
   const current = toldAs(state)
   if (current !== told) return types[current]
-  // A receiver that has not even got the first one needs no repetition.
-  const isRepeated = current !== 'ok' && repeat_seconds !== null && outbox.length === 0
+  const isRepeated = current !== 'ok' && repeat_seconds !== null
   return isRepeated && nowMs - toldMs >= repeat_seconds * 1000 ? types[current] : undefined
+}
+
+/** By the wall clock, since people choose the end of a mute by it. */
+export function isMuted({ muted_until }: Pick<AlertFields, 'muted_until'>, wallMs: number): boolean {
+  return muted_until !== null && Date.parse(muted_until) > wallMs
 }
 
 /** Receivers are not notified of a pending alert. */

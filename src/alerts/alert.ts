@@ -74,11 +74,15 @@ export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
     ...{ id: record.id, version: record.version, deleted: record.deleted, definition, created_at, resultKey },
     // The shape has checked it.
     condition: parseCondition(when) as Condition,
-    /** What the state depends on: if it changes, the alert starts anew. */
+    /** What the state depends on: if it changes, the alert starts anew. See `isEnabledBy`. */
     rule: JSON.stringify([resultKey, when, for_seconds, enabled]),
     updatedAt: record.changed_at,
     updatedBy: record.changed_by,
   }
+}
+
+export function isEnabledBy(rule: string): boolean {
+  return (JSON.parse(rule) as unknown[]).at(-1) === true
 }
 
 export const alertStates = ['ok', 'pending', 'firing', 'failing'] as const

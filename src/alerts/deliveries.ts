@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { type Target, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
-import type { AlertEntry, AlertState, Notification } from './alert-state.ts'
+import { type AlertEntry, type AlertState, isMuted, type Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
 import { postJson, timeoutMs } from './target.ts'
 
@@ -30,9 +30,11 @@ export class Deliveries {
 
   /** Sends what is due: of each target the first notification, if it is stored, since a crash could lose it otherwise. */
   work(entries: Map<string, AlertEntry>): void {
-    const now = this.#parts.time.now()
+    const { time } = this.#parts
+    const now = time.now()
     for (const [id, { alert, state }] of entries) {
       if (alert.deleted && state.outbox.length === 0) entries.delete(id)
+      if (!alert.deleted && isMuted(alert.definition, time.wall.now())) continue
       const seen = new Set<string>()
       for (const notification of state.outbox) {
         const key = `${id} ${targetKey(notification.target)}`
@@ -57,9 +59,10 @@ export class Deliveries {
 
   async #attempt(id: string, state: AlertState, notification: Notification, signal: AbortSignal) {
     const { time } = this.#parts
-    const isLate = time.now() - notification.createdMs > retriedForMs
-    const status = isLate ? 0 : ((await this.send(id, state.name, notification, signal)).status ?? 0)
+    const status = (await this.send(id, state.name, notification, signal)).status ?? 0
     if (signal.aborted) return
+    // Tried once more even then: a mute can be longer.
+    const isLate = time.now() - notification.createdMs > retriedForMs
     const target = targetKey(notification.target)
     if (status === 410) {
       state.off.push(target)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { overloaded, WellheadError } from '../base/errors.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { readAlert, type SavedAlert, type StateName, targetKey } from './alert.ts'
+import { isEnabledBy, readAlert, type SavedAlert, type StateName, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, readResult } from './alert-results.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type AlertState,
   afterEvaluation,
   dueNotification,
+  isMuted,
   type NotificationType,
   newState,
   toldAs,
@@ -116,12 +117,15 @@ export class Evaluator {
   #reconcile(alert: SavedAlert, known: AlertState | undefined): void {
     if (!this.#entries || (alert.deleted && !known)) return
     const now = this.#parts.time.now()
-    const { name, notify, every_seconds } = alert.definition
+    const { name, notify, every_seconds, enabled } = alert.definition
     const state = known ?? newState(alert.rule, name, now)
-    const { state: before, told, outbox } = state
+    const { state: before, told, outbox, rule } = state
     if (alert.deleted || state.rule !== alert.rule) {
-      Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox })
-      if (told !== 'ok') this.#notify(alert, state, 'alert.resolved', [])
+      const off = enabled && !isEnabledBy(rule) ? [] : state.off
+      Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox, off })
+      // An evaluation after the mute tells the difference, but those of deleted and disabled alerts have ended.
+      const isToldLater = enabled && !alert.deleted && isMuted(alert.definition, this.#parts.time.wall.now())
+      if (told !== 'ok' && !isToldLater) this.#notify(alert, state, 'alert.resolved', [])
     }
     // Nothing is sent to targets that were removed.
     const targets = new Set(notify.map(targetKey))
@@ -207,7 +211,11 @@ export class Evaluator {
 
   #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
     const { time } = this.#parts
-    const added = notificationsFor({ type, alert, state, rows: shownRows(alert, result), time })
+    // A receiver that has not even got the first one needs no repetition.
+    const waiting =
+      state.told === toldAs(state.state) ? state.outbox.map(({ target }) => targetKey(target)) : []
+    const all = notificationsFor({ type, alert, state, rows: shownRows(alert, result), time })
+    const added = all.filter(({ target }) => !waiting.includes(targetKey(target)))
     state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
     state.told = toldAs(state.state)
     state.toldMs = time.now()

@@ -42,6 +42,7 @@ describe('addresses', () => {
       '2001::1',
       '2002:7f00:1::',
     ],
+    ...['168.63.129.16', '::7f00:1', '::2', '1::1', '4000::1'],
   ])('%s is not public', async (address) => {
     await expect(resolveTarget('http://a.example', rules(address))).rejects.toThrow('not public')
   })
@@ -64,9 +65,20 @@ describe('addresses', () => {
       'http://0/',
       'http://[::]/',
     ],
-    ...['http://[::ffff:7f00:1]/', 'http://[0:0:0:0:0:ffff:127.0.0.1]/', 'http://①②⑦.0.0.1/'],
+    ...[
+      'http://[::127.0.0.1]/',
+      'http://[::ffff:7f00:1]/',
+      'http://[0:0:0:0:0:ffff:127.0.0.1]/',
+      'http://①②⑦.0.0.1/',
+    ],
   ])('%s is refused, however it is written', async (url) => {
     await expect(resolveTarget(url, { allowedHosts: [] })).rejects.toThrow('not public')
+  })
+
+  test('a URL with credentials is refused', async () => {
+    for (const url of ['https://user:secret@example.com/', 'https://user@example.com/']) {
+      await expect(resolveTarget(url, rules('8.8.8.8'))).rejects.toThrow('user name or password')
+    }
   })
 
   test('a name is refused if any of its addresses is not public', async () => {

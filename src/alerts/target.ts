@@ -23,6 +23,9 @@ export class RefusedTarget extends Error {}
 
 export const timeoutMs = 10_000
 const maxResponseLength = 1000
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+/** Serves settings and secrets to virtual machines in Azure, at an address that looks public. */
+const azureHost = '168.63.129.16'
 
 /** The addresses of a target, all of which may be connected to. The connection must use one of them, not the name. */
 export async function resolveTarget(target: string, { allowedHosts, lookup = systemLookup }: TargetRules) {
@@ -30,15 +33,24 @@ export async function resolveTarget(target: string, { allowedHosts, lookup = sys
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     throw new RefusedTarget('The URL of a target must be complete, such as https://example.com/hook.')
   }
+  if (url.username || url.password) {
+    throw new RefusedTarget('The URL of a target must not contain a user name or password.')
+  }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const family = isIP(host)
   const addresses = family > 0 ? [{ address: host, family }] : await lookup(host).catch(() => [])
   if (addresses.length === 0) throw new RefusedTarget(`The host ${url.hostname} cannot be resolved.`)
-  const isPublic = ({ address }: Address) => ipaddr.parse(address).range() === 'unicast'
   if (isAllowed(url, allowedHosts) || addresses.every(isPublic)) return { url, addresses }
   throw new RefusedTarget(
     `The host ${url.hostname} has an address that is not public. Add it to WELLHEAD_ALERT_HOSTS to allow it.`,
   )
+}
+
+function isPublic({ address }: Address): boolean {
+  const parsed = ipaddr.parse(address)
+  if (parsed.range() !== 'unicast') return false
+  // The library calls everything that it does not know unicast, but only this range is assigned.
+  return parsed instanceof ipaddr.IPv6 ? parsed.match(globalUnicast) : address !== azureHost
 }
 
 function systemLookup(host: string): Promise<Address[]> {

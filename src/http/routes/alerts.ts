@@ -3,7 +3,16 @@ import { z } from 'zod'
 import { type AlertFields, alertShape, alertStates, targetShape } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { changedBy, changeOf, expectedVersion, flag, goneSignal, ifMatch, withVersion } from './management.ts'
+import {
+  changedBy,
+  changeOf,
+  expectedVersion,
+  flag,
+  goneSignal,
+  ifMatch,
+  versionParam,
+  withVersion,
+} from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
@@ -138,6 +147,15 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     params,
     responses: { 200: json('All versions, newest first, each with the current state.', z.array(alert)) },
     handler: ({ params }) => admin.versions(params.reference),
+  })
+  route(`POST ${path}/versions/:version/restore`, 'restoreAlertVersion', 'Restore a version of an alert', {
+    ...change,
+    params: params.extend(versionParam),
+    description: `Restores the fields of the old version. Targets that were removed get new secrets. ${changing}`,
+    handler: async (request, reply) => {
+      const { reference, version } = request.params
+      return withVersion(reply, await admin.restore(reference, version, termsOf(request)))
+    },
   })
   route(`POST ${path}/test`, 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',

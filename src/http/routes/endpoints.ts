@@ -16,7 +16,14 @@ import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { allowsBreaking, changedBy, expectedVersion, ifMatch, withVersion } from './management.ts'
+import {
+  allowsBreaking,
+  changedBy,
+  expectedVersion,
+  ifMatch,
+  versionParam,
+  withVersion,
+} from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -137,11 +144,6 @@ export const params = z.object({
     example: 'logs.all',
   }),
 })
-const version = z
-  .string()
-  .regex(/^[1-9]\d{0,8}$/, 'must be a positive whole number')
-  .transform(Number)
-  .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 })
 const example = {
   name: 'slowest-requests',
   query:
@@ -223,7 +225,7 @@ export function addEndpointRoutes(
   })
   route(`POST ${path}/versions/:version/restore`, 'restoreEndpointVersion', 'Restore a version', {
     ...changing,
-    params: params.extend({ version }),
+    params: params.extend(versionParam),
     description: `Restores the fields of the old version. ${changeText}`,
     handler: async (request, reply) => {
       const { reference, version } = request.params

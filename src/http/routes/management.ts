@@ -8,6 +8,14 @@ export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
 })
 
+export const versionParam = {
+  version: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'must be a positive whole number')
+    .transform(Number)
+    .meta({ description: 'The version.', type: 'integer', pattern: undefined, minimum: 1, example: 1 }),
+}
+
 export function changedBy(request: FastifyRequest): string {
   return request.caller?.id ?? ''
 }

@@ -34,6 +34,7 @@ const requests: Record<string, Expected> = {
   'POST /logs': { target: '/logs?source=edge_logs', body: 'no JSON' },
   'POST /v1/logs': { body: 'no JSON' },
   'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
+  'POST /api/alerts/:reference/versions/:version/restore': { status: 400 },
   // Every token can create sessions of itself.
   'POST /api/access-tokens/:id/session': {
     target: '/api/access-tokens/self/session',

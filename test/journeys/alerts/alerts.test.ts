@@ -181,6 +181,33 @@ describe('an alert', () => {
     expect(types(await receiver.until('/repeats', 3))[2]).toBe('alert.resolved')
   })
 
+  test('is silent while it is muted, even if it is changed, disabled or waits for its receiver', async () => {
+    receiver.answer('/waits', { status: 503 })
+    for (const name of ['edited', 'stopped', 'waits']) {
+      await send(name, 20)
+      await create(name)
+      await receiver.until(`/${name}`, 1)
+    }
+    receiver.answer('/waits', { status: 204 })
+    // Longer than notifications are retried.
+    const muted_until = new Date(time.now() + 100_000_000).toISOString()
+    await change('edited', { muted_until, when: 'any(level) > 25' })
+    await change('stopped', { muted_until, enabled: false })
+    await change('waits', { muted_until })
+    for (let i = 0; i < 4; i++) await next('edited')
+    const counts = () => ['edited', 'stopped', 'waits'].map((name) => receiver.at(`/${name}`).length)
+    expect(counts()).toEqual([1, 1, 1])
+    await next('edited', 100_000)
+    for (const name of ['edited', 'stopped']) {
+      expect(types(await receiver.until(`/${name}`, 2))).toEqual(['alert.firing', 'alert.resolved'])
+    }
+    expect(types(await receiver.until('/waits', 2))).toEqual(['alert.firing', 'alert.firing'])
+    // Nothing can be said about a deleted alert later.
+    await change('waits', { muted_until: new Date(time.now() + 60_000).toISOString() })
+    await admin('DELETE', '/api/alerts/waits')
+    expect(types(await receiver.until('/waits', 3))[2]).toBe('alert.resolved')
+  })
+
   test('that is deleted or disabled while it fires is resolved, and starts anew if it changes', async () => {
     for (const name of ['disabled', 'deleted', 'changed']) {
       await send(name, 20)
@@ -277,6 +304,22 @@ describe('a receiver', () => {
     await change('down', { enabled: false })
   })
 
+  test('that is down does not keep others from being reminded', async () => {
+    receiver.answer('/dead', { status: 503 })
+    await send('reminded', 20)
+    const notify = ['dead', 'reminded'].map((path) => ({ type: 'webhook', url: `${receiver.url}/${path}` }))
+    await create('reminded', { notify, repeat_seconds: 5 })
+    await later('/reminded', 3)
+    receiver.answer('/dead', { status: 204 })
+    await later('/reminded', 6)
+    // It was retried, but its reminders were left out while it was down.
+    const ids = (path: string) => receiver.at(path).map(({ headers }) => headers['webhook-id'])
+    const [first, second] = new Set(ids('/dead'))
+    expect(ids('/reminded').indexOf(first)).toBe(0)
+    expect(ids('/reminded').indexOf(second)).toBeGreaterThan(1)
+    await change('reminded', { enabled: false })
+  })
+
   test('that is slow does not delay others, and gets the notification again', async () => {
     receiver.answer('/slow', undefined)
     await send('slow', 20)
@@ -323,6 +366,13 @@ describe('a receiver', () => {
     expect((await admin('PUT', '/api/alerts/gone', await show('gone'))).body.notify[0].switched_off).toBe(
       true,
     )
+    await send('gone', 20)
+    await next('gone')
+    await receiver.until('/slack', 3)
+    const changed = await change('gone', { when: 'any(level) > 25' })
+    expect(changed.body.notify[0].switched_off).toBe(true)
+    await receiver.until('/slack', 4)
+    expect(receiver.at('/gone')).toHaveLength(1)
     await change('gone', { enabled: false })
     expect((await change('gone', { enabled: true })).body.notify[0]).not.toHaveProperty('switched_off')
   })
@@ -397,6 +447,16 @@ describe('saving', () => {
     expect((await admin('PUT', '/api/alerts/versions', versions[1])).body).toMatchObject({
       version: 3,
       when: 'rows > 5',
+    })
+    await change('versions', { notify: [] })
+    const restore = (version: number, headers = {}) =>
+      admin('POST', `/api/alerts/versions/versions/${version}/restore`, undefined, headers)
+    expect((await restore(2, { 'If-Match': '"3"' })).status).toBe(412)
+    expect((await restore(9)).body.error.parameter).toBe('version')
+    expect((await restore(2)).body).toMatchObject({
+      version: 5,
+      when: 'rows > 6',
+      notify: [{ secret: expect.stringMatching(/^whsec_/) }],
     })
     expect((await admin('POST', '/api/alerts', { ...(await show('versions')) })).status).toBe(409)
   })
