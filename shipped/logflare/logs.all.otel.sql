@@ -38,7 +38,21 @@ WITH
             JSONExtract(metadata, 'JSON(max_dynamic_paths=0)') AS fields,
             mapUpdate(
                 map('project', project, 'identifier', project),
-                mapFromArrays(JSONAllPaths(fields), JSONAllValues(fields))
+                mapFromArrays(
+                    JSONAllPaths(fields),
+                    -- Arrays as JSON text.
+                    arrayMap(
+                        (value, type) -> multiIf(
+                            startsWith(type, 'Array(JSON'),
+                            concat('[', arrayStringConcat(CAST(value, 'Array(String)'), ','), ']'),
+                            startsWith(type, 'Array('),
+                            toJSONString(CAST(value, 'Array(Dynamic)')),
+                            value
+                        ),
+                        JSONAllValues(fields),
+                        mapValues(JSONAllPathsWithTypes(fields))
+                    )
+                )
             ) AS log_attributes,
             project
         FROM (

@@ -4,7 +4,7 @@ import type { Access } from '../access/access.ts'
 import { hashToken } from '../access/admin-token.ts'
 import type { StoredToken } from '../access/token.ts'
 import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
-import { toKnownError } from '../http/error-response.ts'
+import { handleError, toKnownError } from '../http/error-response.ts'
 import { queryParameters, readParameters } from '../http/request-parameters.ts'
 import { goneSignal } from '../http/routes/management.ts'
 import { LogEndpoints, type LogEndpointsOptions } from './log-endpoints.ts'
@@ -28,7 +28,12 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
   for (const [id, token] of [[publicId, tokens.public] as const, [privateId, tokens.private] as const]) {
     if (token) access.put(id, ingestToken(token))
   }
-  const accepted = new Set([tokens.private, tokens.public].filter(Boolean))
+  // Node reads headers as Latin-1.
+  const accepted = new Map(
+    [tokens.private, tokens.public ?? '']
+      .filter(Boolean)
+      .flatMap((token) => [[Buffer.from(token).toString('latin1'), token] as const, [token, token] as const]),
+  )
   server.server.prependListener('request', (request: IncomingMessage) => adaptRequest(request, accepted))
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
@@ -69,7 +74,12 @@ function ingestToken(token: string): StoredToken {
  * Leads requests to the routes that serve them. Older Vector configurations send the token in the URL, from where it
  * must not get into a log.
  */
-function adaptRequest(request: IncomingMessage, tokens: ReadonlySet<string | undefined>): void {
+function adaptRequest(request: IncomingMessage, tokens: ReadonlyMap<string, string>): void {
+  const { headers } = request
+  const [bearer = '', ...repeated] = (headers.authorization && request.headersDistinct.authorization) || []
+  const given = headers['x-api-key'] ?? (repeated.length === 0 && /^Bearer +(\S.*)$/i.exec(bearer)?.[1])
+  const known = typeof given === 'string' ? tokens.get(given) : undefined
+  if (known !== undefined) headers['x-api-key'] = known
   const url = request.url ?? ''
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
@@ -82,27 +92,28 @@ function adaptRequest(request: IncomingMessage, tokens: ReadonlySet<string | und
   if (!query.includes('api_key=') || !(isIntake || own !== path)) return
   const parameters = new URLSearchParams(query)
   const [key, ...more] = parameters.getAll('api_key')
-  if (key === undefined || more.length > 0 || !tokens.has(key) || request.headers['x-api-key'] !== undefined)
-    return
+  if (key === undefined || more.length > 0 || !tokens.has(key) || headers['x-api-key'] !== undefined) return
   parameters.delete('api_key')
-  request.headers['x-api-key'] = key
+  headers['x-api-key'] = key
   request.url = `${isIntake ? own : path}?${parameters}`
 }
 
 function addQueryRoutes(server: FastifyInstance, endpoints: LogEndpoints): void {
   const respond = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('Cache-Control', 'private, no-store').type('application/json; charset=utf-8')
-    try {
-      const body = request.method === 'POST' ? Object.entries((request.body as object | null) ?? {}) : []
-      const { parameters } = readParameters([...queryParameters(request), ...body])
-      const { name } = request.params as { name: string }
-      return await endpoints.run({ name, parameters, caller: privateId, signal: goneSignal(request, reply) })
-    } catch (error) {
-      return errorBody(error as Error, request)
-    }
+    const body = request.method === 'POST' ? Object.entries((request.body as object | null) ?? {}) : []
+    const { parameters } = readParameters([...queryParameters(request), ...body])
+    const { name } = request.params as { name: string }
+    return endpoints.run({ name, parameters, caller: privateId, signal: goneSignal(request, reply) })
+  }
+  const errorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+    if (request.caller?.id !== privateId) return handleError(error, request, reply)
+    // A caller that is cut off while it sends its body would not read the response.
+    if (!request.raw.complete) reply.removeHeader('Connection').request.raw.resume()
+    reply.code(200).type('application/json; charset=utf-8').send(errorBody(error, request))
   }
   const url = `${prefix}/api/endpoints/query/:name`
-  server.route({ method: ['GET', 'POST'], url, config: { access: 'any' }, handler: respond })
+  server.route({ method: ['GET', 'POST'], url, config: { access: 'any' }, handler: respond, errorHandler })
 }
 
 /** Studio shows the message of an error only if the status is 200. */

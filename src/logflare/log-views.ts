@@ -26,10 +26,14 @@ type TypedColumnsOf = (source: string) => readonly TypedColumn[] | undefined
 
 /** Studio's panel for a request reads the headers without asking whether there are any. */
 function withHeaders(metadata: string): string {
-  const lacks = `JSONHas(${metadata}, 'request') AND NOT JSONHas(${metadata}, 'request', 'headers')`
-  const added = `if(m.2 = '{}', '{"headers":{}}', concat('{"headers":{},', substring(m.2, 2)))`
+  const lacks = `JSONHas(${metadata}, 'request') AND JSONExtractRaw(${metadata}, 'request', 'headers') IN ('', 'null')`
+  const object = (members: string) => `concat('{', arrayStringConcat(${members}, ','), '}')`
+  const others = `arrayFilter(r -> r.1 != 'headers', JSONExtractKeysAndValuesRaw(m.2))`
+  const added = object(
+    `arrayPushFront(arrayMap(r -> concat(toJSONString(r.1), ':', r.2), ${others}), '"headers":{}')`,
+  )
   const members = `arrayMap(m -> concat(toJSONString(m.1), ':', if(m.1 = 'request' AND startsWith(m.2, '{'), ${added}, m.2)), JSONExtractKeysAndValuesRaw(${metadata}))`
-  return `if(${lacks}, concat('{', arrayStringConcat(${members}, ','), '}'), ${metadata})`
+  return `if(${lacks}, ${object(members)}, ${metadata})`
 }
 
 /** The tables of BigQuery SQL. Each has the columns of a source. */

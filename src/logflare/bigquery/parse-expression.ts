@@ -69,6 +69,12 @@ export class ExpressionParser {
   /** What follows the word of a predicate. */
   #predicate(word: string): Expression[] {
     const tokens = this.#tokens
+    if (word === 'in' && tokens.skip('unnest')) {
+      const { at } = tokens
+      const of = tokens.inBrackets(this.expression)
+      if (of.kind === 'call' && of.name === 'array' && of.args.length > 0) return [...of.args]
+      throw tokens.refuse('IN UNNEST needs a list such as UNNEST(["a", "b"]). Use IN with a subquery.', at)
+    }
     if (word === 'in') {
       return tokens.inBrackets(() =>
         tokens.startsQuery() ? [this.#subquery()] : tokens.list(this.expression),
@@ -143,7 +149,7 @@ export class ExpressionParser {
     if (current.kind === 'string') return { kind: 'literal', type: 'string', value: tokens.take().text, at }
     if (current.kind === 'number') {
       const { text: value } = tokens.take()
-      const isInteger = /^(?:\d{1,18}|0x[\da-f]{1,15})$/i.test(value)
+      const isInteger = /^(?:\d{1,19}|0x[\da-f]{1,16})$/i.test(value) && BigInt(value) < 2n ** 63n
       return { kind: 'literal', type: isInteger ? 'int' : 'number', value, at }
     }
     if (tokens.is('(')) return this.#brackets()
@@ -257,9 +263,10 @@ export class ExpressionParser {
     const isCount = name === 'count' && tokens.skip('*')
     const isQuery = tokens.is('select') || tokens.is('with')
     const args = isCount ? [] : isQuery ? [this.#subquery()] : tokens.list(this.expression, [')'])
-    if (tokens.is('order')) {
+    const clause = tokens.is('order') ? 'ORDER BY' : tokens.is('limit') && 'LIMIT'
+    if (clause) {
       throw tokens.refuse(
-        `ORDER BY inside of ${name.toUpperCase()} is not supported. Order the rows of a subquery.`,
+        `${clause} inside of ${name.toUpperCase()} is not supported. Use it in a subquery that selects the rows.`,
       )
     }
     tokens.expect(')')

@@ -28,6 +28,10 @@ export function tokensOf(sql: string): Token[] {
       throw refuse('Parameters such as @name are not supported. Write the value instead.', sql, start)
     }
     if (first === "'" || first === '"') {
+      const triple = first.repeat(3)
+      // Studio doubles a single quote, also at the start of a string.
+      if (text.startsWith(triple) && (first === '"' || sql.includes(triple, start + 3)))
+        throw refuse('Strings in triple quotes are not supported. Use one quote on each side.', sql, start)
       const prefix = last?.kind === 'word' && /^[rb]{1,2}$/i.test(last.text) ? last.text.toLowerCase() : ''
       if (prefix.includes('b'))
         throw refuse('Bytes such as b"…" are not supported. Use a string.', sql, start)
@@ -46,9 +50,7 @@ const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f:
 /** Studio doubles a quote inside of a string, as in PostgreSQL. */
 function stringValue(written: string, isRaw: boolean): string {
   const quote = written.charAt(0)
-  const triple = quote.repeat(3)
-  const width = written.length >= 6 && written.startsWith(triple) && written.endsWith(triple) ? 3 : 1
-  const inner = written.slice(width, -width)
+  const inner = written.slice(1, -1)
   if (isRaw) return inner
   const escaped = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|([\s\S]))|(['"])\4/g
   const text = inner.replace(escaped, (whole, hex, point, next, doubled) => {

@@ -6,11 +6,11 @@ import type { Expression, Query } from './syntax.ts'
 import {
   boolOf,
   convert,
+  firstOf,
   jsonObject,
   member,
   nothing,
   pathOf,
-  pathValue,
   textOf,
   type Value,
   type ValueType,
@@ -82,10 +82,11 @@ export class ExpressionTranslator {
       const offset = { kind: 'literal', type: 'int', value: String(key), at } as const
       return this.#call(`${of.name}[]`, [offset, ...of.args])
     }
-    const path = pathOf(this.value(of))
+    // An object is an array of one object in BigQuery, so a field is read from either.
+    const isFirst = of.kind === 'element' && of.key === 0 && typeof key === 'string'
+    const path = pathOf(this.value(isFirst ? of.of : of))
     if (!path) throw this.#scope.refuse('This value is not part of metadata, so it has no elements.', at)
-    // An object is an array of one object in BigQuery.
-    if (key === 0) return pathValue(path)
+    if (key === 0) return firstOf(path)
     return member(path, typeof key === 'number' ? key + 1 : key)
   }
 

@@ -49,6 +49,14 @@ export function member(path: JsonPath, ...keys: (string | number)[]): Value {
   return pathValue({ ...path, keys: [...path.keys, ...keys] })
 }
 
+/** The first element of an array; any other value is itself. */
+export function firstOf(path: JsonPath): Value {
+  if (path.typed && path.keys.length === 0) return pathValue(path)
+  const raw = pathJson(path)
+  const first = pathJson({ base: raw, keys: [1] })
+  return { sql: `if(startsWith(${raw}, '['), ${first}, ${raw})`, type: 'json' }
+}
+
 /** The path of a value that can have fields. */
 export function pathOf({ path, type, sql }: Value): JsonPath | undefined {
   return path ?? (type === 'json' ? { base: sql, keys: [] } : undefined)

@@ -7,9 +7,11 @@ import { otelShapes } from './otel-shapes.ts'
 import { refused, shapes } from './shapes.ts'
 import { vectorSinks } from './vector.ts'
 
-const tokens = { LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' }
-/** The start of a minute, so that the entries are in two of them. */
-const startMs = Math.floor((Date.now() - 1_800_000) / 60_000) * 60_000
+const publicToken = 'for all "ü€"'
+const tokens = { LOGFLARE_PUBLIC_ACCESS_TOKEN: publicToken, LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' }
+/** The start of a minute, so that the entries are in two of them, which are in the same hour. */
+const minuteMs = Math.floor((Date.now() - 1_800_000) / 60_000) * 60_000
+const startMs = (minuteMs + 60_000) % 3_600_000 === 0 ? minuteMs - 60_000 : minuteMs
 const window = { iso_timestamp_start: new Date(startMs - 60_000).toISOString(), iso_timestamp_end: '' }
 
 const browser = sharedBrowser()
@@ -20,25 +22,28 @@ beforeAll(async () => {
   // As Vector does: the first request follows the health check.
   expect((await fetch(`${service.url}/health`)).status).toBe(200)
   for (const { source, events } of vectorSinks(startMs)) {
-    const response = await send(`/api/logs?source_name=${source}`, 'public', events)
+    const response = await send(`/api/logs?source_name=${source}`, publicToken, events)
     expect(await response.json()).toMatchObject({ accepted: events.length, rejected: 0 })
   }
   const other = [{ id: 'other', project: 'other', event_message: 'of another project', timestamp: startMs }]
-  await send('/api/logs?source_name=cloudflare.logs.prod', 'public', other)
+  await send('/api/logs?source_name=cloudflare.logs.prod', publicToken, other)
 })
 
 afterAll(() => service.close())
 
+/** The bytes of a text, as fetch takes them. */
+const header = (text: string) => Buffer.from(text).toString('latin1')
+
 function send(path: string, token: string, body: unknown): Promise<Response> {
   return fetch(service.url + path, {
     method: 'POST',
-    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    headers: { 'x-api-key': header(token), 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 }
 
 function get(path: string, token = 'private'): Promise<Response> {
-  return fetch(service.url + path, { headers: { 'x-api-key': token } })
+  return fetch(service.url + path, { headers: { 'x-api-key': header(token) } })
 }
 
 interface Result {
@@ -67,6 +72,38 @@ describe('BigQuery SQL', () => {
     const { error, ...others } = await bigQuery(sql)
     expect(error).toMatch(message)
     expect(others).toEqual({})
+  })
+})
+
+test('arrays, and a request whose headers are null', async () => {
+  const metadata = {
+    tags: ['a', "b's"],
+    one: 's',
+    deep: [[1, 2], [3]],
+    list: [{ k: [1] }, { k: 'x' }],
+    text: '[x',
+    none: [],
+    request: { method: 'GET', headers: null },
+  }
+  await send('/api/logs?source_name=cloudflare.logs.prod', publicToken, [
+    { id: 'l1', project: 'lists', event_message: 'x', timestamp: startMs, metadata },
+  ])
+  const sql = `select m.tags[offset(0)] as a, m.tags[safe_offset(0)] as b, m.tags[ordinal(1)] as c, m.tags[1] as d, m.one[offset(0)] as e,
+m.deep[offset(0)][offset(1)] as f, m.list[offset(0)] as g, m.list[0].k as h, m.none[safe_offset(0)] as i, m.request[0] as j
+from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' and m.tags[0] in unnest(['z', 'a']) and m.one[0] not in unnest(array['a'])`
+  const row = { a: 'a', b: 'a', c: 'a', d: "b's", e: 's', f: 2, g: [{ k: [1] }], h: [1], i: null }
+  const j = [{ method: 'GET', headers: null }]
+  expect(await query('logs.all', { project: 'lists', sql })).toEqual({ result: [{ ...row, j }] })
+  const search = new URLSearchParams({ project: 'lists', sql: 'select metadata from edge_logs' })
+  const whole = await get(`/logflare/api/endpoints/query/logs.all?${search}`)
+  expect(await whole.text()).toContain('"request":[{"headers":[{}],"method":"GET"}]')
+  const otel = await query('logs', { project: 'lists', sql: 'select log_attributes from logs' })
+  const { tags, deep, list, none } = metadata
+  const texts = Object.entries({ tags, deep, list, none }).map(([key, value]) => [key, JSON.stringify(value)])
+  expect(otel.result?.[0]?.log_attributes).toMatchObject({
+    ...Object.fromEntries(texts),
+    one: 's',
+    text: '[x',
   })
 })
 
@@ -249,6 +286,27 @@ describe('the gateway', () => {
     expect([response.status, await response.json()]).toEqual([200, { error: expect.stringMatching(message) }])
   })
 
+  test('answers a body that cannot be read with 200 and a sentence', async () => {
+    const url = `${service.url}/logflare/api/endpoints/query/logs.all`
+    const post = async (token: string, type = 'application/json', body = '{"sql":') => {
+      const headers = { authorization: `Bearer ${header(token)}`, 'content-type': type }
+      const response = await fetch(url, { method: 'POST', headers, body })
+      return [response.status, ((await response.json()) as Result).error]
+    }
+    expect(await post('private')).toEqual([200, 'The body is not valid JSON.'])
+    expect(await post('private', 'text/html')).toEqual([
+      200,
+      expect.stringMatching(/content type is not supported/),
+    ])
+    const large = 'x'.repeat(40 * 2 ** 20)
+    expect(await post('private', 'application/json', large)).toEqual([
+      200,
+      expect.stringMatching(/larger than/),
+    ])
+    expect(await post(publicToken)).toEqual([403, expect.anything()])
+    expect(await post(`${publicToken} `.repeat(2))).toEqual([401, expect.anything()])
+  })
+
   test('requires the private token for queries', async () => {
     const created = await service.call('/api/access-tokens', {
       method: 'POST',
@@ -256,7 +314,7 @@ describe('the gateway', () => {
       body: JSON.stringify({ description: 'tenant', scopes: ['query'], project: 'default' }),
     })
     const { token: tenant } = (await created.json()) as { token: string }
-    const callers = ['private', 'public', 'wrong', '', service.adminToken.token, tenant]
+    const callers = ['private', publicToken, 'wrong', '', service.adminToken.token, tenant]
     for (const path of [
       '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n',
       '/logflare/api/endpoints/query/logs?project=default&sql=select+1+as+n',
@@ -276,7 +334,9 @@ describe('the gateway', () => {
   test('takes the token from the URL for these tokens only, and only here', async () => {
     const status = async (path: string) =>
       (await fetch(service.url + path, { method: 'POST', body: '[]' })).status
-    expect(await status('/api/logs?source_name=postgres.logs&api_key=public')).toBe(200)
+    expect(
+      await status(`/api/logs?source_name=postgres.logs&api_key=${encodeURIComponent(publicToken)}`),
+    ).toBe(200)
     expect(await status('/logflare/api/logs?source_name=postgres.logs&api_key=private')).toBe(200)
     expect(await status('/api/logs?source_name=postgres.logs&api_key=wrong')).toBe(401)
     expect(await status(`/api/logs?source_name=postgres.logs&api_key=${service.adminToken.token}`)).toBe(401)

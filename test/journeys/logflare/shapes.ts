@@ -374,5 +374,13 @@ export const refused: [sql: string, message: RegExp][] = [
   ["select 'a", /A string is not closed/],
   ['select id from edge_logs where', /expected a value but found the end of the query/],
   ['select cast(id as bytes) from edge_logs', /The type BYTES is not supported/],
+  [
+    "select id from edge_logs for system_time as of timestamp '2026-01-01'",
+    /FOR SYSTEM_TIME AS OF is not supported. Use a condition on timestamp/,
+  ],
+  [`select '''it's''' as a`, /Strings in triple quotes are not supported.*column 8/],
+  ['select r"""a"b""" as a', /Strings in triple quotes are not supported/],
+  ['select array_agg(id limit 5) from edge_logs', /LIMIT inside of ARRAY_AGG is not supported.*subquery/],
+  ['select id from edge_logs where id in unnest(metadata)', /IN UNNEST needs a list/],
   ['select id from system.tables', /"system.tables" does not exist/],
 ]
