@@ -127,7 +127,7 @@ export function columnRead(kind: 'text' | 'number', column: string, rest: string
   const [, inner] = /^LowCardinality\((.+)\)$/.exec(type) ?? []
   const reads: Record<string, string> =
     kind === 'text'
-      ? { String: column, 'Nullable(String)': `if(${rest}, NULL, ${column})` }
+      ? { String: column, 'Nullable(String)': `if(${rest}, ${column}, NULL)` }
       : {
           Float64: `ifNull(ifNull(${column}, ${rest}), 0)`,
           'Nullable(Float64)': `ifNull(${column}, ${rest})`,
