@@ -48,7 +48,7 @@ export class PathSamples implements SampledSources {
     const [counts, paths] = await Promise.all([
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(
-        "SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM (SELECT " +
+        'SELECT p.1 AS path, groupUniqArray(p.2) AS types FROM (SELECT ' +
           `arrayJoin(CAST(JSONAllPathsWithTypes(${metadataJson}), ` +
           `'Array(Tuple(String, String))')) AS p FROM (SELECT metadata FROM ${recent(source)} ` +
           `ORDER BY timestamp DESC LIMIT ${sampledEntries})) GROUP BY path LIMIT ${maxPaths}`,

@@ -268,6 +268,10 @@ describe('counting entries', () => {
       { field: 'trace', entries: 120, sampled: 120, distinct: null, values: [] },
       { field: 'http.x%2Ey', entries: 30, sampled: 120, distinct: 1, values: [{ value: 'true', count: 30 }] },
     ])
+    const schema = (await admin('GET', '/api/sources/own_shape/schema')).body as { path: string }[]
+    expect(schema.filter(({ path: each }) => each.startsWith('http.x'))).toEqual([
+      expect.objectContaining({ path: 'http.x%2Ey', entries: 30, column: null, examples: ['true'] }),
+    ])
     const [first] = await detected({ query: 'http.x%2Ey:true' })
     expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })
     expect(await detected({ query: 'level:none' })).toEqual([])
