@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
-import { resolve } from 'node:path'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   flagOf,
@@ -73,6 +73,28 @@ describe('readSettings', () => {
       'WELLHEAD_BRAND_LOGO must be a PNG or SVG file of at most 256 KiB, not "package.json".',
       'WELLHEAD_BRAND_COLOR must be a color such as #0f766e, not "red".',
     ])
+    const scratch = mkdtempSync(join(tmpdir(), 'wellhead-logo-'))
+    const accepts = (name: string, content: Buffer | string) => {
+      writeFileSync(join(scratch, name), content)
+      return 'settings' in readSettings({ WELLHEAD_BRAND_LOGO: join(scratch, name) })
+    }
+    mkdirSync(join(scratch, 'folder.svg'))
+    try {
+      const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+      expect([accepts('a.png', png), accepts('a.png', '<svg>'), accepts('a.txt', png)]).toEqual([
+        true,
+        false,
+        false,
+      ])
+      expect([accepts('a.svg', '<?xml?><svg>'), accepts('a.svg', png), accepts('a.svg', '')]).toEqual([
+        true,
+        false,
+        false,
+      ])
+      expect(problemsOf({ WELLHEAD_BRAND_LOGO: join(scratch, 'folder.svg') })).toHaveLength(1)
+    } finally {
+      rmSync(scratch, { recursive: true })
+    }
   })
 
   test('leaves a setting without a default undefined', () => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
@@ -59,8 +59,12 @@ function isOrigin(text: string): boolean {
 }
 
 function isLogo(path: string): boolean {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? Number.POSITIVE_INFINITY
-  return /\.(?:png|svg)$/.test(path) && size <= 256 * 2 ** 10
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (!file?.isFile() || file.size > 256 * 2 ** 10) return false
+  const head = readFileSync(path).subarray(0, 1024).toString('latin1')
+  return path.endsWith('.svg')
+    ? head.includes('<svg')
+    : /\.png$/.test(path) && head.startsWith('\x89PNG\r\n\x1a\n')
 }
 
 function isAddressList(text: string): boolean {

@@ -52,10 +52,10 @@ export function storedColumns({ columns }: Pick<Source, 'columns'>): StoredColum
     const exact = textAtPath(keys, 'metadata', 'Float64')
     const [own, ownValue, rest, restValue] =
       type === 'text'
-        ? ['String', `ifNull(${text}, '')`, 'UInt8', `isNull(${text})`]
+        ? ['String', `ifNull(${text}, '')`, 'UInt8', `isNotNull(${text})`]
         : ['Nullable(Float64)', number, 'Nullable(Float64)', `if(isNull(${number}), ${exact}, NULL)`]
     const comment = JSON.stringify({ path, type, searched })
-    const restComment = JSON.stringify({ rest: path, type })
+    const restComment = JSON.stringify({ [type === 'text' ? 'present' : 'rest']: path, type })
     return [
       { name, type: own, value: ownValue, comment, searched },
       { name: restName(name), type: rest, value: restValue, comment: restComment, searched: false },

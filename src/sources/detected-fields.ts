@@ -55,12 +55,12 @@ export async function topValues(
 ): Promise<DetectedField['values'][]> {
   const tops = fields.map(
     ({ value }, index) =>
-      `topKIf(${maxValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS top${index}`,
+      `topKIf(${maxValues}, 3, 'counts')(substringUTF8(${value}, 1, 500), ${value} != '') AS _top${index}`,
   )
   const [row = {}] = await rows<Record<string, { item: string; count: number }[]>>(
     `SELECT ${tops.join(', ')} FROM ${from}`,
   )
   return fields.map((_, index) =>
-    (row[`top${index}`] ?? []).map(({ item, count }) => ({ value: item, count })),
+    (row[`_top${index}`] ?? []).map(({ item, count }) => ({ value: item, count })),
   )
 }

@@ -78,7 +78,10 @@ const niceSteps = [
   ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
 ]
 
-/** Searches the entries of a source, counts them over time, and counts their values. */
+/**
+ * Searches the entries of a source, counts them over time, and counts their values. Aliases in its statements begin with _, as no
+ * column does: the engine reads an alias where a condition names a column of that name.
+ */
 export class LogSearch {
   readonly #options: LogSearchOptions
 
@@ -146,17 +149,17 @@ export class LogSearch {
     const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.columns, 'by'))
     const { table, sql } = search
     const top =
-      `(SELECT groupArray(g) FROM (SELECT ${group} AS g FROM ${table} WHERE ${sql} ` +
-      `GROUP BY g ORDER BY count() DESC, g LIMIT ${maxGroups}))`
-    const rows = await this.#rows<{ bucket: number; value: string; n: number }>(
+      `(SELECT groupArray(_g) FROM (SELECT ${group} AS _g FROM ${table} WHERE ${sql} ` +
+      `GROUP BY _g ORDER BY count() DESC, _g LIMIT ${maxGroups}))`
+    const rows = await this.#rows<{ _bucket: number; _value: string; _n: number }>(
       search,
-      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS bucket, ' +
-        `${by === undefined ? group : `if(has(${top}, ${group} AS g), g, '…')`} AS value, count() AS n ` +
-        `FROM ${table} WHERE ${sql} GROUP BY bucket, value ORDER BY bucket, n DESC, value LIMIT ${2000 * (maxGroups + 1)}`,
+      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS _bucket, ' +
+        `${by === undefined ? group : `if(has(${top}, ${group} AS _g), _g, '…')`} AS _value, count() AS _n ` +
+        `FROM ${table} WHERE ${sql} GROUP BY _bucket, _value ORDER BY _bucket, _n DESC, _value LIMIT ${2000 * (maxGroups + 1)}`,
       { ...search.parameters, step },
     )
     const buckets = new Map<number, { timestamp: number; count: number; counts?: Record<string, number> }>()
-    for (const { bucket, value, n } of rows) {
+    for (const { _bucket: bucket, _value: value, _n: n } of rows) {
       const found = buckets.get(bucket) ?? { timestamp: bucket, count: 0, ...(by && { counts: {} }) }
       found.count += n
       // Values are of others: one may be named __proto__.
@@ -172,13 +175,13 @@ export class LogSearch {
   async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
     const { path, limit, ...filter } = readShape(valuesShape, body)
     const search = this.#search(name, filter, reader)
-    const rows = await this.#rows<{ value: string; n: number }>(
+    const rows = await this.#rows<{ _value: string; _n: number }>(
       search,
-      `SELECT substringUTF8(${present(requiredField(path, search.source.columns, 'path'))}, 1, 500) AS value, count() AS n ` +
-        `FROM ${search.table} WHERE ${search.sql} GROUP BY value HAVING value != '' ORDER BY n DESC, value LIMIT {limit:UInt32}`,
+      `SELECT substringUTF8(${present(requiredField(path, search.source.columns, 'path'))}, 1, 500) AS _value, count() AS _n ` +
+        `FROM ${search.table} WHERE ${search.sql} GROUP BY _value HAVING _value != '' ORDER BY _n DESC, _value LIMIT {limit:UInt32}`,
       { ...search.parameters, limit },
     )
-    return rows.map(({ value, n }) => ({ value, count: n }))
+    return rows.map(({ _value, _n }) => ({ value: _value, count: _n }))
   }
 
   /** The most frequent values of all typed columns that have few, and of fields that no typed column stores. */
@@ -225,10 +228,10 @@ export class LogSearch {
     const { table, sql, parameters, source } = search
     const [fields, counts, newestMicros] = await Promise.all([
       seenPaths(source, (statement, settings) => this.#rows(search, statement, {}, settings)),
-      this.#rows<{ n: number }>(search, `SELECT count() AS n FROM ${table} WHERE ${sql}`, parameters),
+      this.#rows<{ _n: number }>(search, `SELECT count() AS _n FROM ${table} WHERE ${sql}`, parameters),
       this.#newest(search),
     ])
-    return { fields, lastDay: counts[0]?.n ?? 0, newestMicros }
+    return { fields, lastDay: counts[0]?._n ?? 0, newestMicros }
   }
 
   #search(name: string, sent: EntryFilter, reader: EntryReader): Search {
@@ -244,13 +247,13 @@ export class LogSearch {
     const { table, filter, condition, nowMicros } = search
     const { sql, parameters } = rangeConditions(filter, nowMicros)
     const tests = condition ? [...positiveTests(condition)].slice(0, maxNotedTests) : []
-    const counts = tests.map((test, index) => `countIf(${conditionSql(test, parameters)}) AS n${index}`)
+    const counts = tests.map((test, index) => `countIf(${conditionSql(test, parameters)}) AS _n${index}`)
     const [count = {}] = await this.#rows<Record<string, number>>(
       search,
-      `SELECT ${['count() AS entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
+      `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
       parameters,
     )
-    if (count.entries === 0) {
+    if (count._entries === 0) {
       const newest = await this.#newest(search)
       const whose = filter.project === undefined ? '' : ` of project "${filter.project}"`
       if (newest === undefined) return [`The source has no entries${whose}.`]
@@ -258,7 +261,7 @@ export class LogSearch {
       return [`There are no entries in this time range. The newest entry is from ${at}.`]
     }
     if (tests.length === 0) return ['The query excludes every entry in this time range.']
-    const unmatched = tests.filter((_, index) => count[`n${index}`] === 0)
+    const unmatched = tests.filter((_, index) => count[`_n${index}`] === 0)
     if (unmatched.length === 0) {
       return ['Each condition matches entries alone, but no entry matches all of them.']
     }

@@ -60,7 +60,7 @@ export class PathSamples implements SampledSources {
     const [counts, paths] = await Promise.all([
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(
-        `SELECT replaceAll(p.1, '%2E', '.') AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
+        `SELECT p.1 AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
           `GROUP BY path LIMIT ${maxPaths}`,
       ),
     ])

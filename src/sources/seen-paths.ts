@@ -34,6 +34,7 @@ export function newestSql(from: string, entries: number, maxBytes: number, maxEn
 }
 
 export interface SeenPath {
+  /** With %2E for a dot inside of a key. */
   path: string
   types: string[]
   /** The type to read it with in SQL; null for lists of objects. */
@@ -77,7 +78,7 @@ export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath
 function pathsSql(table: string): string {
   return (
     `WITH _newest AS (SELECT metadata FROM ${table} ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
-    "SELECT replaceAll(p.1, '%2E', '.') AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, " +
+    'SELECT p.1 AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, ' +
     `(SELECT count() FROM _newest) AS sampled FROM ${pathsIn('_newest')} GROUP BY path ORDER BY path`
   )
 }
@@ -97,7 +98,7 @@ export function pathExamples(metadata: readonly string[]): Map<string, string[]>
   }
   const visit = (prefix: string, object: object, depth: number) => {
     for (const [key, value] of Object.entries(object)) {
-      const path = `${prefix}${key}`
+      const path = `${prefix}${key.replaceAll('.', '%2E')}`
       if (!isObject(value)) add(path, value)
       else if (depth < maxDepth) visit(`${path}.`, value, depth + 1)
     }

@@ -4,6 +4,9 @@ import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, type Toke
 
 export const metadata = 'metadata'
 
+/** The keys of a path as text, where a dot inside of a key is written %2E. */
+export const keysOf = (path: string) => path.split('.').map((key) => key.replace(/%2E/gi, '.'))
+
 /** A path of metadata in SQL, such as "e.metadata.request.path". */
 export interface MetadataPath extends TokenRange {
   /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
@@ -127,7 +130,7 @@ export function columnRead(kind: 'text' | 'number', column: string, rest: string
   const [, inner] = /^LowCardinality\((.+)\)$/.exec(type) ?? []
   const reads: Record<string, string> =
     kind === 'text'
-      ? { String: column, 'Nullable(String)': `if(${rest}, NULL, ${column})` }
+      ? { String: column, 'Nullable(String)': `if(${rest}, ${column}, NULL)` }
       : {
           Float64: `ifNull(ifNull(${column}, ${rest}), 0)`,
           'Nullable(Float64)': `ifNull(${column}, ${rest})`,

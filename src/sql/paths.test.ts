@@ -177,7 +177,7 @@ describe('a typed column', () => {
     [
       'edge_logs e',
       'metadata.request.path::Nullable(String)',
-      'if(e.`_rest_request_path`, NULL, e.`request_path`)',
+      'if(e.`_rest_request_path`, e.`request_path`, NULL)',
     ],
     [
       'edge_logs',

@@ -156,7 +156,7 @@ function sourceColumn({ path: { cast }, place }: FoundPath, columnsOf: ColumnsOf
   return reads.find((read) => read !== undefined)
 }
 
-/** The column with what a typed column does not tell: whether a text is missing, or a number that is not in it. */
+/** The column with what a typed column does not tell: whether a text is present, or a number that is not in it. */
 export const restName = (column: string) => `_rest_${column}`
 
 /** Names of the paths that a subquery selects without an alias; none if it selects metadata as well. */

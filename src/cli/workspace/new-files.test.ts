@@ -79,8 +79,21 @@ test('proposes the columns of a source from entries', async () => {
   const { path, run } = await openWorkspace()
   const entry = (fields: object) => JSON.stringify({ ...fields, message: 'm' })
   const lines = [
-    entry({ route: '/a', durationSeconds: 0.5, cart: { total: 3, items: [1] }, id: 'x', 'odd key': 1 }),
-    entry({ route: 'b'.repeat(60), durationSeconds: '?', cart: { total: 4 }, stack: 's'.repeat(300) }),
+    entry({
+      route: '/a',
+      durationSeconds: 0.5,
+      cart: { total: 3, items: [1] },
+      id: 'x',
+      'odd key': 1,
+      'service.name': 's',
+    }),
+    entry({
+      route: 'b'.repeat(60),
+      durationSeconds: '?',
+      cart: { total: 4 },
+      'service.name': 's',
+      stack: 's'.repeat(300),
+    }),
   ]
   const { code, out } = await run(['source', 'init', 'shop_api', '--from', '-'], lines.join('\n'))
   expect([code, out]).toEqual([

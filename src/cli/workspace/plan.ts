@@ -115,10 +115,10 @@ export async function planFor(
 }
 
 async function countEntries(client: ServiceClient, source: string, condition: string): Promise<string> {
-  const query = `SELECT count() AS n FROM ${sqlName(source)} WHERE ${condition}`
-  const read = objectWith<{ result: { n: number }[] }>('result')
+  const query = `SELECT count() AS _n FROM ${sqlName(source)} WHERE ${condition}`
+  const read = objectWith<{ result: { _n: number }[] }>('result')
   const { result } = await client.json('POST', '/api/sql', read, { json: { query } })
-  return plural(Number(result[0]?.n), 'entry', 'entries')
+  return plural(Number(result[0]?._n), 'entry', 'entries')
 }
 
 /** A temporary service that has the new sources checks the endpoints that read them. */

@@ -23,7 +23,9 @@ const sourceFields = describeFields(newSourceShape, texts)
 const sourceChange = describeFields(sourceChangeShape, texts)
 
 const sourcePath = z.object<FieldShapes<SourcePath>>({
-  path: z.string().describe('Path in `metadata`, with dots between the levels.'),
+  path: z
+    .string()
+    .describe('Path in `metadata`, with dots between the levels. A dot inside of a key is written `%2E`.'),
   types: z.array(z.string()).describe('Engine types of the values.'),
   cast: z.string().nullable().describe('Type to read the path with in SQL. Null: a list of objects.'),
   entries: z.int().describe('Number of sampled entries that have the path.'),

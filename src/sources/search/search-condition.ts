@@ -1,5 +1,6 @@
 import { invalidParameter } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
+import { keysOf } from '../../sql/metadata-path.ts'
 import {
   type FieldNode,
   type FieldTest,
@@ -118,8 +119,7 @@ export function searchField(name: string, columns: readonly TypedColumn[]): Sear
   const path = name.replace(/^metadata\./, '')
   const typed = path === name ? shortName(name, columns) : columns.find((column) => column.path === path)
   if (typed) return { kind: 'typed', column: typed.name, type: typed.type, keys: typed.path.split('.') }
-  // A dot inside of a key is written %2E.
-  const keys = path.split('.').map((key) => key.replace(/%2E/gi, '.'))
+  const keys = keysOf(path)
   return keys.some((key) => key === '' || key.includes('\0')) ? undefined : { kind: 'path', keys }
 }
 

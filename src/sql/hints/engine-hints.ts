@@ -1,5 +1,5 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { metadata, pathAt, typeFor } from '../metadata-path.ts'
+import { keysOf, metadata, pathAt, typeFor } from '../metadata-path.ts'
 import { sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { closestPath, lastKey } from '../warnings/path-warnings.ts'
@@ -106,7 +106,7 @@ function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at =
   const { end = at } = dottedName(tokens, at) ?? {}
   const cast = isSymbol(tokens[end], ':') ? '' : type === undefined ? '[]' : `::${type}`
   const column = keys === rest ? `${first}.${metadata}` : metadata
-  return { sql: pathSql(column, found.split('.'), cast), isSame: lastKey(found) === keys.at(-1) }
+  return { sql: pathSql(column, keysOf(found), cast), isSame: lastKey(found) === keys.at(-1) }
 }
 
 const isPartAt = (tokens: readonly CodeToken[], at: number) =>

@@ -19,6 +19,8 @@ const paths = new Map([
   ['a.same', ['String']],
   ['b.same', ['String']],
   ['x-id', ['String', 'Int64']],
+  ['resource.service%2Ename', ['String']],
+  ['a b', ['String']],
 ])
 const sampled = {
   sample: async (source: string) => (source === 'edge_logs' ? { entries: 1, paths } : undefined),
@@ -81,6 +83,12 @@ describe('withHint', () => {
     ['tags', 'SELECT tags FROM edge_logs', 'Did you mean metadata.tags::Array(String)?'],
     ['is_test', 'SELECT is_test FROM edge_logs', 'Did you mean metadata.is_test::Nullable(Bool)?'],
     ['x-id', 'SELECT `x-id` FROM edge_logs', 'Did you mean metadata.`x-id`::Nullable(String)?'],
+    [
+      'service.name',
+      'SELECT service.name FROM edge_logs',
+      'Did you mean metadata.resource.`service.name`::Nullable(String)?',
+    ],
+    ['a b', 'SELECT `a b` FROM edge_logs', 'Did you mean metadata.`a b`::Nullable(String)?'],
     ['same', 'SELECT same FROM edge_logs', ''],
     ['route', 'SELECT route FROM auth_logs', ''],
     ['routes', 'SELECT 1 FROM edge_logs WHERE id = routes', "If it is text, write 'routes'."],

@@ -130,6 +130,8 @@ describe('the closest path', () => {
     'response.status_code',
     'level',
     'parsed.user_name',
+    'resource.service%2Ename',
+    'machine.name',
   ]
 
   test.each([
@@ -140,6 +142,8 @@ describe('the closest path', () => {
     ['request.header.useragent', 'request.headers.user_agent'],
     ['levl', 'level'],
     ['user_name', 'parsed.user_name'],
+    ['resource.service.name', 'resource.service%2Ename'],
+    ['service.name', 'resource.service%2Ename'],
   ])('to %s is %s', (typed, closest) => {
     expect(closestPath(typed, paths)).toBe(closest)
   })

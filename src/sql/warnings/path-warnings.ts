@@ -1,6 +1,7 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
-import { columnRead, typeFor } from '../metadata-path.ts'
+import { pathSql } from '../hints/sql-words.ts'
+import { columnRead, keysOf, metadata, typeFor } from '../metadata-path.ts'
 import type { ColumnsOf, FoundPath } from '../paths.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
 import { clausesOf, type Finding, type QueryText } from './query-text.ts'
@@ -11,7 +12,7 @@ export type PathTypes = ReadonlyMap<string, readonly string[]>
 export interface SourceSample {
   /** Number of entries from the sampled days. */
   readonly entries: number
-  /** Paths of values in metadata, with dots between the levels, and the engine's types of the values. */
+  /** Paths of values in metadata, with dots between the levels and %2E for a dot inside of a key, and the engine's types of the values. */
   readonly paths: PathTypes
 }
 
@@ -97,7 +98,7 @@ const isScalar = (types: readonly string[] = ['']) =>
 
 function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
   const closest = closestPath(place.path, paths.keys())
-  const help = didYouMean(closest && `metadata.${closest}`)
+  const help = didYouMean(closest && pathSql(metadata, keysOf(closest), ''))
   const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
   return { code: 'unknown_path', message, at: path.first }
 }
@@ -135,16 +136,17 @@ function isInAggregate({ tokens, brackets }: QueryText, at: number): boolean {
 }
 
 /** Others are not suggested: senders choose them, and a whole sentence can be one. */
-const namedPath = /^[\p{L}\p{N}_.:$@/-]{1,100}$/u
+const namedPath = /^(?:[\p{L}\p{N}_.:$@/-]|%2E){1,100}$/u
 
 /** The path that a mistyped one most likely means. */
 export function closestPath(typed: string, known: Iterable<string>): string | undefined {
-  const paths = [...known].filter((path) => namedPath.test(path))
+  const paths = [...known].filter((path) => namedPath.test(path) || path === typed)
   const corrected = correctedKeys(typed.split('.'), paths)
   if (corrected !== undefined) return corrected
   // The right key in the wrong place.
-  const key = lastKey(typed)
-  const [inOtherPlace, ...more] = paths.filter((path) => lastKey(path) === key)
+  const endingWith = (keys: string) => paths.filter((path) => `.${withDots(path)}`.endsWith(`.${keys}`))
+  const [whole, last] = [endingWith(typed), endingWith(lastKey(typed))]
+  const [inOtherPlace, ...more] = whole.length > 0 ? whole : last
   return more.length === 0 ? inOtherPlace : undefined
 }
 
@@ -163,4 +165,6 @@ function correctedKeys(keys: readonly string[], paths: readonly string[]): strin
   return corrected.slice(0, -1)
 }
 
-export const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+const withDots = (path: string) => keysOf(path).join('.')
+
+export const lastKey = (path: string) => withDots(path).replace(/^.*\./s, '')

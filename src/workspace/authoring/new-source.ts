@@ -39,7 +39,8 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
 
 function* leavesOf(object: object, prefix = ''): Generator<[path: string, value: unknown]> {
   for (const [key, value] of Object.entries(object) as [string, unknown][]) {
-    if (value === null || Array.isArray(value)) continue
+    // A dot in the path of a column separates keys.
+    if (value === null || Array.isArray(value) || key.includes('.')) continue
     if (typeof value === 'object') yield* leavesOf(value, `${prefix}${key}.`)
     else yield [`${prefix}${key}`, value]
   }

@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
     `event_message` String CODEC(ZSTD(1)),
     `metadata` String CODEC(ZSTD(1)),
     `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1)),
-    `_rest_path` UInt8 MATERIALIZED isNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"rest":"request.path","type":"text"}' CODEC(ZSTD(1)),
+    `_rest_path` UInt8 MATERIALIZED isNotNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"present":"request.path","type":"text"}' CODEC(ZSTD(1)),
     `status` Nullable(Float64) MATERIALIZED if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL) COMMENT '{"path":"status","type":"number","searched":false}' CODEC(ZSTD(1)),
     `_rest_status` Nullable(Float64) MATERIALIZED if(isNull(if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL)), JSONExtract(metadata, 'status', 'Nullable(Float64)'), NULL) COMMENT '{"rest":"status","type":"number"}' CODEC(ZSTD(1)),
     INDEX path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16
@@ -99,11 +99,11 @@ ALTER TABLE wellhead.orders ON CLUSTER main
 
 ALTER TABLE wellhead.orders_local ON CLUSTER main
     (ADD COLUMN IF NOT EXISTS `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1))),
-    (ADD COLUMN IF NOT EXISTS `_rest_path` UInt8 MATERIALIZED isNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"rest":"request.path","type":"text"}' CODEC(ZSTD(1)));
+    (ADD COLUMN IF NOT EXISTS `_rest_path` UInt8 MATERIALIZED isNotNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"present":"request.path","type":"text"}' CODEC(ZSTD(1)));
 
 ALTER TABLE wellhead.orders ON CLUSTER main
     (ADD COLUMN IF NOT EXISTS `path` String MATERIALIZED ifNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)'), '') COMMENT '{"path":"request.path","type":"text","searched":true}' CODEC(ZSTD(1))),
-    (ADD COLUMN IF NOT EXISTS `_rest_path` UInt8 MATERIALIZED isNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"rest":"request.path","type":"text"}' CODEC(ZSTD(1)));
+    (ADD COLUMN IF NOT EXISTS `_rest_path` UInt8 MATERIALIZED isNotNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"present":"request.path","type":"text"}' CODEC(ZSTD(1)));
 
 ALTER TABLE wellhead.orders_local ON CLUSTER main
     (ADD INDEX IF NOT EXISTS path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16);

@@ -440,17 +440,30 @@ describe('sending logs', () => {
     }
     const expected = await rows('as_json', all)
     expect(await rows('as_columns', all)).toBe(expected)
+    // A row that the join adds has the defaults of the stored columns.
+    const joined = async (source: string) => {
+      const items = answered.map((cast, index) => `b.${cast} AS v${index}`).join(', ')
+      const query = `SELECT ${items} FROM as_json a LEFT JOIN ${source} b ON concat('no ', a.id) = b.id LIMIT 1`
+      return JSON.parse((await manage('POST', '/api/sql', { query })).text).result
+    }
+    expect(await joined('as_columns')).toEqual(await joined('as_json'))
+    expect(await joined('as_columns')).toMatchObject([{ v0: '', v3: null, v4: 0, v5: null }])
     const query = `SELECT ${answered.map((cast, index) => `${cast} AS v${index}`).join(', ')} FROM as_columns`
     expect((await manage('POST', '/api/endpoints', { name: 'as.columns', query })).status).toBe(201)
     const paths = async () => (await service.call('/api/endpoints/as.columns/paths')).json()
     expect(await paths()).toEqual([])
-    // A table of an earlier version has no such columns until the next start or change.
+    // A table of an earlier version has no such columns, or others, until the next start or change.
     for (const column of ['_rest_x', '_rest_n']) {
       await service.engine.command(
         { sql: `ALTER TABLE as_columns DROP COLUMN ${column}` },
         { deadlineMs: 60_000 },
       )
     }
+    const earlier = `_rest_x UInt8 MATERIALIZED NOT JSONHas(metadata, 'x') COMMENT '{"rest":"x","type":"text"}'`
+    await service.engine.command(
+      { sql: `ALTER TABLE as_columns ADD COLUMN ${earlier}` },
+      { deadlineMs: 60_000 },
+    )
     const more = [...columns, { name: 'y', path: 'y', type: 'text' }]
     expect((await manage('PATCH', '/api/sources/as_columns', { columns: more })).status).toBe(200)
     expect(await rows('as_columns', all)).toBe(expected)

@@ -178,6 +178,32 @@ describe('counting entries', () => {
     expect(Object.hasOwn(first.counts, '__proto__')).toBe(true)
   })
 
+  test('reads columns that have the names of results', async () => {
+    const names = ['n', 'n0', 'value', 'bucket', 'g', 'entries', 'top0']
+    const columns = names.map((name) => ({ name, path: name, type: name === 'n' ? 'number' : 'text' }))
+    await admin('POST', '/api/sources', { name: 'named', columns })
+    const sent = ['a', 'b'].map((text, n) => ({
+      metadata: Object.fromEntries(names.map((name) => [name, name === 'n' ? n : text])),
+    }))
+    await logClient(() => service).send('named', JSON.stringify(sent))
+    const read = async (route: string, body: object) => {
+      const answer = await admin('POST', `/api/sources/named/${route}`, body)
+      return answer.status === 200 ? answer.body : answer.body.error.message
+    }
+    for (const name of names) {
+      const query = name === 'n' ? 'n:0' : `${name}:a`
+      const by = { query, by: name }
+      const value = name === 'n' ? '0' : 'a'
+      expect.soft((await read('histogram', { query })).buckets?.[0]?.count, query).toBe(1)
+      expect.soft((await read('histogram', by)).buckets?.[0]?.counts, query).toEqual({ [value]: 1 })
+      expect.soft(await read('values', { query, path: name }), query).toEqual([{ value, count: 1 }])
+      expect.soft((await read('facets', { query })).facets?.length, query).toBe(6)
+      expect
+        .soft((await read('histogram', { query: `${query} none` })).notes, query)
+        .toEqual(['No entry in this time range matches "none".'])
+    }
+  })
+
   test('returns the values of typed columns', async () => {
     const { body } = await admin('POST', `${path}/facets`, { query: 'project:a' })
     expect(body.facets.map(({ column }: { column: string }) => column)).toEqual([
@@ -241,6 +267,10 @@ describe('counting entries', () => {
       // Nearly every entry has its own.
       { field: 'trace', entries: 120, sampled: 120, distinct: null, values: [] },
       { field: 'http.x%2Ey', entries: 30, sampled: 120, distinct: 1, values: [{ value: 'true', count: 30 }] },
+    ])
+    const schema = (await admin('GET', '/api/sources/own_shape/schema')).body as { path: string }[]
+    expect(schema.filter(({ path: each }) => each.startsWith('http.x'))).toEqual([
+      expect.objectContaining({ path: 'http.x%2Ey', entries: 30, column: null, examples: ['true'] }),
     ])
     const [first] = await detected({ query: 'http.x%2Ey:true' })
     expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })

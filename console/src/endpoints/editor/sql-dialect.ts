@@ -18,7 +18,6 @@ export const clickhouse = SQLDialect.define({
 /** A path of metadata in SQL. Keys that are not plain words are quoted. */
 export function metadataColumn(path: string): string {
   const quoted = (key: string) => `\`${key.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
-  return ['metadata', ...path.split('.').map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : quoted(key)))].join(
-    '.',
-  )
+  const keys = path.split('.').map((key) => key.replaceAll('%2E', '.'))
+  return ['metadata', ...keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : quoted(key)))].join('.')
 }
