@@ -48,7 +48,10 @@ export interface CounterOptions {
   project: string
   ledger: Ledger
   cached: boolean
-  /** Whether visible entries must stay visible even if they were not acknowledged. A power cut may remove them. */
+  /**
+   * Whether visible entries must stay visible even if they were not acknowledged. A power cut may remove them, and so may
+   * the restart of an engine that could not write them.
+   */
   visibleEntriesStay: boolean
   stopped: () => boolean
 }

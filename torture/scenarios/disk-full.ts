@@ -20,7 +20,8 @@ export const diskFull: Scenario = {
   async run(run) {
     const rounds = run.cycles(10, 2)
     const { disk, target } = await run.share('disk', openMounted)
-    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
+    return MixedLoad.during(options, async (load) => {
       const filler = join(disk.path, 'filler')
       const faults: string[] = []
       const refusals = () => load.countResponses((status) => status === '507 disk_full')

@@ -15,7 +15,8 @@ export const fsync: Scenario = {
   async run(run) {
     const rounds = run.cycles(10, 1)
     const { target } = await run.share('disk', openPlain)
-    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
+    return MixedLoad.during(options, async (load) => {
       const refusals = () => load.countResponses((status) => status.startsWith('503'))
       let failures = 0
       for (let round = 0; round < rounds; round++) {
