@@ -54,7 +54,8 @@ const broken = (counts?.testResults ?? []).filter(
 ).length
 const failed = (counts ? counts.numFailedTests + broken : 1) + (checkFailed ? 1 : 0)
 const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0)
-console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+if (skipped > 0) console.log(`${skipped} skipped`)
+console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed > 0 || passed === 0 ? 1 : (code ?? 1))
 
 /** Its output is shown at the end, where a failure is not lost between the results of tests. */
