@@ -49,7 +49,6 @@ export async function run({ engineNode, patience }) {
     console.error(`${Math.round(most)} requests a second at most`)
     const alone = await callersAt(rate, seconds, call)
     for (let n = 0; n < alerts; n++) await ask('POST', '/api/alerts', alertOf(n, results))
-    // The first evaluations are not spread.
     await settled(ask, alerts)
     const before = await latenessOf(ask)
     const beside = await callersAt(rate, seconds, call)
@@ -136,12 +135,14 @@ async function callersAt(rate, seconds, call) {
   return { times, refused }
 }
 
+/** Waits for the first evaluations, which are not spread, and then for those that they delayed. */
 async function settled(ask, alerts) {
-  for (;;) {
+  const isEvaluated = async () => {
     const list = JSON.parse(await ask('GET', '/api/alerts'))
-    if (list.length === alerts && list.every(({ evaluated_at }) => evaluated_at !== null)) return
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    return list.length === alerts && list.every(({ evaluated_at }) => evaluated_at !== null)
   }
+  while (!(await isEvaluated())) await new Promise((resolve) => setTimeout(resolve, 500))
+  await new Promise((resolve) => setTimeout(resolve, 60_000))
 }
 
 /** Cumulated counts by upper bound, in seconds. */
