@@ -133,16 +133,9 @@ export class ServiceClient {
   }
 }
 
-export function sourcePath(name: string): string {
-  return `/api/sources/${encodeURIComponent(name)}`
-}
-
-export function alertPath(name: string): string {
-  return `/api/alerts/${encodeURIComponent(name)}`
-}
-
-export function endpointPath(name: string): string {
-  return `/api/endpoints/${encodeURIComponent(name)}`
+/** The path of a resource, or of something below it. */
+export function apiPath(...parts: readonly (string | number)[]): string {
+  return `/api/${parts.map(encodeURIComponent).join('/')}`
 }
 
 function unreachable(url: string, error: unknown): ServiceFailure {

@@ -25,7 +25,7 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { alertPath, endpointPath, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings, problemsFound } from './findings.ts'
 import { fetchAlerts, fetchEndpoints, fetchSources } from './service-state.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -104,10 +104,10 @@ export async function planFor(
     alerts,
     pruned: [
       ...pruned.map(({ definition: { id, name }, version }) => {
-        return { kind: 'endpoint' as const, name, path: endpointPath(id), version }
+        return { kind: 'endpoint' as const, name, path: apiPath('endpoints', id), version }
       }),
       ...prunedAlerts.map(({ id, name, version }) => {
-        return { kind: 'alert' as const, name, path: alertPath(id), version }
+        return { kind: 'alert' as const, name, path: apiPath('alerts', id), version }
       }),
     ],
     endpoints: planOf(comparison, [...onService.endpoints, ...onBench]),
