@@ -8,13 +8,21 @@ import type { Sources } from '../catalog/sources.ts'
 import { readQuery } from './search/search-condition.ts'
 
 export const newSearchShape = z.strictObject({
-  /** Unique per source. */
-  name: z.string().trim().min(1).max(100),
-  source: z.string().min(1).max(128),
-  query: z.string().default(''),
-  project: z.string().max(1000).nullable().default(null),
-  /** As the page that saved it writes it. */
-  range: z.string().max(200).nullable().default(null),
+  name: z.string().trim().min(1).max(100).describe('Unique among the searches of a source.'),
+  source: z.string().min(1).max(128).describe('Name of the source.'),
+  query: z.string().default('').describe('In the search language.'),
+  project: z
+    .string()
+    .max(1000)
+    .nullable()
+    .default(null)
+    .describe('Only entries of this project. Null: all projects.'),
+  range: z
+    .string()
+    .max(200)
+    .nullable()
+    .default(null)
+    .describe('The time range, as the page that saved it writes it. Null: its default.'),
 })
 
 export interface SavedSearch extends z.output<typeof newSearchShape> {

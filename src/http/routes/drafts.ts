@@ -5,7 +5,6 @@ import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
-import { describeFields } from '../openapi/json-schema.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
@@ -15,15 +14,6 @@ import { json, jsonBody, type Response, routesOf } from './route.ts'
 const query =
   'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY'
 const draft = { query, parameters: { project: { required: true } } }
-const preview = describeFields(previewShape, {
-  endpoint: 'Fields of the endpoint. The name is optional.',
-  parameters: 'Values of the parameters.',
-})
-const sql = describeFields(sqlShape, {
-  query: 'One SELECT over sources. Parameters are written `@name`.',
-  parameters: 'A value for each parameter. Its type follows from the JSON; null is a null text.',
-  max_rows: 'Maximum number of rows. Longer results are truncated.',
-})
 const types = z.record(z.string(), z.enum(parameterTypeNames))
 const checked = z.object({ columns, parameters: z.array(z.string()), types, warnings })
 const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
@@ -47,7 +37,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
     description: 'Times out after 30 s. The result is not cached. Only JSON has the columns.',
     query: formatQuery,
-    body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
+    body: jsonBody(previewShape, { endpoint: draft, parameters: { project: 'demo' } }),
     responses: {
       200: {
         ...json('Rows.', rows, rowHeaders),
@@ -73,7 +63,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
       'One SELECT with the rules and formats of an endpoint. Times out after 30 s. The result is not cached. ' +
       'Errors have the line and column in the SQL as it was sent.',
     query: formatQuery,
-    body: jsonBody(sql, { query, parameters: { project: 'demo' } }),
+    body: jsonBody(sqlShape, { query, parameters: { project: 'demo' } }),
     responses: { 200: { ...sqlResult, headers: rowHeaders } },
     errors: [...errors, 406],
     unchecked: true,

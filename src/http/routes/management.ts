@@ -41,11 +41,6 @@ export function flag(description: string) {
 
 export const allowsBreaking = z.object({ breaking: flag('Whether to make changes that break callers.') })
 
-export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
-  reply.header('ETag', `"${resource.version}"`)
-  return resource
-}
-
 /** Aborted when the caller disconnects before the response ends. */
 export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
   const gone = new AbortController()

@@ -1,26 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
+import { newSourceShape, sourceShape as source, sourceChangeShape } from '../../catalog/source.ts'
 import type { SourceAdmin, SourcePath } from '../../sources/source-admin.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-
-const texts = {
-  id: 'Stays the same for the lifetime of the source.',
-  name: 'Unique. Also the name of its table in SQL.',
-  description: 'What the source contains.',
-  aliases: 'Other names that senders can use.',
-  retention_days: 'How long entries are kept.',
-  columns: 'Paths of `metadata` with typed columns.',
-  version: 'Increases with every change.',
-  created_at: 'When the source was created.',
-  updated_at: 'When the source was last changed.',
-}
-
-const source = describeFields(sourceShape, texts)
-const sourceFields = describeFields(newSourceShape, texts)
-const sourceChange = describeFields(sourceChangeShape, texts)
 
 const sourcePath = z.object<FieldShapes<SourcePath>>({
   path: z
@@ -43,7 +27,7 @@ export const storedEntry = z.object({
   metadata: z.record(z.string(), z.unknown()).describe('As it was sent.'),
 })
 
-nameComponents('input', { SourceFields: sourceFields, SourceChange: sourceChange })
+nameComponents('input', { SourceFields: newSourceShape, SourceChange: sourceChangeShape })
 nameComponents('output', { Source: source, SourcePath: sourcePath, StoredEntry: storedEntry })
 
 export const sourceName = z.object({
@@ -61,7 +45,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     handler: async () => admin.list(),
   })
   route('POST /api/sources', 'createSource', 'Create a source', {
-    body: jsonBody(sourceFields, { name: 'my_app', retention_days: 30 }),
+    body: jsonBody(newSourceShape, { name: 'my_app', retention_days: 30 }),
     responses: { 201: json('The source.', source) },
     errors: [409],
     handler: async (request) => admin.create(request.body, changedBy(request)),
@@ -77,7 +61,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
   ] as const) {
     route(`${method} /api/sources/:name`, id, summary, {
       params,
-      body: jsonBody(sourceChange, { retention_days: 30 }),
+      body: jsonBody(sourceChangeShape, { retention_days: 30 }),
       responses: { 200: json('The source after the change.', source) },
       errors: [409, 412],
       handler: async (request) => admin.change(request.params.name, request.body, changedBy(request)),
