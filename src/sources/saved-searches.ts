@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { invalidBody, nameTaken, searchNotFound } from '../base/errors.ts'
+import { invalidBody, nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
@@ -36,16 +36,15 @@ const maxSearches = 500
 export class SavedSearches {
   readonly #catalog: Catalog
   readonly #sources: Sources
-  readonly #saved = new Map<string, CatalogRecord>()
 
   constructor(catalog: Catalog, sources: Sources) {
     this.#catalog = catalog
     this.#sources = sources
-    catalog.onChange('search', (changed) => this.#take(changed))
   }
 
   list(): SavedSearch[] {
-    return [...this.#saved.values()].map(searchOf).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    const saved = this.#catalog.all('search').map(searchOf)
+    return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
   async create(body: unknown, by: string): Promise<SavedSearch> {
@@ -71,16 +70,9 @@ export class SavedSearches {
   }
 
   #get(id: string): CatalogRecord {
-    const record = this.#saved.get(id)
-    if (!record) throw searchNotFound(id)
+    const record = this.#catalog.all('search').find((each) => each.id === id)
+    if (!record) throw resourceNotFound(`No saved search has the id "${id}"`)
     return record
-  }
-
-  #take(changed: readonly CatalogRecord[]): void {
-    for (const record of changed) {
-      if (record.deleted) this.#saved.delete(record.id)
-      else this.#saved.set(record.id, record)
-    }
   }
 }
 

@@ -26,7 +26,7 @@ export type EntryFilter = z.output<typeof entryFilterShape>
 
 export const searchShape = z.strictObject({
   ...range,
-  limit: z.int().min(1).max(500).default(100).describe('Maximum number of entries.'),
+  limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
   before: z
     .strictObject({ timestamp: z.int(), id: z.string().max(200) })
     .optional()

@@ -34,9 +34,6 @@ export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
 
-const range = 'must be an integer from 1 to 1000'
-const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
-
 export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
   const params = sourceName
@@ -86,15 +83,5 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     responses: { 200: json('All paths.', z.array(sourcePath)) },
     errors: [504],
     handler: async ({ params }) => admin.schema(params.name),
-  })
-  route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
-    params,
-    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
-    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
-    errors: [400, 504],
-    handler: async (request, reply) => {
-      const rows = await admin.recent(request.params.name, request.query.limit)
-      return reply.type('application/json; charset=utf-8').send(rows)
-    },
   })
 }

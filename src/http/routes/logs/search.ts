@@ -42,6 +42,11 @@ const facets = z.object({
     .describe('Fields that no typed column stores, frequent ones first.'),
 })
 
+const range = 'must be an integer from 1 to 1000'
+const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
+
+const beginningOfTime = '1970-01-01T00:00:00Z'
+
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   const example = { project: 'demo', query: 'status:>=400' }
@@ -54,6 +59,18 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     errors,
     handler: async (request, reply) => {
       const rows = await search.entries(request.params.name, request.body ?? {}, entryReader(request, reply))
+      return reply.type('application/json; charset=utf-8').send(rows)
+    },
+  })
+  route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
+    access: 'admin',
+    params,
+    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
+    errors: [400, 504],
+    handler: async (request, reply) => {
+      const body = { limit: request.query.limit, from: beginningOfTime }
+      const rows = await search.entries(request.params.name, body, entryReader(request, reply))
       return reply.type('application/json; charset=utf-8').send(rows)
     },
   })
