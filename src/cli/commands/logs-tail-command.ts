@@ -134,7 +134,8 @@ async function closed(response: Response, error: unknown): Promise<never> {
 
 function isTemporary(error: unknown): boolean {
   if (!(error instanceof ServiceFailure)) return true
-  return error.status === 0 || error.status === 429 || error.status >= 500
+  const { status } = error.details
+  return status === 0 || status === 429 || status >= 500
 }
 
 /** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */

@@ -211,7 +211,7 @@ async function deleteUnchanged(path: string, version: number, client: ServiceCli
   try {
     await client.request('DELETE', path, { headers: { 'If-Match': `"${version}"` } })
   } catch (error) {
-    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.code ?? '')
+    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.details.code)
     if (!isGone) throw error
   }
 }
