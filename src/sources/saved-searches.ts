@@ -25,11 +25,7 @@ export const newSearchShape = z.strictObject({
     .describe('The time range, as the page that saved it writes it. Null: its default.'),
 })
 
-export interface SavedSearch extends z.output<typeof newSearchShape> {
-  id: string
-  created_at: string
-  created_by: string
-}
+export type SavedSearch = ReturnType<typeof searchOf>
 
 const maxSearches = 500
 
@@ -76,10 +72,9 @@ export class SavedSearches {
   }
 }
 
-function searchOf(record: CatalogRecord): SavedSearch {
-  const { name, source, query, project, range } = readBody(record, newSearchShape)
+function searchOf(record: CatalogRecord) {
   const { id, changed_at: created_at, changed_by: created_by } = record
-  return { id, name, source, query, project, range, created_at, created_by }
+  return { id, ...readBody(record, newSearchShape), created_at, created_by }
 }
 
 function keyOf({ source, name }: Pick<SavedSearch, 'source' | 'name'>): string {

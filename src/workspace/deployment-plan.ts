@@ -6,6 +6,7 @@ import {
   fieldProblems,
   problemSentence,
   shippedBy,
+  writableFields,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { ResultColumn } from '../endpoints/definition/result-columns.ts'
@@ -30,16 +31,8 @@ export function readServerEndpoints(
   views: readonly Pick<EndpointView, 'name' | 'version' | 'columns'>[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const {
-      version,
-      columns,
-      created_at: _at,
-      updated_at: _on,
-      updated_by,
-      note: _note,
-      ...fields
-    } = view as EndpointView
-    const parsed = definitionShape.safeParse(fields)
+    const { version, columns, updated_by } = view as EndpointView
+    const parsed = definitionShape.safeParse(writableFields(view))
     if (parsed.success) {
       return { definition: parsed.data, columns, version, isShipped: updated_by === shippedBy }
     }

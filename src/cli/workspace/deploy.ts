@@ -92,7 +92,7 @@ export async function deploy(
       if (action === 'updated') await client.request('PATCH', apiPath('sources', name), { json })
     }
     for (const item of pruned) {
-      await deleteUnchanged(item.path, item.version, client)
+      await deleteUnchanged(item, client)
       report.deleted?.push(item.name)
       if (!options.json) await io.stdout.write(`deleted ${titleOf(item)}\n`)
     }
@@ -207,9 +207,9 @@ async function printSummary(
 }
 
 /** Fails if it changed after it was compared. */
-async function deleteUnchanged(path: string, version: number, client: ServiceClient): Promise<void> {
+async function deleteUnchanged({ kind, id, version }: PrunedItem, client: ServiceClient): Promise<void> {
   try {
-    await client.request('DELETE', path, { headers: { 'If-Match': `"${version}"` } })
+    await client.request('DELETE', apiPath(`${kind}s`, id), { headers: { 'If-Match': `"${version}"` } })
   } catch (error) {
     const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.details.code)
     if (!isGone) throw error
