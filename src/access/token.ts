@@ -80,12 +80,7 @@ export const maxSessionMinutes = 720
 
 /** A session of a token. Omitted fields are those of the token. */
 export const sessionShape = z.strictObject({
-  minutes: z
-    .int()
-    .min(1)
-    .max(maxSessionMinutes)
-    .default(15)
-    .describe('How long the session lasts, at most 720 minutes.'),
+  minutes: z.int().min(1).max(maxSessionMinutes).default(15).describe('How long the session lasts.'),
   scopes: fields.scopes.optional().describe('At most those of the token, which are the default.'),
   project: fields.project
     .optional()

@@ -68,7 +68,12 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
         const saved = existing
-          ? await admin.patch(existing.definition.id, body, { by, note, breaking, expected: undefined })
+          ? await admin.change(existing.definition.id, body, 'stay', {
+              by,
+              note,
+              breaking,
+              expected: undefined,
+            })
           : await admin.create(body, { by, note })
         const { id, name, version, columns, warnings } = saved
         return jsonResult({ id, name, version, columns, warnings })

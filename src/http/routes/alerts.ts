@@ -2,16 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type AlertFields, alertShape, alertStates, targetShape } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import { changeOf } from '../../base/validation.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import {
-  changedBy,
-  changeOf,
-  expectedVersion,
-  flag,
-  goneSignal,
-  ifMatch,
-  versionParam,
-} from './management.ts'
+import { changedBy, expectedVersion, flag, goneSignal, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
@@ -46,17 +46,14 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     },
     errors: [...errors, 406],
     unchecked: true,
-    handler: async (request, reply) => {
-      const since = performance.now()
-      const format = formatOf(request)
-      const gone = goneSignal(request, reply)
-      const { columns, result } = await drafts.preview(request.body, format, changedBy(request), gone)
+    handler: computing(async (...draft) => {
+      const { columns, result } = await drafts.preview(...draft)
+      const [, format] = draft
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
       const body = format.name === 'json' ? Buffer.concat([head, result.body.subarray(1)]) : result.body
-      const computed = { kind: 'computed', result: { ...result, body } } as const
-      return sendResult(request, reply, computed, format.contentType, since)
-    },
+      return { ...result, body }
+    }),
   })
   route('POST /api/sql', 'runSql', 'Run SQL', {
     description:
@@ -67,14 +64,18 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     responses: { 200: { ...sqlResult, headers: rowHeaders } },
     errors: [...errors, 406],
     unchecked: true,
-    handler: async (request, reply) => {
-      const since = performance.now()
-      const format = formatOf(request)
-      const gone = goneSignal(request, reply)
-      const result = await drafts.run(request.body, format, changedBy(request), gone)
-      return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
-    },
+    handler: computing((...draft) => drafts.run(...draft)),
   })
+}
+
+/** Handles a request whose rows are computed and not cached. */
+function computing(run: EndpointDrafts['run']) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const since = performance.now()
+    const format = formatOf(request)
+    const result = await run(request.body, format, changedBy(request), goneSignal(request, reply))
+    return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
+  }
 }
 
 function formatOf(request: FastifyRequest): OutputFormat {

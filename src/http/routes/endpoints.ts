@@ -17,7 +17,7 @@ import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { allowsBreaking, changedBy, expectedVersion, ifMatch, versionParam } from './management.ts'
+import { changedBy, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
@@ -123,7 +123,7 @@ const example = {
   parameters: { project: { required: true } },
 }
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
-const changeQuery = allowsBreaking.extend(noted.shape)
+const changeQuery = noted.extend({ breaking: flag('Whether to make changes that break callers.') })
 const changing = {
   query: changeQuery,
   headers: ifMatch,
@@ -162,14 +162,14 @@ export function addEndpointRoutes(
     params,
     description: `Omitted fields get their defaults. ${changeText}`,
     body: jsonBody(endpointFields, example),
-    handler: (request) => admin.replace(request.params.reference, request.body, termsOf(request)),
+    handler: (request) => admin.change(request.params.reference, request.body, 'default', termsOf(request)),
   })
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
     ...changing,
     params,
     description: changeText,
     body: jsonBody(endpointChange, { max_rows: 100 }),
-    handler: (request) => admin.patch(request.params.reference, request.body, termsOf(request)),
+    handler: (request) => admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
   })
   route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
     params,

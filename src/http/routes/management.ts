@@ -2,8 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 
-export { changeOf } from '../../base/validation.ts'
-
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
 })
@@ -38,8 +36,6 @@ export function flag(description: string) {
     .default(false)
     .meta({ description, type: 'boolean', default: false })
 }
-
-export const allowsBreaking = z.object({ breaking: flag('Whether to make changes that break callers.') })
 
 /** Aborted when the caller disconnects before the response ends. */
 export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
