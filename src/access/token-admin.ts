@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import { forbidden, invalidParameter, tokenNotFound } from '../base/errors.ts'
+import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
@@ -165,7 +165,7 @@ export class TokenAdmin {
 
   #find(id: string) {
     const found = this.#stored.get(id.toLowerCase())
-    if (!found) throw tokenNotFound(id)
+    if (!found) throw resourceNotFound(`No access token has the id "${id}"`)
     return found
   }
 

@@ -9,21 +9,36 @@ const project = fixedValue
   .regex(/^[^\x00-\x1f\x7f]*$/, 'must not contain control characters')
 
 const fields = {
-  description: z.string().max(1000, 'must be at most 1000 characters long'),
+  description: z
+    .string()
+    .max(1000, 'must be at most 1000 characters long')
+    .describe('What the token is for.'),
   scopes: z
     .array(
       z.string().regex(scopePattern, 'must be admin, query, query:<endpoint>, ingest or ingest:<source>'),
     )
     .min(1, 'must name at least one scope')
-    .max(100, 'must be at most 100 scopes'),
-  project: project.nullable(),
+    .max(100, 'must be at most 100 scopes')
+    .describe('`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.'),
+  project: project
+    .nullable()
+    .describe('Limits the token to the rows and entries of this project. Null: no limit.'),
   parameters: z
     .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValue)
     .refine((parameters) => !Object.hasOwn(parameters, 'project'), {
       error: 'must not contain project; set the field project instead',
-    }),
-  expires_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable(),
-  requests_per_minute: z.int().min(1).max(1_000_000).nullable(),
+    })
+    .describe('Values of parameters that callers with this token cannot choose.'),
+  expires_at: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 timestamp' })
+    .nullable()
+    .describe('When the token expires. Null: never.'),
+  requests_per_minute: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullable()
+    .describe('Maximum number of requests per minute. Null: no limit.'),
 }
 
 const adminIsWhole = {
@@ -57,6 +72,7 @@ export const rotationShape = z.strictObject({
     .int()
     .min(0)
     .max(30 * day)
+    .describe('How long the old secret keeps working.')
     .default(day),
 })
 
@@ -64,11 +80,17 @@ export const maxSessionMinutes = 720
 
 /** A session of a token. Omitted fields are those of the token. */
 export const sessionShape = z.strictObject({
-  minutes: z.int().min(1).max(maxSessionMinutes).default(15),
-  scopes: fields.scopes.optional(),
-  project: fields.project.optional(),
-  parameters: fields.parameters.optional(),
-  requests_per_minute: fields.requests_per_minute.optional(),
+  minutes: z.int().min(1).max(maxSessionMinutes).default(15).describe('How long the session lasts.'),
+  scopes: fields.scopes.optional().describe('At most those of the token, which are the default.'),
+  project: fields.project
+    .optional()
+    .describe("Limits the session to this project. Null: the token's project."),
+  parameters: fields.parameters
+    .optional()
+    .describe('Further values of parameters that callers with this session cannot choose.'),
+  requests_per_minute: fields.requests_per_minute
+    .optional()
+    .describe('Maximum number of requests per minute, at most that of the token, which is the default.'),
 })
 
 export type SessionFields = z.output<typeof sessionShape>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { alertNotFound, invalidBody, invalidParameter } from '../base/errors.ts'
+import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { expectVersion, lastWins } from '../catalog/catalog.ts'
@@ -144,7 +144,10 @@ export class AlertAdmin {
     const alerts = this.#saved()
     const names = alerts.map(({ definition }) => definition.name)
     const found = alerts[names.indexOf(reference)] ?? alerts.find(({ id }) => id === reference.toLowerCase())
-    if (!found) throw alertNotFound(reference, closestName(reference, names))
+    if (!found) {
+      const sentence = `No alert has the id or name "${reference}"`
+      throw resourceNotFound(sentence, closestName(reference, names))
+    }
     expectVersion(found, expected)
     return found
   }

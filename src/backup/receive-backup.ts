@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { extract } from 'tar-stream'
+import { StartProblem } from '../base/files/data-directory.ts'
 import {
-  BackupProblem,
   checksumLine,
   checksumsName,
   isDataPath,
@@ -65,7 +65,7 @@ async function unpack(
     } else throw notABackup()
   }
   if (manifest === undefined) {
-    throw new BackupProblem('The backup is incomplete and was discarded. Try again.')
+    throw new StartProblem('The backup is incomplete and was discarded. Try again.')
   }
   const received = hash.digest('hex')
   const same =
@@ -73,12 +73,12 @@ async function unpack(
     received === manifest.checksums_sha256 &&
     totals.files === manifest.files &&
     totals.bytes === manifest.bytes
-  if (!same) throw new BackupProblem('The backup was damaged in transit and was discarded. Try again.')
+  if (!same) throw new StartProblem('The backup was damaged in transit and was discarded. Try again.')
   return manifest
 }
 
-function notABackup(): BackupProblem {
-  return new BackupProblem('The response is not a backup of Wellhead.')
+function notABackup(): StartProblem {
+  return new StartProblem('The response is not a backup of Wellhead.')
 }
 
 async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {

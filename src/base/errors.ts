@@ -111,24 +111,15 @@ export const notFound = define(
   404,
   (method: string, path: string) => `Nothing is at ${method} ${path}. See /openapi.json for all paths.`,
 )
-export const tokenNotFound = define('not_found', 404, (id: string) => `No access token has the id "${id}".`)
 export const notRecorded = define(
   'not_recorded',
   404,
   'Requests are not recorded. Start the service with WELLHEAD_STATISTICS=on to record them.',
 )
-export const alertNotFound = define(
-  'not_found',
-  404,
-  (reference: string, closest?: string) =>
-    `No alert has the id or name "${reference}".${didYouMean(closest)}`,
-)
-export const searchNotFound = define('not_found', 404, (id: string) => `No saved search has the id "${id}".`)
-export const entryNotFound = define(
-  'not_found',
-  404,
-  (source: string, id: string) => `The source ${source} has no entry with the id "${id}".`,
-)
+/** For resources without a code of their own: 'No alert has the id or name "x"' and the like. */
+export const resourceNotFound = define('not_found', 404, (sentence: string, closest?: string) => {
+  return `${sentence}.${didYouMean(closest)}`
+})
 export const methodNotAllowed = define('method_not_allowed', 405, (method: string, allowed: string[]) => ({
   message: `This path does not support ${method}. Use one of ${allowed.join(', ')}.`,
   details: { allowed },

@@ -62,10 +62,10 @@ function refused(field: string, message: string): WellheadError {
 }
 
 /** Fields of a change: omitted ones stay as they are, so none has a default. */
-export function changeOf({ shape }: z.ZodObject, texts: Readonly<Record<string, string>> = {}): z.ZodObject {
+export function changeOf({ shape }: z.ZodObject): z.ZodObject {
   const fields = Object.entries(shape).map(([name, field]) => {
     const own = (field instanceof z.ZodDefault ? field.unwrap() : field) as z.ZodType
-    const text = texts[name] ?? field.description
+    const text = field.description
     return [name, text === undefined ? own.optional() : own.optional().describe(text)]
   })
   return z.strictObject(Object.fromEntries(fields))

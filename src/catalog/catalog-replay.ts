@@ -1,3 +1,5 @@
+import { grouped } from '../base/grouped.ts'
+
 export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert'
 
 export interface CatalogRecord<Body = unknown> {
@@ -32,14 +34,7 @@ export function entriesOfBatch(batch: string, size: number): string[] {
 
 /** Groups the changes of a log by batch, in the order of their first change. */
 export function batchesOf(records: readonly CatalogRecord[]): CatalogRecord[][] {
-  const batches = new Map<string, CatalogRecord[]>()
-  for (const record of records) {
-    const key = entryOfBatch.exec(record.entry)?.[1] ?? record.entry
-    const batch = batches.get(key)
-    if (batch) batch.push(record)
-    else batches.set(key, [record])
-  }
-  return [...batches.values()]
+  return [...grouped(records, ({ entry }) => entryOfBatch.exec(entry)?.[1] ?? entry).values()]
 }
 
 function isWhole(batch: readonly CatalogRecord[]): boolean {

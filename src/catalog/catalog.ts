@@ -113,6 +113,11 @@ export class Catalog {
     await this.#last
   }
 
+  /** The newest versions of what is not deleted. */
+  all(kind: CatalogKind): CatalogRecord[] {
+    return this.#state.newest().filter((record) => record.kind === kind && !record.deleted)
+  }
+
   /** Every version, oldest first, also of what was deleted. */
   history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
     return this.#state.history(kind, id)

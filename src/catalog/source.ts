@@ -37,15 +37,18 @@ const typedColumns = z
     (columns) => columns.every(({ type, searched }) => !searched || type === 'text'),
     'can be searched only if their type is text',
   )
+  .describe('Paths of `metadata` with typed columns.')
 
+/** Their description is inside of the default, so that a change has it as well. */
 export const newSourceShape = z.strictObject({
-  name: sourceName,
-  description: z.string().max(1000).default(''),
+  name: sourceName.describe('Unique. Also the name of its table in SQL.'),
+  description: z.string().max(1000).describe('What the source contains.').default(''),
   aliases: z
     .array(z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/))
     .max(16)
+    .describe('Other names that senders can use.')
     .default([]),
-  retention_days: z.int().min(1).max(3650).default(90),
+  retention_days: z.int().min(1).max(3650).describe('How long entries are kept.').default(90),
   columns: typedColumns.default([]),
 })
 
@@ -53,11 +56,11 @@ export type NewSource = z.infer<typeof newSourceShape>
 
 export const sourceShape = newSourceShape.extend({
   // Stored sources are read even if they exceed today's limits.
-  columns: z.array(typedColumnShape),
-  id: z.uuid(),
-  version: z.int(),
-  created_at: z.string(),
-  updated_at: z.string(),
+  columns: z.array(typedColumnShape).describe('Paths of `metadata` with typed columns.'),
+  id: z.uuid().describe('Stays the same for the lifetime of the source.'),
+  version: z.int().describe('Increases with every change.'),
+  created_at: z.string().describe('When the source was created.'),
+  updated_at: z.string().describe('When the source was last changed.'),
 })
 
 export type Source = z.infer<typeof sourceShape>

@@ -43,9 +43,7 @@ test('reports an error of the service with its code, parameter and request', asy
   })
   expect(await failureOf(url)).toMatchObject({
     message: 'Too many. (invalid_parameter, parameter limit, request r-1)',
-    status: 400,
-    code: 'invalid_parameter',
-    retryAfterSeconds: 7,
+    details: { status: 400, code: 'invalid_parameter', retryAfterSeconds: 7 },
   })
 })
 
@@ -180,7 +178,7 @@ test('does not send the token to the target of a redirect', async () => {
 
 test('reports an interrupted response as status 0, which can be retried', async () => {
   const url = await serve((_, response) => sendHalf(response))
-  expect((await failureOf(url)).status).toBe(0)
+  expect((await failureOf(url)).details.status).toBe(0)
 })
 
 test('explains how to start a service if none is listening', async () => {

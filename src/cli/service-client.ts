@@ -13,33 +13,22 @@ export interface ServiceRequest {
   signal?: AbortSignal
 }
 
-interface SqlPosition {
-  line: number
-  column: number
-}
-
 interface FailureDetails {
+  /** 0 without a response. */
   status: number
   code: string
   retryAfterSeconds?: number | undefined
-  position?: SqlPosition | undefined
+  /** Where the SQL of the request is wrong. */
+  position?: { line: number; column: number } | undefined
   cause?: unknown
 }
 
 export class ServiceFailure extends CommandFailure {
-  /** 0 without a response. */
-  readonly status: number
-  readonly code: string
-  readonly retryAfterSeconds: number | undefined
-  /** Where the SQL of the request is wrong. */
-  readonly position: SqlPosition | undefined
+  readonly details: FailureDetails
 
   constructor(message: string, details: FailureDetails) {
     super(message, undefined, { cause: details.cause })
-    this.status = details.status
-    this.code = details.code
-    this.retryAfterSeconds = details.retryAfterSeconds
-    this.position = details.position
+    this.details = details
   }
 }
 
@@ -133,16 +122,9 @@ export class ServiceClient {
   }
 }
 
-export function sourcePath(name: string): string {
-  return `/api/sources/${encodeURIComponent(name)}`
-}
-
-export function alertPath(name: string): string {
-  return `/api/alerts/${encodeURIComponent(name)}`
-}
-
-export function endpointPath(name: string): string {
-  return `/api/endpoints/${encodeURIComponent(name)}`
+/** The path of a resource, or of something below it. */
+export function apiPath(...parts: readonly (string | number)[]): string {
+  return `/api/${parts.map(encodeURIComponent).join('/')}`
 }
 
 function unreachable(url: string, error: unknown): ServiceFailure {

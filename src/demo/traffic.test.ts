@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { builtInSources } from '../catalog/built-in-sources.ts'
-import { readEntry } from '../intake/entry.ts'
+import { readEntry } from '../intake/entry-batch.ts'
 import { demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'
 

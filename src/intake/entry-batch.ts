@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
+import { JsonScanner } from '../base/json/json-scanner.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
-import { type EntryReader, type EntryRules, entryLimits } from './entry.ts'
+import { EntryReader, type EntryRules, entryLimits } from './entry.ts'
 import { type Lines, LineWriter } from './lines.ts'
 
 /** The entries of one request for one source: a few large buffers, which a worker thread can hand over. */
@@ -110,4 +111,19 @@ export function writeQuarantineLine(
   }
   lines.utf8(JSON.stringify(row))
   lines.endLine()
+}
+
+type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
+
+/** Reads one entry as the intake does. */
+export function readEntry(text: string, rules: EntryRules): EntryResult {
+  const scanner = new JsonScanner(Buffer.from(text))
+  const reader = new EntryReader(scanner)
+  const lines = new LineWriter()
+  scanner.space()
+  const valid = reader.scan()
+  scanner.space()
+  if (!valid || scanner.at < scanner.end) return { reason: 'the line is not valid JSON' }
+  const reason = reader.store(rules, lines)
+  return reason === undefined ? { line: lines.lines().at(0), micros: reader.micros } : { reason }
 }

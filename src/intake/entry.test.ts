@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
-import { type EntryRules, readEntry } from './entry.ts'
+import type { EntryRules } from './entry.ts'
+import { readEntry } from './entry-batch.ts'
 import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
 
 const now = Date.UTC(2026, 10, 14, 12)

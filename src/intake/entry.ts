@@ -191,10 +191,10 @@ export class EntryReader {
   }
 
   #writeLine(rules: EntryRules, lines: LineWriter): void {
-    const message = this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg)
+    const message = this.#present(this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg))
     const time = this.#time
     const isTime =
-      time !== undefined && !this.#isPresent(this.#timestamp) && this.#isTimestamp(time.value, rules)
+      time !== undefined && !this.#present(this.#timestamp) && this.#isTimestamp(time.value, rules)
     if (time && !isTime) this.#others.push(time)
     this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
     lines.copy(syntax.project)
@@ -204,7 +204,7 @@ export class EntryReader {
     lines.copy(syntax.timestamp)
     lines.latin1(timeText(this.micros))
     lines.copy(syntax.message)
-    if (!this.#isPresent(message)) lines.copy(syntax.emptyText)
+    if (!message) lines.copy(syntax.emptyText)
     else if (this.#bytes[message.start] === quote) lines.copy(this.#bytes, message.start, message.end)
     else lines.utf8(JSON.stringify(this.#compactText(message)))
     lines.copy(syntax.metadata)
@@ -214,7 +214,7 @@ export class EntryReader {
 
   /** The value of an alias, unless the usual name has one: then the alias is a key like any other. */
   #alias(usual: Span | undefined, alias: Member | undefined): Span | undefined {
-    if (!this.#isPresent(usual)) return alias?.value
+    if (!this.#present(usual)) return alias?.value
     if (alias) this.#others.push(alias)
     return usual
   }
@@ -232,7 +232,7 @@ export class EntryReader {
     const keys = isObject ? this.#keysOf(metadata) : new Set<string>()
     // Without its braces.
     if (isObject) this.#writeValue(lines, { ...metadata, start: metadata.start + 1, end: metadata.end - 1 })
-    else if (this.#isPresent(metadata)) {
+    else if (metadata && this.#present(metadata)) {
       this.#writeMember(lines, entryKeys.metadata, metadata, before)
       keys.add('metadata')
     }
@@ -284,7 +284,10 @@ export class EntryReader {
   }
 
   #writeProject(owner: string | undefined, lines: LineWriter): void {
-    const span = this.#isPresent(this.#project) ? this.#project : this.#innerProjectOf()
+    const span =
+      this.#present(this.#project) ??
+      this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
+      this.#present(this.#innerProject)
     if (owner === undefined) {
       if (span) this.#writeText(span, 'project', lines)
       else lines.copy(syntax.emptyText)
@@ -298,19 +301,13 @@ export class EntryReader {
     lines.copy(own)
   }
 
-  #innerProjectOf(): Span | undefined {
-    const ref = this.#innerRef ?? this.#otherValue(entryKeys.projectRef)
-    if (this.#isPresent(ref)) return ref
-    return this.#isPresent(this.#innerProject) ? this.#innerProject : undefined
-  }
-
   #otherValue(name: Buffer): Span | undefined {
     return this.#others.find(({ key }) => this.#canonical(key.start, key.end).equals(name))?.value
   }
 
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
-    const id = this.#id
-    if (!this.#isPresent(id)) {
+    const id = this.#present(this.#id)
+    if (!id) {
       lines.latin1(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
       return
     }
@@ -324,7 +321,7 @@ export class EntryReader {
 
   /** Other programs call the duration of a request `time`, or its hour. */
   #isTimestamp(span: Span, { nowMs }: EntryRules): boolean {
-    if (!this.#isPresent(span)) return true
+    if (!this.#present(span)) return true
     const micros = this.#readMicros(span)
     return (
       micros !== undefined &&
@@ -339,7 +336,7 @@ export class EntryReader {
   }
 
   #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryRules): number | bigint {
-    if (!this.#isPresent(span)) return nowMs * 1000
+    if (!span || !this.#present(span)) return nowMs * 1000
     const micros = this.#readMicros(span)
     if (micros === undefined)
       throw new Rejection('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
@@ -352,8 +349,9 @@ export class EntryReader {
     return micros
   }
 
-  #isPresent(span: Span | undefined): span is Span {
-    return span !== undefined && this.#bytes[span.start] !== letterN
+  /** A value that is null counts as absent. */
+  #present(span: Span | undefined): Span | undefined {
+    return span !== undefined && this.#bytes[span.start] !== letterN ? span : undefined
   }
 
   /** A string or a number as a JSON string. Equal texts have equal bytes. */
@@ -392,18 +390,4 @@ export class EntryReader {
     text.endLine()
     return text.lines().bytes.toString().trimEnd()
   }
-}
-
-type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
-
-export function readEntry(text: string, rules: EntryRules): EntryResult {
-  const scanner = new JsonScanner(Buffer.from(text))
-  const reader = new EntryReader(scanner)
-  const lines = new LineWriter()
-  scanner.space()
-  const valid = reader.scan()
-  scanner.space()
-  if (!valid || scanner.at < scanner.end) return { reason: 'the line is not valid JSON' }
-  const reason = reader.store(rules, lines)
-  return reason === undefined ? { line: lines.lines().at(0), micros: reader.micros } : { reason }
 }

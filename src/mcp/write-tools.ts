@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { changeOf, readShape } from '../base/validation.ts'
-import { definitionShape, definitionTexts } from '../endpoints/definition/definition.ts'
+import { definitionShape } from '../endpoints/definition/definition.ts'
 import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
@@ -10,7 +10,7 @@ const written = z.object(definitionShape.shape).pick({
   ...{ name: true, description: true, query: true, parameters: true, max_rows: true, cache_seconds: true },
   ...{ warm_seconds: true, timeout_seconds: true, sandbox: true, published: true },
 })
-const checkInput = changeOf(written, definitionTexts)
+const checkInput = changeOf(written)
 const saveTerms = z.looseObject({
   name: definitionShape.shape.name.describe('A new name creates an endpoint, which needs a query.'),
   note: z.string().optional().describe('Why the endpoint is changed, for people.'),
@@ -68,7 +68,12 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
         const saved = existing
-          ? await admin.patch(existing.definition.id, body, { by, note, breaking, expected: undefined })
+          ? await admin.change(existing.definition.id, body, 'stay', {
+              by,
+              note,
+              breaking,
+              expected: undefined,
+            })
           : await admin.create(body, { by, note })
         const { id, name, version, columns, warnings } = saved
         return jsonResult({ id, name, version, columns, warnings })

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { entryNotFound, WellheadError } from '../base/errors.ts'
+import { resourceNotFound, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -139,7 +139,7 @@ export class LogSearch {
       )
       if (body.length > 0) return body
     }
-    throw entryNotFound(source.name, id)
+    throw resourceNotFound(`The source ${source.name} has no entry with the id "${id}"`)
   }
 
   async histogram(name: string, body: unknown, reader: EntryReader) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { invalidBody, nameTaken, searchNotFound } from '../base/errors.ts'
+import { invalidBody, nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-replay.ts'
@@ -8,36 +8,39 @@ import type { Sources } from '../catalog/sources.ts'
 import { readQuery } from './search/search-condition.ts'
 
 export const newSearchShape = z.strictObject({
-  /** Unique per source. */
-  name: z.string().trim().min(1).max(100),
-  source: z.string().min(1).max(128),
-  query: z.string().default(''),
-  project: z.string().max(1000).nullable().default(null),
-  /** As the page that saved it writes it. */
-  range: z.string().max(200).nullable().default(null),
+  name: z.string().trim().min(1).max(100).describe('Unique among the searches of a source.'),
+  source: z.string().min(1).max(128).describe('Name of the source.'),
+  query: z.string().default('').describe('In the search language.'),
+  project: z
+    .string()
+    .max(1000)
+    .nullable()
+    .default(null)
+    .describe('Only entries of this project. Null: all projects.'),
+  range: z
+    .string()
+    .max(200)
+    .nullable()
+    .default(null)
+    .describe('The time range, as the page that saved it writes it. Null: its default.'),
 })
 
-export interface SavedSearch extends z.output<typeof newSearchShape> {
-  id: string
-  created_at: string
-  created_by: string
-}
+export type SavedSearch = ReturnType<typeof searchOf>
 
 const maxSearches = 500
 
 export class SavedSearches {
   readonly #catalog: Catalog
   readonly #sources: Sources
-  readonly #saved = new Map<string, CatalogRecord>()
 
   constructor(catalog: Catalog, sources: Sources) {
     this.#catalog = catalog
     this.#sources = sources
-    catalog.onChange('search', (changed) => this.#take(changed))
   }
 
   list(): SavedSearch[] {
-    return [...this.#saved.values()].map(searchOf).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    const saved = this.#catalog.all('search').map(searchOf)
+    return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
   async create(body: unknown, by: string): Promise<SavedSearch> {
@@ -63,23 +66,15 @@ export class SavedSearches {
   }
 
   #get(id: string): CatalogRecord {
-    const record = this.#saved.get(id)
-    if (!record) throw searchNotFound(id)
+    const record = this.#catalog.all('search').find((each) => each.id === id)
+    if (!record) throw resourceNotFound(`No saved search has the id "${id}"`)
     return record
-  }
-
-  #take(changed: readonly CatalogRecord[]): void {
-    for (const record of changed) {
-      if (record.deleted) this.#saved.delete(record.id)
-      else this.#saved.set(record.id, record)
-    }
   }
 }
 
-function searchOf(record: CatalogRecord): SavedSearch {
-  const { name, source, query, project, range } = readBody(record, newSearchShape)
+function searchOf(record: CatalogRecord) {
   const { id, changed_at: created_at, changed_by: created_by } = record
-  return { id, name, source, query, project, range, created_at, created_by }
+  return { id, ...readBody(record, newSearchShape), created_at, created_by }
 }
 
 function keyOf({ source, name }: Pick<SavedSearch, 'source' | 'name'>): string {

@@ -8,11 +8,16 @@ const instant = z
 const path = z.string().min(1).max(500)
 
 const range = {
-  /** In the search language. Its length is checked by its parser. */
-  query: z.string().default(''),
-  project: z.string().max(1000).optional(),
-  from: instant.optional(),
-  to: instant.optional(),
+  // The parser checks its length.
+  query: z
+    .string()
+    .default('')
+    .describe('A search such as `status:>=500 timeout`, at most 5,000 characters.'),
+  project: z.string().max(1000).optional().describe('Only entries of this project.'),
+  from: instant
+    .optional()
+    .describe('Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.'),
+  to: instant.optional().describe('End of the time range (ISO 8601, exclusive). Default: no end.'),
 }
 
 export const entryFilterShape = z.strictObject(range)
@@ -21,15 +26,25 @@ export type EntryFilter = z.output<typeof entryFilterShape>
 
 export const searchShape = z.strictObject({
   ...range,
-  limit: z.int().min(1).max(500).default(100),
-  /** The last entry of the previous page. */
-  before: z.strictObject({ timestamp: z.int(), id: z.string().max(200) }).optional(),
+  limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
+  before: z
+    .strictObject({ timestamp: z.int(), id: z.string().max(200) })
+    .optional()
+    .describe('The last entry of the previous page. The response continues after it.'),
 })
 
 export const histogramShape = z.strictObject({
   ...range,
-  buckets: z.int().min(1).max(500).default(60),
-  by: path.optional(),
+  buckets: z.int().min(1).max(500).default(60).describe('Maximum number of buckets.'),
+  by: path
+    .optional()
+    .describe(
+      'Also count by the values of this field: the 8 most frequent ones. HTTP status codes are grouped, as in `5xx`.',
+    ),
 })
 
-export const valuesShape = z.strictObject({ ...range, path, limit: z.int().min(1).max(100).default(20) })
+export const valuesShape = z.strictObject({
+  ...range,
+  path: path.describe('`project`, `id`, or a path of `metadata`.'),
+  limit: z.int().min(1).max(100).default(20).describe('Maximum number of values.'),
+})

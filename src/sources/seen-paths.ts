@@ -96,18 +96,20 @@ export function pathExamples(metadata: readonly string[]): Map<string, string[]>
     if (text === undefined || examples.length === maxExamples || examples.includes(text)) return
     found.set(path, [...examples, text])
   }
-  const visit = (prefix: string, object: object, depth: number) => {
-    for (const [key, value] of Object.entries(object)) {
-      const path = `${prefix}${key.replaceAll('.', '%2E')}`
-      if (!isObject(value)) add(path, value)
-      else if (depth < maxDepth) visit(`${path}.`, value, depth + 1)
-    }
-  }
   for (const text of metadata) {
-    const value = parsed(text)
-    if (isObject(value)) visit('', value, 1)
+    const entry = parsed(text)
+    for (const [path, value] of isObject(entry) ? leavesOf(entry) : []) add(path, value)
   }
   return found
+}
+
+/** The values in metadata that are not objects, with their paths. */
+export function* leavesOf(object: object, prefix = '', depth = 1): Generator<[path: string, value: unknown]> {
+  for (const [key, value] of Object.entries(object)) {
+    const path = `${prefix}${key.replaceAll('.', '%2E')}`
+    if (!isObject(value)) yield [path, value]
+    else if (depth < maxDepth) yield* leavesOf(value, `${path}.`, depth + 1)
+  }
 }
 
 function isObject(value: unknown): value is object {

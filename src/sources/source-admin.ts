@@ -5,8 +5,7 @@ import { newSourceShape, type Source, sourceChangeShape } from '../catalog/sourc
 import type { Sources } from '../catalog/sources.ts'
 import { systemTable } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { outwardJson, queryRows, textRows } from '../engine/json-rows.ts'
-import { entryRow } from './entry-sql.ts'
+import { outwardJson, queryRows } from '../engine/json-rows.ts'
 import { type SeenPath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
@@ -104,19 +103,5 @@ export class SourceAdmin {
     return new Map(
       rows.map(({ column, left, parts }) => [column, 1 - Math.min(1, left / Math.max(1, parts))]),
     )
-  }
-
-  async recent(name: string, count: number): Promise<Buffer> {
-    const source = this.#options.sources.get(name, () => true)
-    const { body } = await this.#options.engine.query(
-      {
-        sql: `SELECT ${entryRow} FROM \`${source.name}\` ORDER BY timestamp DESC, id DESC LIMIT {count:UInt32}`,
-        parameters: { count },
-        format: textRows.format,
-        settings: { ...outwardJson, ...textRows.array },
-      },
-      limits,
-    )
-    return body
   }
 }

@@ -72,8 +72,7 @@ export function withElements(tokens: readonly CodeToken[]) {
   return { final, elements: elements.map(({ first, end }) => elementOf(tokens.slice(first, end))) }
 }
 
-/** A subquery has one name. In an expression, the aliases of its parts can be used as well. */
-/** With the names that it can be used by, in lower case. */
+/** With the names that it can be used by, in lower case: one for a subquery, and all aliases inside of an expression. */
 function elementOf(tokens: readonly CodeToken[]) {
   const subquery = namedSubqueries(tokens).find(({ open }) => tokens[open]?.depth === 0)
   const names = subquery

@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { z } from 'zod'
 import { alertShape } from '../alerts/alert.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
-import { type FileContent, patchOf } from './deployment-plan.ts'
+import { diffOf, type FileContent } from './deployment-plan.ts'
 
 /** The name is that of the file, and a mute is set on the service. */
 export const alertFileShape = alertShape.omit({ name: true, muted_until: true })
@@ -43,9 +43,7 @@ type AlertContent = Pick<WorkspaceAlert, 'name' | 'fields'> & { file?: string }
 export function compareAlert(alert: WorkspaceAlert, server: readonly ServerAlert[]) {
   const { name, file, fields } = alert
   const current = server.find((other) => other.name === name)
-  const after = alertFile(alert).content
-  const before = current && alertFile(current).content
-  const from = current && { name, version: current.version, content: before ?? '' }
-  const action = before === after ? 'unchanged' : current ? 'updated' : 'created'
-  return { name, file, fields, current, action, diff: before === after ? '' : patchOf(file, after, from) }
+  const diff = diffOf(alertFile(alert), current && { ...current, content: alertFile(current).content })
+  const action = diff === '' ? 'unchanged' : current ? 'updated' : 'created'
+  return { name, file, fields, current, action, diff }
 }

@@ -1,7 +1,5 @@
-import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { fieldPosition } from '../endpoints/definition/definition-file.ts'
-import { positionOf, within } from '../sql/errors.ts'
-import { sqlTokens } from '../sql/tokens.ts'
+import { within } from '../sql/errors.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
 import type { BenchError, Workbench } from './workbench.ts'
@@ -35,16 +33,12 @@ export async function createSources({ sources }: Workspace, bench: Workbench): P
 }
 
 export function problemOf({ file, queryAt, definition }: WorkspaceEndpoint, error: BenchError): FileProblem {
-  const { line, column } = error
-  const at =
-    line !== undefined && column !== undefined
-      ? { line, column }
-      : findPosition(error.message, definition.query)
+  const { line = 1, column = 1 } = error
   const prefix = `${definition.name}: `
   const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
   const [, unknown] = /^Unknown source "([a-z][a-z0-9_]*)"/.exec(message) ?? []
   const advice = unknown === undefined ? '' : ` ${declareAdvice(unknown)}`
-  return { file, ...within(queryAt, at), message: message + advice }
+  return { file, ...within(queryAt, { line, column }), message: message + advice }
 }
 
 /** A warning of a service, with its position in the file. */
@@ -53,17 +47,4 @@ export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning
   const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
   const at = fieldPosition(content, ['parameters', name]) ?? within(queryAt, warning)
   return { file, line: at.line, column: at.column, code, message }
-}
-
-/** Where the engine reports a name without a position, its first use in the SQL is the most likely position. */
-function findPosition(message: string, query: string): TextPosition {
-  const names = [...message.matchAll(/[`"]([^`"\s]{1,200})[`"]|\b(?:function|column) (\w+)/g)].map(
-    ([, quoted, plain]) => quoted ?? plain,
-  )
-  for (const name of names) {
-    for (const { kind, start, end } of sqlTokens(query)) {
-      if (kind === 'word' && query.slice(start, end) === name?.split('.')[0]) return positionOf(query, start)
-    }
-  }
-  return { line: 1, column: 1 }
 }

@@ -1,10 +1,12 @@
 import { createTwoFilesPatch } from 'diff'
+import { StartProblem } from '../base/files/data-directory.ts'
 import {
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
   problemSentence,
   shippedBy,
+  writableFields,
 } from '../endpoints/definition/definition.ts'
 import { formatDefinition } from '../endpoints/definition/definition-file.ts'
 import type { ResultColumn } from '../endpoints/definition/result-columns.ts'
@@ -24,30 +26,19 @@ export interface ServerEndpoint {
   isShipped: boolean
 }
 
-/** An endpoint of a service with another version that no file can represent. */
-export class UnreadableEndpoint extends Error {}
-
 /** Reads the endpoints that the API returns, without the fields that only the service sets. */
 export function readServerEndpoints(
   views: readonly Pick<EndpointView, 'name' | 'version' | 'columns'>[],
 ): ServerEndpoint[] {
   return views.map((view) => {
-    const {
-      version,
-      columns,
-      created_at: _at,
-      updated_at: _on,
-      updated_by,
-      note: _note,
-      ...fields
-    } = view as EndpointView
-    const parsed = definitionShape.safeParse(fields)
+    const { version, columns, updated_by } = view as EndpointView
+    const parsed = definitionShape.safeParse(writableFields(view))
     if (parsed.success) {
       return { definition: parsed.data, columns, version, isShipped: updated_by === shippedBy }
     }
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
-    throw new UnreadableEndpoint(
+    throw new StartProblem(
       `Cannot read the endpoint ${view.name} of the service: ${sentence} ` +
         'Use the same version of Wellhead for the command and the service.',
     )
@@ -75,7 +66,8 @@ export function compareWithServer(
   return {
     endpoints: endpoints.map((endpoint) => {
       const current = byId.get(endpoint.definition.id)
-      const diff = diffOf(endpoint.file, endpoint.definition, current)
+      const before = current && { ...current, ...current.definition, ...endpointFile(current) }
+      const diff = diffOf(endpointFile(endpoint), before)
       return { ...endpoint, current, diff }
     }),
     onlyOnServer: server.filter(({ definition }) => !ids.has(definition.id)),
@@ -90,21 +82,14 @@ export function nameConflicts({ endpoints, onlyOnServer }: Comparison): string[]
   })
 }
 
-/** Formats both sides the same way, so that only meaningful differences show. */
-function diffOf(file: string, definition: EndpointDefinition, current: ServerEndpoint | undefined): string {
-  const before = current ? formatDefinition(current.definition) : ''
-  const after = formatDefinition(definition)
-  if (before === after) return ''
-  return patchOf(file, after, current && { ...current, name: current.definition.name, content: before })
-}
-
-export function patchOf(
-  file: string,
-  after: string,
+/** What a deployment changes. Both sides are formatted the same way, so that only meaningful differences show. */
+export function diffOf(
+  { file, content }: FileContent,
   current: { name: string; version: number; content: string } | undefined,
 ): string {
+  if (current?.content === content) return ''
   const from = current ? `service/${current.name} (version ${current.version})` : 'not on the service'
-  const patch = createTwoFilesPatch(from, file, current?.content ?? '', after, '', '', { context: 3 })
+  const patch = createTwoFilesPatch(from, file, current?.content ?? '', content, '', '', { context: 3 })
   return patch.replace(/^=====.*\n/gm, '')
 }
 

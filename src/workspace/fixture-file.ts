@@ -1,4 +1,4 @@
-import { readEntry } from '../intake/entry.ts'
+import { readEntry } from '../intake/entry-batch.ts'
 import type { FileProblem } from './file-problem.ts'
 
 /** Entries of one source, as the lines that the engine stores. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
+import { grouped } from '../base/grouped.ts'
 import { createSources, problemOf } from './check-workspace.ts'
 import type { FileProblem } from './file-problem.ts'
 import type { EndpointTest } from './test-file.ts'
@@ -26,9 +27,8 @@ export async function runTests(
   }
   if (problems.length > 0) return { problems, outcomes: [] }
   const outcomes: TestOutcome[] = []
-  for (const group of bySets(tests)) {
-    const sets = group[0]?.fixtures ?? []
-    await bench.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
+  for (const [sets, group] of grouped(tests, ({ fixtures }) => fixtures.join())) {
+    await bench.load(sets.split(',').flatMap((set) => workspace.fixtures.get(set) ?? []))
     for (const test of group) {
       const outcome = await runTest(test, bench)
       outcomes.push(outcome)
@@ -46,15 +46,6 @@ async function runTest(test: EndpointTest, bench: Workbench): Promise<TestOutcom
   const wantsRows = rows !== undefined || (code === undefined && (status ?? 200) === 200)
   const updatable = wantsRows && response.status === 200
   return { test, kind: 'failed', message, ...(updatable && { rows: response.body.result }) }
-}
-
-function bySets(tests: readonly EndpointTest[]): EndpointTest[][] {
-  const groups = new Map<string, EndpointTest[]>()
-  for (const test of tests) {
-    const key = JSON.stringify(test.fixtures)
-    groups.set(key, [...(groups.get(key) ?? []), test])
-  }
-  return [...groups.values()]
 }
 
 type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>

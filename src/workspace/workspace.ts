@@ -67,14 +67,9 @@ function openFiles(directory: string): WorkspaceFiles {
   )
 }
 
-interface WrittenId {
-  file: string
-  id: string
-}
-
 /** Writes a new id into each endpoint file that lacks one. */
-export function writeMissingIds(directory: string, newId: () => string): WrittenId[] {
-  return openFiles(directory).readAll('endpoints', /\.sql$/, (file): Reading<WrittenId> => {
+export function writeMissingIds(directory: string, newId: () => string) {
+  return openFiles(directory).readAll<{ file: string; id: string }>('endpoints', /\.sql$/, (file) => {
     const path = join(directory, file)
     const id = newId()
     // Unlike the content that is checked, this keeps a byte order mark.

@@ -7,7 +7,7 @@ import { addExamples } from '../help.ts'
 import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { alertPath, listOf, objectWith } from '../service-client.ts'
+import { apiPath, listOf, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 type AlertTest = Awaited<ReturnType<AlertAdmin['test']>>
@@ -16,13 +16,9 @@ const readAlert = objectWith<AlertView>('name', 'state', 'when', 'notify')
 const shownEvents = 20
 
 const columns: readonly ListColumn<AlertView>[] = [
-  { title: 'NAME', of: ({ name }) => name },
+  'name',
   { title: 'STATE', of: ({ state, enabled }) => (enabled ? state : 'disabled') },
-  { title: 'SINCE', of: ({ since }) => shortTime(since) },
-  { title: 'VALUE', of: ({ value }) => (value === null ? null : String(value)) },
-  { title: 'WHEN', of: ({ when }) => when },
-  { title: 'ENDPOINT', of: ({ endpoint }) => endpoint },
-  { title: 'MUTED UNTIL', of: ({ muted_until }) => shortTime(muted_until) },
+  ...(['since', 'value', 'when', 'endpoint', 'muted_until'] as const),
 ]
 
 export function defineAlert(alert: Command, io: CommandIo): void {
@@ -42,23 +38,17 @@ export function defineAlert(alert: Command, io: CommandIo): void {
   addServiceAction(command('show', 'show an alert and what happened to it'), io, {
     examples: ['wellhead alert show errors'],
     request: async (client, name: string) => {
-      const shown = await client.json('GET', alertPath(name), readAlert)
+      const shown = await client.json('GET', apiPath('alerts', name), readAlert)
       const events: LoggedEntry[] = []
       const search = searchEntries(client, alertsSource, { query: `alert_id:"${shown.id}"` }, shownEvents)
       for await (const { entry } of search) events.push(entry)
       return { ...shown, events }
     },
-    print: async ({ events, notify, parameters, ...shown }) => {
-      const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+    print: async ({ events, notify, ...shown }) => {
       const targets = notify.map(({ type, url, switched_off: isOff }) => {
         return ['notify', `${type} ${url}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
       })
-      const fields = Object.entries({
-        ...shown,
-        parameters: values.join(' '),
-        enabled: String(shown.enabled),
-      })
-      await printFields(io.stdout, [...fields, ...targets])
+      await printFields(io.stdout, [...Object.entries(shown), ...targets])
       for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
     },
   })
@@ -68,7 +58,7 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
     request: (client, name: string, { notify = false }: { notify?: true | false }) => {
       const read = objectWith<AlertTest>('state', 'value', 'rows')
-      return client.json('POST', `${alertPath(name)}/test`, read, { query: { notify: String(notify) } })
+      return client.json('POST', apiPath('alerts', name, 'test'), read, { query: { notify: String(notify) } })
     },
     print: async (tested) => {
       await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
@@ -86,7 +76,7 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     request: (client, name: string, options: { for?: number; off?: true }) => {
       const untilMs = io.clock.now() + (options.for ?? 3600) * 1000
       const muted_until = options.off ? null : new Date(untilMs).toISOString()
-      return client.json('PATCH', alertPath(name), readAlert, { json: { muted_until } })
+      return client.json('PATCH', apiPath('alerts', name), readAlert, { json: { muted_until } })
     },
     print: async ({ name, muted_until }) => {
       const outcome = muted_until === null ? 'is not muted' : `is muted until ${shortTime(muted_until)}`

@@ -1,8 +1,9 @@
 import { dirname, resolve } from 'node:path'
-import { BackupProblem, type Manifest } from '../../backup/manifest.ts'
+import type { Manifest } from '../../backup/manifest.ts'
 import { receiveBackup } from '../../backup/receive-backup.ts'
 import { checkRestored, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
+import { StartProblem } from '../../base/files/data-directory.ts'
 import { readSettings } from '../../base/settings.ts'
 import { schemaVersion } from '../../catalog/migrations.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
@@ -120,13 +121,13 @@ function explain(error: unknown, what: string, retry: string, io: CommandIo): un
   if (error instanceof ServiceFailure && isInterrupted(error)) {
     return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
   }
-  if (error instanceof CommandFailure || io.signal.aborted) return error
-  if (error instanceof BackupProblem) return new CommandFailure(error.message, undefined, options)
+  const isExplained = error instanceof CommandFailure || error instanceof StartProblem
+  if (isExplained || io.signal.aborted) return error
   const { message } = error as Error
   return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)
 }
 
 /** The engine or the connection failed. Without any service, the message already says how to start one. */
-function isInterrupted({ status, code }: ServiceFailure): boolean {
+function isInterrupted({ details: { status, code } }: ServiceFailure): boolean {
   return status === 503 || (status === 0 && code !== 'ECONNREFUSED')
 }

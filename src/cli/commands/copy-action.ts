@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { WellheadError } from '../../base/errors.ts'
-import { StartProblem } from '../../base/files/data-directory.ts'
 import { createLog } from '../../base/log.ts'
 import { readSettings, type Settings } from '../../base/settings.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
@@ -91,11 +90,9 @@ function explain(settings: Settings) {
 }
 
 function explained(error: unknown, io: CommandIo): unknown {
-  const options = { cause: error }
-  if (error instanceof StartProblem) return new CommandFailure(error.message, undefined, options)
   if (!(error instanceof WellheadError) || io.signal.aborted) return error
   const again = 'What was copied so far is kept. Run the same command again to continue.'
-  return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, options)
+  return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
 }
 
 async function report(

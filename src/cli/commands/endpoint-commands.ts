@@ -7,7 +7,7 @@ import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
-import { endpointPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 import type { NewOptions } from '../workspace/new-files.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
@@ -71,7 +71,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, { version }: ShowOptions) => {
       const found =
         version === undefined
-          ? await client.json('GET', endpointPath(name), endpointResponse)
+          ? await client.json('GET', apiPath('endpoints', name), endpointResponse)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       return found
@@ -98,7 +98,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(restore, io, {
     examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
     request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
-      client.json('POST', `${endpointPath(name)}/versions/${version}/restore`, endpointResponse, {
+      client.json('POST', apiPath('endpoints', name, 'versions', version, 'restore'), endpointResponse, {
         query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
       }),
     print: (restored, _name, version) =>
@@ -111,10 +111,12 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead endpoint delete top.paths --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name, version } = await client.json('GET', endpointPath(reference), endpointResponse)
+      const { name, version } = await client.json('GET', apiPath('endpoints', reference), endpointResponse)
       await confirm(io, `The endpoint ${name} will be deleted; requests to it will return 404.`, yes)
       // Fails if the endpoint changed after the user saw it.
-      await client.request('DELETE', endpointPath(reference), { headers: { 'If-Match': `"${version}"` } })
+      await client.request('DELETE', apiPath('endpoints', reference), {
+        headers: { 'If-Match': `"${version}"` },
+      })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -131,7 +133,7 @@ async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fie
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
-  return client.json('GET', `${endpointPath(name)}/versions`, endpointList)
+  return client.json('GET', apiPath('endpoints', name, 'versions'), endpointList)
 }
 
 function addEndpointRun(endpoint: Command, io: CommandIo): void {
@@ -150,7 +152,7 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
       'wellhead endpoint run functions.invocation-stats project=acme interval=7day --format parquet --output stats.parquet',
     ],
     request: async (client, name: string, parameters: Record<string, string>, options: RunOptions) => {
-      const path = `/api/endpoints/query/${encodeURIComponent(name)}`
+      const path = apiPath('endpoints', 'query', name)
       const json = {
         ...parameters,
         ...(!options.lenient && { _strict: '1' }),

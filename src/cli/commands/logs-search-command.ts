@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { instant, wholeNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
 import { entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
-import { objectWith, sourcePath } from '../service-client.ts'
+import { apiPath, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SearchOptions {
@@ -49,7 +49,7 @@ export function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       }
       if (count === 0) {
         const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
-        const path = `${sourcePath(source)}/histogram`
+        const path = apiPath('sources', source, 'histogram')
         const { notes } = await client.json('POST', path, readNotes, { json: { ...search, buckets: 1 } })
         const lines = [`No entries match ${range}. Search further back with --since.`, ...notes]
         await io.stderr.write(`${lines.join('\n')}\n`)

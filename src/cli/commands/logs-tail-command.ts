@@ -6,7 +6,7 @@ import { wholeNumber } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
 import { entryText, type LoggedEntry, newestEntries, queryArgument } from '../logs/search-entries.ts'
 import { plural } from '../output/format-amount.ts'
-import { type ServiceClient, ServiceFailure, sourcePath, unexpectedResponse } from '../service-client.ts'
+import { apiPath, type ServiceClient, ServiceFailure, unexpectedResponse } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TailOptions {
@@ -54,7 +54,7 @@ export async function tailSource(
 ): Promise<void> {
   const asJson = json === true || !io.stdout.isTerminal
   const filter = { ...(project !== undefined && { project }), ...(query !== '' && { query }) }
-  const path = `${sourcePath(source)}/tail`
+  const path = apiPath('sources', source, 'tail')
   /** Entries that the stream may repeat because they were stored while the newest ones were read. */
   const shown = new Set<string>()
   let missing = lines
@@ -134,7 +134,8 @@ async function closed(response: Response, error: unknown): Promise<never> {
 
 function isTemporary(error: unknown): boolean {
   if (!(error instanceof ServiceFailure)) return true
-  return error.status === 0 || error.status === 429 || error.status >= 500
+  const { status } = error.details
+  return status === 0 || status === 429 || status >= 500
 }
 
 /** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */

@@ -115,7 +115,7 @@ class McpBridge {
       // Nobody waits for the response of a cancelled request.
       if (signal.aborted || this.#io.signal.aborted) return undefined
       // The service refuses a message with a code of JSON-RPC.
-      const code = error instanceof ServiceFailure ? Number(error.code) : Number.NaN
+      const code = error instanceof ServiceFailure ? Number(error.details.code) : Number.NaN
       return failure(id, Number.isInteger(code) ? code : codes.internal, (error as Error).message)
     } finally {
       this.#underWay.delete(request)

@@ -7,7 +7,7 @@ import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'
-import { listOf, objectWith, sourcePath } from '../service-client.ts'
+import { apiPath, listOf, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SourceOptions {
@@ -57,14 +57,14 @@ export function defineSource(source: Command, io: CommandIo): void {
     .addHelpText('after', schemaHelp)
   addServiceAction(schema, io, {
     examples: ['wellhead source schema edge_logs'],
-    request: (client, name: string) => client.json('GET', `${sourcePath(name)}/schema`, pathList),
+    request: (client, name: string) => client.json('GET', apiPath('sources', name, 'schema'), pathList),
     print: (paths) => printList(io, pathColumns, paths, 'The source has no entries with metadata.'),
   })
 
   const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')
   addServiceAction(show, io, {
     examples: ['wellhead source show edge_logs'],
-    request: (client, name: string) => client.json('GET', sourcePath(name), sourceResponse),
+    request: (client, name: string) => client.json('GET', apiPath('sources', name), sourceResponse),
     print: (found) => printSource(io, found),
   })
 
@@ -91,9 +91,9 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead source delete audit_logs --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json('GET', sourcePath(reference), sourceResponse)
+      const { name } = await client.json('GET', apiPath('sources', reference), sourceResponse)
       await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
-      await client.request('DELETE', sourcePath(name), { query: { confirm: name } })
+      await client.request('DELETE', apiPath('sources', name), { query: { confirm: name } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
   })
@@ -137,7 +137,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       'wellhead source update web_logs --column country=request.cf.country --remove-column status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
-      const { columns: current } = await client.json('GET', sourcePath(name), sourceResponse)
+      const { columns: current } = await client.json('GET', apiPath('sources', name), sourceResponse)
       const { column: added = [], removeColumn: removed = [] } = options
       const unknown = removed.filter((column) => current.every((each) => each.name !== column))
       if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
@@ -148,7 +148,7 @@ function addUpdate(source: Command, io: CommandIo): void {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
       }
-      return client.json('PATCH', sourcePath(name), sourceResponse, { json })
+      return client.json('PATCH', apiPath('sources', name), sourceResponse, { json })
     },
     print: (updated) => printSource(io, updated),
   })

@@ -7,7 +7,7 @@ import type { CommandIo } from '../command-io.ts'
 import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { printFields, printList } from '../output/print.ts'
-import { listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TokenOptions {
@@ -66,7 +66,9 @@ export function defineToken(token: Command, io: CommandIo): void {
   addServiceAction(rotate, io, {
     examples: ['wellhead token rotate 0b8f… --overlap 1h'],
     request: (client, id: string, { overlap }: { overlap?: number }) =>
-      client.json('POST', `${pathOf(id)}/rotate`, newTokenResponse, { json: { overlap_seconds: overlap } }),
+      client.json('POST', apiPath('access-tokens', id, 'rotate'), newTokenResponse, {
+        json: { overlap_seconds: overlap },
+      }),
     print: (rotated) => printSecret(io, rotated),
   })
 
@@ -78,10 +80,10 @@ export function defineToken(token: Command, io: CommandIo): void {
   addServiceAction(revoke, io, {
     examples: ['wellhead token revoke 0b8f… --yes'],
     request: async (client, id: string, { yes }: { yes?: true }) => {
-      const { description } = await client.json('GET', pathOf(id), tokenResponse)
+      const { description } = await client.json('GET', apiPath('access-tokens', id), tokenResponse)
       const name = description === '' ? id : `${id} (${description})`
       await confirm(io, `The token ${name} will stop working immediately.`, yes)
-      await client.request('DELETE', pathOf(id))
+      await client.request('DELETE', apiPath('access-tokens', id))
       await io.stderr.write(`Revoked ${id}.\n`)
     },
   })
@@ -154,7 +156,7 @@ function addUpdate(token: Command, io: CommandIo): void {
       if (Object.values(json).every((value) => value === undefined)) {
         throw usageFailure('There is nothing to change. See "wellhead help token update" for the flags.')
       }
-      return client.json('PATCH', pathOf(id), tokenResponse, { json })
+      return client.json('PATCH', apiPath('access-tokens', id), tokenResponse, { json })
     },
     print: (updated) => printFields(io.stdout, Object.entries(updated)),
   })
@@ -172,7 +174,9 @@ function addSession(token: Command, io: CommandIo): void {
       'wellhead token session self --minutes 60 --scope query:logs.all --project acme',
     ],
     request: (client, id: string, options: TokenOptions) =>
-      client.json('POST', `${pathOf(id)}/session`, sessionResponse, { json: bodyOf(options) }),
+      client.json('POST', apiPath('access-tokens', id, 'session'), sessionResponse, {
+        json: bodyOf(options),
+      }),
     print: (created) => printSecret(io, created),
   })
 }
@@ -184,7 +188,7 @@ async function changedParameters(
   { parameter: added = {}, removeParameter: removed = [] }: TokenOptions,
 ): Promise<Record<string, string> | undefined> {
   if (Object.keys(added).length === 0 && removed.length === 0) return undefined
-  const { parameters: current } = await client.json('GET', pathOf(id), tokenResponse)
+  const { parameters: current } = await client.json('GET', apiPath('access-tokens', id), tokenResponse)
   const unknown = removed.filter((name) => !Object.hasOwn(current, name))
   if (unknown.length > 0) throw usageFailure(`The token does not set the parameter ${unknown.join(', ')}.`)
   const kept = Object.entries(current).filter(([name]) => !removed.includes(name))
@@ -196,8 +200,4 @@ async function printSecret(io: CommandIo, { token, ...fields }: { token: string 
   await printFields(io.stderr, Object.entries(fields))
   await io.stderr.write('The secret is shown only once:\n')
   await io.stdout.write(`${token}\n`)
-}
-
-function pathOf(id: string): string {
-  return `/api/access-tokens/${encodeURIComponent(id)}`
 }

@@ -1,6 +1,6 @@
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
-import { listOf, type ServiceClient, sourcePath } from '../service-client.ts'
+import { apiPath, listOf, type ServiceClient } from '../service-client.ts'
 
 export interface LoggedEntry {
   id: string
@@ -52,7 +52,7 @@ export async function* searchEntries(
   let before: { timestamp: number; id: string } | undefined
   while (left > 0) {
     const limit = Math.min(left, pageSize)
-    const response = await client.request('POST', `${sourcePath(source)}/search`, {
+    const response = await client.request('POST', apiPath('sources', source, 'search'), {
       json: { ...search, limit, before },
     })
     const body = await client.read(response)

@@ -49,17 +49,17 @@ test('reports a replay, unless an attempt of its own may have stored the batch',
 
 test('gives up after the maximum number of attempts', async () => {
   const { result, pauses } = await send(Array.from({ length: 9 }, () => failure(503)))
-  expect([result.status, pauses.length]).toEqual([503, 4])
+  expect([result.details.status, pauses.length]).toEqual([503, 4])
 })
 
 test.each([400, 401, 403, 404, 413])('does not retry after %d', async (status) => {
   const { result, pauses } = await send([failure(status)])
-  expect([result.status, pauses]).toEqual([status, []])
+  expect([result.details.status, pauses]).toEqual([status, []])
 })
 
 test('does not wait for a service that has never responded', async () => {
   const { result, pauses } = await send([failure(0)], { wasReached: false })
-  expect([result.status, pauses]).toEqual([0, []])
+  expect([result.details.status, pauses]).toEqual([0, []])
 })
 
 test('rejects every line of a batch in which no line is JSON', async () => {

@@ -41,12 +41,13 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
       return { ...body, replayed: attempt === 1 && headers.get('idempotency-replayed') === 'true' }
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
-      if (error.code === 'invalid_body' && batch.lines.length > 0) return allRejected(batch)
-      const isRetryable = retryableStatuses.has(error.status) && (error.status !== 0 || wasReached)
+      const { status, code, retryAfterSeconds = 0 } = error.details
+      if (code === 'invalid_body' && batch.lines.length > 0) return allRejected(batch)
+      const isRetryable = retryableStatuses.has(status) && (status !== 0 || wasReached)
       if (!isRetryable || attempt >= maxAttempts) throw error
       const ms = Math.max(
         Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)),
-        Math.min(longestRetryAfterMs, (error.retryAfterSeconds ?? 0) * 1000),
+        Math.min(longestRetryAfterMs, retryAfterSeconds * 1000),
       )
       onWait?.(error, ms)
       await pause(ms)

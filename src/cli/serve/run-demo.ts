@@ -6,7 +6,7 @@ import { projects } from '../../demo/world.ts'
 import { readDefinitions } from '../../endpoints/definition/definition-file.ts'
 import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
 import { sendBatch } from '../logs/send-batch.ts'
-import { listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
   client: ServiceClient
@@ -70,7 +70,7 @@ async function requestAsCustomers({ client, now, signal }: DemoOptions): Promise
     const id = known.find((token) => token.description === description)?.id
     const json = id === undefined ? { description, project, scopes: ['query'] } : {}
     // A restarted demo does not know the secret of its tokens.
-    const path = id === undefined ? '/api/access-tokens' : `/api/access-tokens/${id}/rotate`
+    const path = id === undefined ? '/api/access-tokens' : apiPath('access-tokens', id, 'rotate')
     tokens.set(
       project,
       (await client.json('POST', path, objectWith<{ token: string }>('token'), { json })).token,
@@ -113,7 +113,7 @@ async function send(
 /** Time of the newest entry that an earlier run has sent. */
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
-  const path = `/api/sources/${source}/recent`
+  const path = apiPath('sources', source, 'recent')
   const recent = await client.json('GET', path, recentResponse, { query: { limit: '1000' } })
   const newest = recent.find(({ project }) => ours.has(project))
   return (newest?.timestamp ?? 0) / 1000

@@ -8,14 +8,7 @@ import { confirm } from '../confirm.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import {
-  alertPath,
-  endpointPath,
-  objectWith,
-  type ServiceClient,
-  ServiceFailure,
-  sourcePath,
-} from '../service-client.ts'
+import { apiPath, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { printFindings } from './findings.ts'
 import { alertText, openChecked, type Plan, type PrunedItem, planFor, planText, sourceText } from './plan.ts'
 import { differing, replayText } from './replay-report.ts'
@@ -78,7 +71,7 @@ export async function deploy(
     const { description, aliases, columns } = wanted
     const json = { description, aliases, columns: [...columns, ...removed] }
     if (action === 'created') await client.request('POST', '/api/sources', { json: wanted })
-    if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
+    if (action === 'updated') await client.request('PATCH', apiPath('sources', name), { json })
   }
   if (plan.endpoints.some(({ action }) => action !== 'unchanged')) {
     const { note, breaking = false } = options
@@ -96,10 +89,10 @@ export async function deploy(
     // Until here, endpoints may read columns that are removed, and a failure must not delete entries.
     for (const { name, action, wanted } of sources) {
       const json = { retention_days: wanted.retention_days, columns: wanted.columns }
-      if (action === 'updated') await client.request('PATCH', sourcePath(name), { json })
+      if (action === 'updated') await client.request('PATCH', apiPath('sources', name), { json })
     }
     for (const item of pruned) {
-      await deleteUnchanged(item.path, item.version, client)
+      await deleteUnchanged(item, client)
       report.deleted?.push(item.name)
       if (!options.json) await io.stdout.write(`deleted ${titleOf(item)}\n`)
     }
@@ -123,7 +116,7 @@ async function deployAlert(
   if (action === 'unchanged') return
   const reader = objectWith<AlertView>('notify')
   const { notify } = current
-    ? await client.json('PATCH', alertPath(current.id), reader, {
+    ? await client.json('PATCH', apiPath('alerts', current.id), reader, {
         json: fields,
         headers: { 'If-Match': `"${current.version}"` },
       })
@@ -148,7 +141,7 @@ async function replayUpdates(
       await io.stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
       continue
     }
-    const path = `${endpointPath(id)}/replay`
+    const path = apiPath('endpoints', id, 'replay')
     const body = { endpoint, show_values: showValues === true }
     const replay = await client.json('POST', path, objectWith<Replay>('requests', 'skipped'), { json: body })
     replays.push(replay)
@@ -214,11 +207,11 @@ async function printSummary(
 }
 
 /** Fails if it changed after it was compared. */
-async function deleteUnchanged(path: string, version: number, client: ServiceClient): Promise<void> {
+async function deleteUnchanged({ kind, id, version }: PrunedItem, client: ServiceClient): Promise<void> {
   try {
-    await client.request('DELETE', path, { headers: { 'If-Match': `"${version}"` } })
+    await client.request('DELETE', apiPath(`${kind}s`, id), { headers: { 'If-Match': `"${version}"` } })
   } catch (error) {
-    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.code ?? '')
+    const isGone = error instanceof ServiceFailure && /^(endpoint_)?not_found$/.test(error.details.code)
     if (!isGone) throw error
   }
 }

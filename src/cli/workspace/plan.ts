@@ -25,7 +25,7 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { alertPath, endpointPath, objectWith, type ServiceClient } from '../service-client.ts'
+import { objectWith, type ServiceClient } from '../service-client.ts'
 import { openWorkspace, printFindings, problemsFound } from './findings.ts'
 import { fetchAlerts, fetchEndpoints, fetchSources } from './service-state.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -33,8 +33,8 @@ import { withWorkbench } from './with-workbench.ts'
 /** What the service has, the workspace has not, and a deployment with --prune deletes. */
 export interface PrunedItem {
   kind: 'endpoint' | 'alert'
+  id: string
   name: string
-  path: string
   version: number
 }
 
@@ -103,12 +103,8 @@ export async function planFor(
     sources,
     alerts,
     pruned: [
-      ...pruned.map(({ definition: { id, name }, version }) => {
-        return { kind: 'endpoint' as const, name, path: endpointPath(id), version }
-      }),
-      ...prunedAlerts.map(({ id, name, version }) => {
-        return { kind: 'alert' as const, name, path: alertPath(id), version }
-      }),
+      ...pruned.map(({ definition, version }) => ({ kind: 'endpoint' as const, ...definition, version })),
+      ...prunedAlerts.map((alert) => ({ kind: 'alert' as const, ...alert })),
     ],
     endpoints: planOf(comparison, [...onService.endpoints, ...onBench]),
   }

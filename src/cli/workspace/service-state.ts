@@ -2,12 +2,7 @@ import type { AlertView } from '../../alerts/alert-admin.ts'
 import { type Source, sourceName } from '../../catalog/source.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import { readServerAlert, type ServerAlert } from '../../workspace/alert-file.ts'
-import {
-  readServerEndpoints,
-  type ServerEndpoint,
-  UnreadableEndpoint,
-} from '../../workspace/deployment-plan.ts'
-import { CommandFailure } from '../command-failure.ts'
+import { readServerEndpoints, type ServerEndpoint } from '../../workspace/deployment-plan.ts'
 import { listOf, type ServiceClient } from '../service-client.ts'
 
 /** Names are checked because they become names of files. */
@@ -23,16 +18,11 @@ export async function fetchSources(client: ServiceClient): Promise<Source[]> {
 }
 
 export async function fetchEndpoints(client: ServiceClient): Promise<ServerEndpoint[]> {
-  const views = await client.json('GET', '/api/endpoints', listOf<EndpointView>('name', 'version'))
-  try {
-    return readServerEndpoints(views)
-  } catch (error) {
-    throw error instanceof UnreadableEndpoint ? new CommandFailure(error.message) : error
-  }
+  const read = listOf<EndpointView>('name', 'version')
+  return readServerEndpoints(await client.json('GET', '/api/endpoints', read))
 }
 
 export async function fetchAlerts(client: ServiceClient): Promise<ServerAlert[]> {
-  return (await client.json('GET', '/api/alerts', listOf<AlertView>('id', 'name', 'version'))).map(
-    readServerAlert,
-  )
+  const alerts = await client.json('GET', '/api/alerts', listOf<AlertView>('id', 'name', 'version'))
+  return alerts.map(readServerAlert)
 }

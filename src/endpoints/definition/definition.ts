@@ -95,56 +95,71 @@ const chartShape = z.strictObject(
 
 export type Chart = z.output<typeof chartShape>
 
+export const parametersText = 'Parameters that callers can send, by name.'
+export const publishedText =
+  'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.'
+
 const fields = z.strictObject({
-  id: z.guid(must('a UUID')).toLowerCase(),
-  name: text.regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
-    error: 'must start with a letter and have at most 128 letters, digits, dots, underscores and dashes',
-  }),
-  description: text.default(''),
+  id: z
+    .guid(must('a UUID'))
+    .toLowerCase()
+    .describe('Stays the same if the name changes. The service chooses one by default.'),
+  name: text
+    .regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
+      error: 'must start with a letter and have at most 128 letters, digits, dots, underscores and dashes',
+    })
+    .describe('Unique. Callers can use it in place of the id.'),
+  description: text.default('').describe('What the endpoint is for.'),
   query: text
     .transform((query) => withUnixLines(bareQuery(query)))
-    .refine((query) => query !== '', { error: 'is missing' }),
-  parameters: z.record(parameterName, parameterShape, must('a list of parameters')).default({}),
-  max_rows: z.int(rows).min(1, rows).max(10_000, rows).default(1000),
-  cache_seconds: optionalSeconds,
-  warm_seconds: optionalSeconds,
-  incremental: incrementalShape.nullable().default(null),
-  timeout_seconds: seconds(3600).default(30),
-  /** Columns of the result whose text is JSON. `metadata` always is. */
-  json: z.array(text, must('a list of columns')).max(100, must('at most 100 columns')).default([]),
-  sandbox: trueOrFalse.default(false),
-  /** Whether requests with unknown parameters are refused. */
-  strict: trueOrFalse.default(false),
-  chart: chartShape.nullable().default(null),
-  /** Whether tokens with a project can call it. Always set: the default depends on the name. */
-  published: trueOrFalse.optional().transform((published) => published as boolean),
+    .refine((query) => query !== '', { error: 'is missing' })
+    .describe('One SELECT over sources. Parameters are written `@name`.'),
+  parameters: z
+    .record(parameterName, parameterShape, must('a list of parameters'))
+    .default({})
+    .describe(parametersText),
+  max_rows: z
+    .int(rows)
+    .min(1, rows)
+    .max(10_000, rows)
+    .default(1000)
+    .describe('Maximum number of rows. Longer results are truncated.'),
+  cache_seconds: optionalSeconds.describe(
+    'How long results are cached. Null, the default: not cached. To keep results warm, use 900, and 300 as warm_seconds.',
+  ),
+  warm_seconds: optionalSeconds.describe(
+    'How often cached results are refreshed in the background. Null: never.',
+  ),
+  incremental: incrementalShape
+    .nullable()
+    .default(null)
+    .describe(
+      'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
+    ),
+  timeout_seconds: seconds(3600).default(30).describe('How long the query can run.'),
+  json: z
+    .array(text, must('a list of columns'))
+    .max(100, must('at most 100 columns'))
+    .default([])
+    .describe('Columns whose text is JSON and is returned as JSON. `metadata` always is.'),
+  sandbox: trueOrFalse
+    .default(false)
+    .describe('Whether callers can send their own SELECT over the views of the query.'),
+  strict: trueOrFalse.default(false).describe('Whether requests with unknown parameters are refused.'),
+  chart: chartShape
+    .nullable()
+    .default(null)
+    .describe('How the console and embedded pages show the result. Null: chosen from the columns.'),
+  // Always set: the default depends on the name.
+  published: trueOrFalse
+    .optional()
+    .transform((published) => published as boolean)
+    .describe(publishedText),
 })
 
 /** Whether an endpoint is about the service itself: it is for operators, and no workspace has it. */
 export function isReserved(name: string): boolean {
   return name.startsWith('wellhead.')
-}
-
-/** What each field means, for people. */
-export const definitionTexts = {
-  id: 'Stays the same if the name changes. The service chooses one by default.',
-  name: 'Unique. Callers can use it in place of the id.',
-  description: 'What the endpoint is for.',
-  query: 'One SELECT over sources. Parameters are written `@name`.',
-  parameters: 'Parameters that callers can send, by name.',
-  max_rows: 'Maximum number of rows. Longer results are truncated.',
-  cache_seconds:
-    'How long results are cached. Null, the default: not cached. To keep results warm, use 900, and 300 as warm_seconds.',
-  warm_seconds: 'How often cached results are refreshed in the background. Null: never.',
-  incremental:
-    'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
-  timeout_seconds: 'How long the query can run.',
-  json: 'Columns whose text is JSON and is returned as JSON. `metadata` always is.',
-  sandbox: 'Whether callers can send their own SELECT over the views of the query.',
-  strict: 'Whether requests with unknown parameters are refused.',
-  chart: 'How the console and embedded pages show the result. Null: chosen from the columns.',
-  published:
-    'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.',
 }
 
 const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optionalSeconds })

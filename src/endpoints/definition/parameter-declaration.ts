@@ -86,16 +86,31 @@ const valueText = z
   .union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
   .transform(String)
 
+/** The values that a declaration names. */
+export function declaredValues<T extends z.ZodType>(value: T) {
+  const list = must('a list of values')
+  return {
+    default: value.optional().describe('Value if the caller sends none. Null if there is no default.'),
+    enum: z.array(value, list).min(1, list).optional().describe('Allowed values.'),
+    example: value.optional().describe('An example value.'),
+  }
+}
+
+const declared = declaredValues(valueText)
+
 export const parameterShape = z
   .strictObject(
     {
-      type: z.enum(parameterTypeNames, must(`one of ${parameterTypeNames.join(', ')}`)).default('string'),
-      required: trueOrFalse.default(false),
-      default: valueText.optional(),
-      enum: z.array(valueText, must('a list of values')).min(1, must('a list of values')).optional(),
-      empty_is_omitted: trueOrFalse.default(false),
-      description: text.default(''),
-      example: valueText.optional(),
+      type: z
+        .enum(parameterTypeNames, must(`one of ${parameterTypeNames.join(', ')}`))
+        .default('string')
+        .describe('How the value is read.'),
+      required: trueOrFalse.default(false).describe('Whether the caller must send it.'),
+      default: declared.default,
+      enum: declared.enum,
+      empty_is_omitted: trueOrFalse.default(false).describe('Whether an empty value counts as omitted.'),
+      description: text.default('').describe('For people who call the endpoint.'),
+      example: declared.example,
     },
     must('a list of fields, such as { required: true }'),
   )

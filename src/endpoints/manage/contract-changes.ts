@@ -5,7 +5,6 @@ import {
   declarationOf,
   type ParameterDeclaration,
   type ParameterDeclarations,
-  type ParameterTypeName,
 } from '../definition/parameter-declaration.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
@@ -74,7 +73,8 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   const kept = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
   add(was.cache_seconds !== is.cache_seconds, 'cache_changed', 'compatible', kept)
   const refreshed = 'The way cached results are refreshed changed.'
-  add(refreshOf(was) !== refreshOf(is), 'cache_changed', 'compatible', refreshed)
+  const isNewSpan = JSON.stringify(was.incremental) !== JSON.stringify(is.incremental)
+  add(was.warm_seconds !== is.warm_seconds || isNewSpan, 'cache_changed', 'compatible', refreshed)
   const limit = `The time limit changed from ${was.timeout_seconds} s to ${is.timeout_seconds} s.`
   add(was.timeout_seconds !== is.timeout_seconds, 'timeout_changed', 'compatible', limit)
   const described = 'The description of the endpoint changed.'
@@ -99,10 +99,6 @@ function cached(seconds: number | null): string {
   return seconds === null ? 'not cached' : `cached for ${seconds} s`
 }
 
-function refreshOf({ warm_seconds, incremental }: EndpointDefinition): string {
-  return JSON.stringify([warm_seconds, incremental])
-}
-
 function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add: Add): void {
   const off = 'Callers can no longer send their own SQL.'
   add(was.sandbox && !is.sandbox, 'sandbox_off', 'breaking', off)
@@ -120,16 +116,6 @@ function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add:
 
 function without(all: readonly string[], others: readonly string[]): string[] {
   return all.filter((one) => !others.includes(one))
-}
-
-/** Types that accept every value of the type. Text accepts any value. */
-const widerTypes: Record<ParameterTypeName, readonly ParameterTypeName[]> = {
-  string: [],
-  integer: ['number', 'string'],
-  number: ['string'],
-  boolean: ['string'],
-  timestamp: ['string'],
-  regex: ['string'],
 }
 
 function addParameterChanges(before: EndpointDefinition, after: EndpointDefinition, add: Add): void {
@@ -171,7 +157,9 @@ function addChangesOf(
   const isOtherDefault = was.required === is.required && was.default !== is.default
   add(isOtherDefault, 'parameter_default_changed', 'breaking', preset)
   const retyped = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}`
-  const [effect, outcome] = widerTypes[was.type].includes(is.type)
+  // Text accepts any value.
+  const isWider = is.type === 'string' || (was.type === 'integer' && is.type === 'number')
+  const [effect, outcome] = isWider
     ? (['compatible', 'all previous values are still accepted'] as const)
     : (['breaking', 'some values are no longer accepted'] as const)
   add(was.type !== is.type, 'parameter_type_changed', effect, `${retyped}; ${outcome}.`)

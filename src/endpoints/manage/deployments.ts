@@ -30,9 +30,9 @@ const expectationShape = z.object({ expected_version: expectedVersionShape.optio
 
 export const deploymentShape = z.strictObject({
   endpoints: z.array(z.record(z.string(), z.unknown())).max(maxDeployedEndpoints),
-  dry_run: z.boolean().default(false),
-  allow_breaking: z.boolean().default(false),
-  note: noteShape.default(''),
+  dry_run: z.boolean().default(false).describe('Whether to report the changes without making them.'),
+  allow_breaking: z.boolean().default(false).describe('Whether to deploy changes that break callers.'),
+  note: noteShape.default('').describe('Why, for people. Stored with each new version.'),
 })
 
 export type DeploymentView = Awaited<ReturnType<Deployments['deploy']>>

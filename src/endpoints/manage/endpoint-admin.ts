@@ -100,18 +100,10 @@ export class EndpointAdmin {
     return this.#changed(definition, String(fields.query))
   }
 
-  replace(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
-    return this.#change(reference, terms, () => writableFields(body))
-  }
-
-  patch(reference: string, body: unknown, terms: ChangeTerms): Promise<ChangedEndpoint> {
-    return this.#change(reference, terms, (current) => ({ ...current, ...writableFields(body) }))
-  }
-
   restore(reference: string, version: number, terms: ChangeTerms): Promise<ChangedEndpoint> {
     const old = this.#options.endpoints.version(reference, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
-    return this.#change(reference, terms, () => old.definition)
+    return this.change(reference, old.definition, 'default', terms)
   }
 
   async delete(reference: string, by: string, expected: number | undefined): Promise<void> {
@@ -124,15 +116,18 @@ export class EndpointAdmin {
     })
   }
 
-  async #change(
+  /** Omitted fields stay as they are, or get their defaults. */
+  change(
     reference: string,
+    body: unknown,
+    omitted: 'stay' | 'default',
     { by, expected, breaking, note }: ChangeTerms,
-    next: (current: EndpointDefinition) => Record<string, unknown>,
   ): Promise<ChangedEndpoint> {
     return lastWins(expected, async () => {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
-      const fields = next(current.definition)
+      const kept = omitted === 'stay' ? current.definition : {}
+      const fields: Record<string, unknown> = { ...kept, ...writableFields(body) }
       const definition = changedDefinition(current.definition, fields)
       const owner = this.#options.endpoints.findByName(definition.name)
       if (owner && owner.definition.id !== definition.id) throw nameTaken(definition.name)

@@ -22,10 +22,11 @@ interface EndpointDraftsOptions {
 }
 
 export const previewShape = z.strictObject({
-  endpoint: z.record(z.string(), z.unknown()),
+  endpoint: z.record(z.string(), z.unknown()).describe('Fields of the endpoint. The name is optional.'),
   parameters: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
-    .default({}),
+    .default({})
+    .describe('Values of the parameters.'),
 })
 
 const sqlValue = z
@@ -36,8 +37,11 @@ const sqlValue = z
 
 export const sqlShape = z.strictObject(
   {
-    query: text,
-    parameters: z.record(z.string(), sqlValue, must('an object with a value for each parameter')).default({}),
+    query: text.describe('One SELECT over sources. Parameters are written `@name`.'),
+    parameters: z
+      .record(z.string(), sqlValue, must('an object with a value for each parameter'))
+      .default({})
+      .describe('A value for each parameter. Its type follows from the JSON; null is a null text.'),
     max_rows: definitionShape.shape.max_rows,
   },
   must('a JSON object'),

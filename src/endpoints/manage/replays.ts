@@ -33,7 +33,9 @@ interface ReplaysOptions {
 
 export const replayShape = z.strictObject({
   endpoint: z.record(z.string(), z.unknown(), must('an object with fields of the endpoint')),
-  show_values: trueOrFalse.default(false),
+  show_values: trueOrFalse
+    .default(false)
+    .describe('Whether the response includes parameters, projects, some rows, and whole messages.'),
 })
 
 export type Replay = Awaited<ReturnType<Replays['replay']>>

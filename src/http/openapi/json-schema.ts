@@ -7,16 +7,10 @@ export type Direction = 'input' | 'output'
 const components = { input: new Map<z.core.$ZodType, string>(), output: new Map<z.core.$ZodType, string>() }
 /** Endpoints of a caller share these schemas, so that a document for many endpoints is made quickly. */
 const converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
-const fieldTexts = new Map<z.core.$ZodType, Readonly<Record<string, string>>>()
 
 /** Names shapes in the document. Customers generate types from these names. */
 export function nameComponents(direction: Direction, shapes: Readonly<Record<string, z.ZodType>>): void {
   for (const [name, shape] of Object.entries(shapes)) components[direction].set(shape, name)
-}
-
-export function describeFields<S extends z.ZodType>(shape: S, texts: Readonly<Record<string, string>>): S {
-  fieldTexts.set(shape, texts)
-  return shape
 }
 
 export function componentSchemas(): Record<string, JsonSchema> {
@@ -63,10 +57,6 @@ function convert(shape: z.core.$ZodType, direction: Direction): JsonSchema {
       describeDefault(node, direction)
     },
   })
-  for (const [field, text] of Object.entries(fieldTexts.get(shape) ?? {})) {
-    const property = schema.properties?.[field] as { description?: string } | undefined
-    if (property) property.description = [text, property.description].filter(Boolean).join(' ')
-  }
   return schema
 }
 

@@ -2,17 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type AlertFields, alertShape, alertStates, targetShape } from '../../alerts/alert.ts'
 import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import { changeOf } from '../../base/validation.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import {
-  changedBy,
-  changeOf,
-  expectedVersion,
-  flag,
-  goneSignal,
-  ifMatch,
-  versionParam,
-  withVersion,
-} from './management.ts'
+import { changedBy, expectedVersion, flag, goneSignal, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
@@ -97,11 +89,7 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     body: newAlert,
     responses: { 201: json('The alert.', alert, ['ETag', 'Location']) },
     errors: [409],
-    handler: async (request, reply) => {
-      const created = await admin.create(request.body, changedBy(request))
-      reply.header('Location', `/api/alerts/${created.id}`)
-      return withVersion(reply, created)
-    },
+    handler: (request) => admin.create(request.body, changedBy(request)),
   })
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',
@@ -113,27 +101,19 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
   route(`GET ${path}`, 'getAlert', 'Show an alert', {
     params,
     responses: { 200: json('The alert with its state.', alert, ['ETag']) },
-    handler: async ({ params }, reply) => withVersion(reply, await admin.get(params.reference)),
+    handler: ({ params }) => admin.get(params.reference),
   })
   route(`PUT ${path}`, 'replaceAlert', 'Replace an alert', {
     ...change,
     description: `Omitted fields get their defaults. ${changing}`,
     body: newAlert,
-    handler: async (request, reply) =>
-      withVersion(
-        reply,
-        await admin.change(request.params.reference, request.body, 'default', termsOf(request)),
-      ),
+    handler: (request) => admin.change(request.params.reference, request.body, 'default', termsOf(request)),
   })
   route(`PATCH ${path}`, 'changeAlert', 'Change some fields of an alert', {
     ...change,
     description: changing,
     body: jsonBody(alertChange, { muted_until: '2026-01-31T12:00:00Z' }),
-    handler: async (request, reply) =>
-      withVersion(
-        reply,
-        await admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
-      ),
+    handler: (request) => admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
   })
   route(`DELETE ${path}`, 'deleteAlert', 'Delete an alert', {
     description: 'A firing alert is resolved.',
@@ -152,10 +132,8 @@ export function addAlertRoutes(server: FastifyInstance, admin: AlertAdmin): void
     ...change,
     params: params.extend(versionParam),
     description: `Restores the fields of the old version. Targets that were removed get new secrets. ${changing}`,
-    handler: async (request, reply) => {
-      const { reference, version } = request.params
-      return withVersion(reply, await admin.restore(reference, version, termsOf(request)))
-    },
+    handler: async (request) =>
+      admin.restore(request.params.reference, request.params.version, termsOf(request)),
   })
   route(`POST ${path}/test`, 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',

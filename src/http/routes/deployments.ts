@@ -8,23 +8,17 @@ import {
   deploymentShape,
 } from '../../endpoints/manage/deployments.ts'
 import { jsonLimits } from '../json-bodies.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { columns, deploymentEndpoint, warnings } from './endpoints.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
-const deployment = describeFields(
-  z.strictObject({
-    ...deploymentShape.shape,
-    endpoints: z.array(deploymentEndpoint),
-  }),
-  {
-    endpoints: 'Endpoints to create or change. Other endpoints stay as they are.',
-    dry_run: 'Whether to report the changes without making them.',
-    allow_breaking: 'Whether to deploy changes that break callers.',
-    note: 'Why, for people. Stored with each new version.',
-  },
-)
+const deployment = z.strictObject({
+  ...deploymentShape.shape,
+  endpoints: z
+    .array(deploymentEndpoint)
+    .describe('Endpoints to create or change. Other endpoints stay as they are.'),
+})
 
 const contractChange: z.ZodType<ContractChange> = z.object({
   kind: z.enum(changeKinds).describe('What changed, for programs.'),

@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
-import { describeFields } from '../openapi/json-schema.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
@@ -15,15 +14,6 @@ import { json, jsonBody, type Response, routesOf } from './route.ts'
 const query =
   'SELECT count() AS n FROM edge_logs WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY'
 const draft = { query, parameters: { project: { required: true } } }
-const preview = describeFields(previewShape, {
-  endpoint: 'Fields of the endpoint. The name is optional.',
-  parameters: 'Values of the parameters.',
-})
-const sql = describeFields(sqlShape, {
-  query: 'One SELECT over sources. Parameters are written `@name`.',
-  parameters: 'A value for each parameter. Its type follows from the JSON; null is a null text.',
-  max_rows: 'Maximum number of rows. Longer results are truncated.',
-})
 const types = z.record(z.string(), z.enum(parameterTypeNames))
 const checked = z.object({ columns, parameters: z.array(z.string()), types, warnings })
 const formatQuery = callQuery.pick({ _format: true, _timestamps: true })
@@ -47,7 +37,7 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
     description: 'Times out after 30 s. The result is not cached. Only JSON has the columns.',
     query: formatQuery,
-    body: jsonBody(preview, { endpoint: draft, parameters: { project: 'demo' } }),
+    body: jsonBody(previewShape, { endpoint: draft, parameters: { project: 'demo' } }),
     responses: {
       200: {
         ...json('Rows.', rows, rowHeaders),
@@ -56,35 +46,36 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     },
     errors: [...errors, 406],
     unchecked: true,
-    handler: async (request, reply) => {
-      const since = performance.now()
-      const format = formatOf(request)
-      const gone = goneSignal(request, reply)
-      const { columns, result } = await drafts.preview(request.body, format, changedBy(request), gone)
+    handler: computing(async (...draft) => {
+      const { columns, result } = await drafts.preview(...draft)
+      const [, format] = draft
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
       const body = format.name === 'json' ? Buffer.concat([head, result.body.subarray(1)]) : result.body
-      const computed = { kind: 'computed', result: { ...result, body } } as const
-      return sendResult(request, reply, computed, format.contentType, since)
-    },
+      return { ...result, body }
+    }),
   })
   route('POST /api/sql', 'runSql', 'Run SQL', {
     description:
       'One SELECT with the rules and formats of an endpoint. Times out after 30 s. The result is not cached. ' +
       'Errors have the line and column in the SQL as it was sent.',
     query: formatQuery,
-    body: jsonBody(sql, { query, parameters: { project: 'demo' } }),
+    body: jsonBody(sqlShape, { query, parameters: { project: 'demo' } }),
     responses: { 200: { ...sqlResult, headers: rowHeaders } },
     errors: [...errors, 406],
     unchecked: true,
-    handler: async (request, reply) => {
-      const since = performance.now()
-      const format = formatOf(request)
-      const gone = goneSignal(request, reply)
-      const result = await drafts.run(request.body, format, changedBy(request), gone)
-      return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
-    },
+    handler: computing((...draft) => drafts.run(...draft)),
   })
+}
+
+/** Handles a request whose rows are computed and not cached. */
+function computing(run: EndpointDrafts['run']) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const since = performance.now()
+    const format = formatOf(request)
+    const result = await run(request.body, format, changedBy(request), goneSignal(request, reply))
+    return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)
+  }
 }
 
 function formatOf(request: FastifyRequest): OutputFormat {

@@ -3,10 +3,11 @@ import { z } from 'zod'
 import { changeOf } from '../../base/validation.ts'
 import {
   definitionShape,
-  definitionTexts,
   type EndpointDefinition,
+  parametersText,
+  publishedText,
 } from '../../endpoints/definition/definition.ts'
-import { parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
+import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import { expectedVersionShape } from '../../endpoints/manage/deployments.ts'
 import type { ChangeTerms, EndpointAdmin, EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
@@ -15,41 +16,14 @@ import type { SlowCall, SlowCalls } from '../../observability/slow-calls.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
 import { plan } from '../openapi/call.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import {
-  allowsBreaking,
-  changedBy,
-  expectedVersion,
-  ifMatch,
-  versionParam,
-  withVersion,
-} from './management.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { changedBy, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
 
-const parameterTexts = {
-  type: 'How the value is read.',
-  required: 'Whether the caller must send it.',
-  default: 'Value if the caller sends none. Null if there is no default.',
-  enum: 'Allowed values.',
-  empty_is_omitted: 'Whether an empty value counts as omitted.',
-  description: 'For people who call the endpoint.',
-  example: 'An example value.',
-}
-
 const value = z.union([z.string(), z.number(), z.boolean()])
-
-const parameterFields = describeFields(parameterShape, parameterTexts)
-export const parameter = describeFields(
-  z.object({
-    ...parameterShape.shape,
-    default: value.optional(),
-    enum: z.array(value).min(1).optional(),
-    example: value.optional(),
-  }),
-  parameterTexts,
-)
+export const parameter = z.object({ ...parameterShape.shape, ...declaredValues(value) })
 
 const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
   version: z.int().min(1).describe('Increases with every change.'),
@@ -62,11 +36,11 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
 
 const shown = {
   ...definitionShape.shape,
-  parameters: z.record(z.string(), parameter),
-  published: z.boolean(),
+  parameters: z.record(z.string(), parameter).describe(parametersText),
+  published: z.boolean().describe(publishedText),
   ...view,
 }
-const endpoint = describeFields(z.object(shown), definitionTexts)
+const endpoint = z.object(shown)
 
 const warning = z.object<FieldShapes<Warning>>({
   code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
@@ -77,7 +51,7 @@ const warning = z.object<FieldShapes<Warning>>({
 export const warnings = z
   .array(warning)
   .describe('SQL that is valid but probably wrong. It does not prevent saving.')
-const changedEndpoint = describeFields(z.object({ ...shown, warnings }), definitionTexts)
+const changedEndpoint = z.object({ ...shown, warnings })
 
 /** Read-only fields are ignored, so that callers can send back what they read. */
 const readOnly = Object.fromEntries(
@@ -89,19 +63,16 @@ const readOnly = Object.fromEntries(
 const sent = {
   ...definitionShape.shape,
   id: definitionShape.shape.id.optional(),
-  parameters: z.record(z.string(), parameterFields).default({}),
+  parameters: z.record(z.string(), parameterShape).default({}).describe(parametersText),
   ...readOnly,
 }
 
-const endpointFields = describeFields(z.strictObject(sent), definitionTexts)
-export const endpointChange = describeFields(changeOf(endpointFields), definitionTexts)
+const endpointFields = z.strictObject(sent)
+export const endpointChange = changeOf(endpointFields)
 const expected_version = expectedVersionShape
   .optional()
   .describe('The version that this replaces. 0: the endpoint must not exist yet.')
-export const deploymentEndpoint = describeFields(
-  z.strictObject({ ...sent, expected_version }),
-  definitionTexts,
-)
+export const deploymentEndpoint = z.strictObject({ ...sent, expected_version })
 
 const jsonPath = z.object<FieldShapes<JsonPath>>({
   source: z.string().describe('Source that the path is read from.'),
@@ -124,7 +95,7 @@ export const slowCall = z.object<FieldShapes<SlowCall>>({
 })
 
 nameComponents('input', {
-  ParameterFields: parameterFields,
+  ParameterFields: parameterShape,
   EndpointFields: endpointFields,
   EndpointChange: endpointChange,
   DeploymentEndpoint: deploymentEndpoint,
@@ -152,7 +123,7 @@ const example = {
   parameters: { project: { required: true } },
 }
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
-const changeQuery = allowsBreaking.extend(noted.shape)
+const changeQuery = noted.extend({ breaking: flag('Whether to make changes that break callers.') })
 const changing = {
   query: changeQuery,
   headers: ifMatch,
@@ -179,36 +150,26 @@ export function addEndpointRoutes(
     body: jsonBody(endpointFields, example),
     responses: { 201: json('The endpoint.', changedEndpoint, ['ETag', 'Location']) },
     errors: [409, 422],
-    handler: async (request, reply) => {
-      const created = await admin.create(request.body, { by: changedBy(request), note: request.query.note })
-      reply.header('Location', `/api/endpoints/${created.id}`)
-      return withVersion(reply, created)
-    },
+    handler: (request) => admin.create(request.body, { by: changedBy(request), note: request.query.note }),
   })
   route(`GET ${path}`, 'getEndpoint', 'Show an endpoint', {
     params,
     responses: { 200: json('The endpoint.', endpoint, ['ETag']) },
-    handler: async ({ params }, reply) => withVersion(reply, admin.get(params.reference)),
+    handler: async ({ params }) => admin.get(params.reference),
   })
   route(`PUT ${path}`, 'replaceEndpoint', 'Replace an endpoint', {
     ...changing,
     params,
     description: `Omitted fields get their defaults. ${changeText}`,
     body: jsonBody(endpointFields, example),
-    handler: async (request, reply) => {
-      const { params, body } = request
-      return withVersion(reply, await admin.replace(params.reference, body, termsOf(request)))
-    },
+    handler: (request) => admin.change(request.params.reference, request.body, 'default', termsOf(request)),
   })
   route(`PATCH ${path}`, 'changeEndpoint', 'Change some fields of an endpoint', {
     ...changing,
     params,
     description: changeText,
     body: jsonBody(endpointChange, { max_rows: 100 }),
-    handler: async (request, reply) => {
-      const { params, body } = request
-      return withVersion(reply, await admin.patch(params.reference, body, termsOf(request)))
-    },
+    handler: (request) => admin.change(request.params.reference, request.body, 'stay', termsOf(request)),
   })
   route(`DELETE ${path}`, 'deleteEndpoint', 'Delete an endpoint', {
     params,
@@ -227,10 +188,8 @@ export function addEndpointRoutes(
     ...changing,
     params: params.extend(versionParam),
     description: `Restores the fields of the old version. ${changeText}`,
-    handler: async (request, reply) => {
-      const { reference, version } = request.params
-      return withVersion(reply, await admin.restore(reference, version, termsOf(request)))
-    },
+    handler: async (request) =>
+      admin.restore(request.params.reference, request.params.version, termsOf(request)),
   })
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
     description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',

@@ -2,8 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 
-export { changeOf } from '../../base/validation.ts'
-
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
 })
@@ -37,13 +35,6 @@ export function flag(description: string) {
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
     .default(false)
     .meta({ description, type: 'boolean', default: false })
-}
-
-export const allowsBreaking = z.object({ breaking: flag('Whether to make changes that break callers.') })
-
-export function withVersion<T extends { version: number }>(reply: FastifyReply, resource: T): T {
-  reply.header('ETag', `"${resource.version}"`)
-  return resource
 }
 
 /** Aborted when the caller disconnects before the response ends. */

@@ -2,14 +2,17 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
 import { type Replay, type Replays, replayShape } from '../../endpoints/manage/replays.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { endpointChange, params } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
-const replayBody = describeFields(z.strictObject({ ...replayShape.shape, endpoint: endpointChange }), {
-  endpoint: 'Fields of the new version. Omitted fields stay as they are.',
-  show_values: 'Whether the response includes parameters, projects, some rows, and whole messages.',
+const replayBody = z.strictObject({
+  ...replayShape.shape,
+  // A copy with a description would not be the named component.
+  endpoint: z
+    .lazy(() => endpointChange)
+    .describe('Fields of the new version. Omitted fields stay as they are.'),
 })
 
 const replayRun = z.object<FieldShapes<RunFigures>>({

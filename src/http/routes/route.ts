@@ -80,6 +80,7 @@ export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' 
     const operation: Operation = { ...common, id, summary, ...described }
     const { access, params, query, responses } = operation
     const [status] = Object.keys(responses).map(Number) as [number]
+    const { headers = [] } = responses[status] as Response
     server.route<{ Params: z.output<P>; Querystring: z.output<Q> }>({
       ...options,
       method,
@@ -90,8 +91,19 @@ export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' 
         validatorCompiler,
       }),
       ...(status !== 200 && { preHandler: async (_request, reply) => void reply.code(status) }),
+      preSerialization: resourceHeaders(url, headers),
       handler,
     })
+  }
+}
+
+/** Sets the headers that the route promises and that follow from the resource: its version and its path. */
+function resourceHeaders(path: string, promised: readonly HeaderName[]) {
+  return async (_request: FastifyRequest, reply: FastifyReply, resource: unknown) => {
+    const { id, version } = resource as { id?: string; version?: number }
+    if (promised.includes('ETag') && version !== undefined) reply.header('ETag', `"${version}"`)
+    if (promised.includes('Location') && id !== undefined) reply.header('Location', `${path}/${id}`)
+    return resource
   }
 }
 

@@ -1,26 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { newSourceShape, sourceChangeShape, sourceShape } from '../../catalog/source.ts'
+import { newSourceShape, sourceShape as source, sourceChangeShape } from '../../catalog/source.ts'
 import type { SourceAdmin, SourcePath } from '../../sources/source-admin.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-
-const texts = {
-  id: 'Stays the same for the lifetime of the source.',
-  name: 'Unique. Also the name of its table in SQL.',
-  description: 'What the source contains.',
-  aliases: 'Other names that senders can use.',
-  retention_days: 'How long entries are kept.',
-  columns: 'Paths of `metadata` with typed columns.',
-  version: 'Increases with every change.',
-  created_at: 'When the source was created.',
-  updated_at: 'When the source was last changed.',
-}
-
-const source = describeFields(sourceShape, texts)
-const sourceFields = describeFields(newSourceShape, texts)
-const sourceChange = describeFields(sourceChangeShape, texts)
 
 const sourcePath = z.object<FieldShapes<SourcePath>>({
   path: z
@@ -43,15 +27,12 @@ export const storedEntry = z.object({
   metadata: z.record(z.string(), z.unknown()).describe('As it was sent.'),
 })
 
-nameComponents('input', { SourceFields: sourceFields, SourceChange: sourceChange })
+nameComponents('input', { SourceFields: newSourceShape, SourceChange: sourceChangeShape })
 nameComponents('output', { Source: source, SourcePath: sourcePath, StoredEntry: storedEntry })
 
 export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
-
-const range = 'must be an integer from 1 to 1000'
-const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
 
 export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
@@ -61,7 +42,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     handler: async () => admin.list(),
   })
   route('POST /api/sources', 'createSource', 'Create a source', {
-    body: jsonBody(sourceFields, { name: 'my_app', retention_days: 30 }),
+    body: jsonBody(newSourceShape, { name: 'my_app', retention_days: 30 }),
     responses: { 201: json('The source.', source) },
     errors: [409],
     handler: async (request) => admin.create(request.body, changedBy(request)),
@@ -77,7 +58,7 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
   ] as const) {
     route(`${method} /api/sources/:name`, id, summary, {
       params,
-      body: jsonBody(sourceChange, { retention_days: 30 }),
+      body: jsonBody(sourceChangeShape, { retention_days: 30 }),
       responses: { 200: json('The source after the change.', source) },
       errors: [409, 412],
       handler: async (request) => admin.change(request.params.name, request.body, changedBy(request)),
@@ -102,15 +83,5 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     responses: { 200: json('All paths.', z.array(sourcePath)) },
     errors: [504],
     handler: async ({ params }) => admin.schema(params.name),
-  })
-  route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
-    params,
-    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
-    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
-    errors: [400, 504],
-    handler: async (request, reply) => {
-      const rows = await admin.recent(request.params.name, request.query.limit)
-      return reply.type('application/json; charset=utf-8').send(rows)
-    },
   })
 }

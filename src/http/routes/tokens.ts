@@ -10,19 +10,10 @@ import {
   tokenShape,
 } from '../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { tokenOf } from '../route-access.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-
-const texts = {
-  description: 'What the token is for.',
-  scopes: '`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.',
-  project: 'Limits the token to the rows and entries of this project. Null: no limit.',
-  parameters: 'Values of parameters that callers with this token cannot choose.',
-  expires_at: 'When the token expires. Null: never.',
-  requests_per_minute: 'Maximum number of requests per minute. Null: no limit.',
-}
 
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
   id: z.uuid().describe('Identifies the token. Not secret.'),
@@ -35,19 +26,8 @@ const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
 const secret = z.string().describe('The secret. It is shown only once.')
 const tokenView = { ...tokenShape.shape, ...view }
 
-const accessToken = describeFields(z.object(tokenView), texts)
-const newAccessToken = describeFields(z.object({ ...tokenView, token: secret }), texts)
-const tokenFields = describeFields(tokenShape, texts)
-const tokenChange = describeFields(tokenChangeShape, texts)
-const rotation = describeFields(rotationShape, { overlap_seconds: 'How long the old secret keeps working.' })
-const sessionFields = describeFields(sessionShape, {
-  minutes: 'How long the session lasts, at most 720 minutes.',
-  scopes: 'At most those of the token, which are the default.',
-  project: "Limits the session to this project. Null: the token's project.",
-  parameters: 'Further values of parameters that callers with this session cannot choose.',
-  requests_per_minute:
-    'Maximum number of requests per minute, at most that of the token, which is the default.',
-})
+const accessToken = z.object(tokenView)
+const newAccessToken = z.object({ ...tokenView, token: secret })
 const newSession = z.object<FieldShapes<NewSession>>({
   token: z.string().describe('The token of the session. It is shown only once.'),
   expires_at: z.iso.datetime().describe('When the session ends.'),
@@ -58,10 +38,10 @@ const newSession = z.object<FieldShapes<NewSession>>({
 })
 
 nameComponents('input', {
-  AccessTokenFields: tokenFields,
-  AccessTokenChange: tokenChange,
-  Rotation: rotation,
-  SessionFields: sessionFields,
+  AccessTokenFields: tokenShape,
+  AccessTokenChange: tokenChangeShape,
+  Rotation: rotationShape,
+  SessionFields: sessionShape,
 })
 nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken, NewSession: newSession })
 
@@ -83,13 +63,9 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     handler: async () => admin.list(),
   })
   route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
-    body: jsonBody(tokenFields, example),
+    body: jsonBody(tokenShape, example),
     responses: { 201: json('The token with its secret.', newAccessToken, ['Location']) },
-    handler: async (request, reply) => {
-      const created = await admin.create(request.body, changedBy(request))
-      reply.header('Location', `/api/access-tokens/${created.id}`)
-      return created
-    },
+    handler: async (request) => admin.create(request.body, changedBy(request)),
   })
   route(`GET ${path}`, 'getAccessToken', 'Show an access token', {
     params,
@@ -99,13 +75,13 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   route(`PUT ${path}`, 'replaceAccessToken', "Replace a token's permissions", {
     description: 'Omitted fields get their defaults. The secret stays the same.',
     ...changing,
-    body: jsonBody(tokenFields, example),
+    body: jsonBody(tokenShape, example),
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
   })
   route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
     description: 'The secret stays the same.',
     ...changing,
-    body: jsonBody(tokenChange, { requests_per_minute: 600 }),
+    body: jsonBody(tokenChangeShape, { requests_per_minute: 600 }),
     handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
   })
   route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
@@ -117,7 +93,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   route(`POST ${path}/rotate`, 'rotateAccessToken', 'Rotate the secret of an access token', {
     description: 'The old secret keeps working for `overlap_seconds`.',
     params,
-    body: jsonBody(rotation, { overlap_seconds: 3600 }, false),
+    body: jsonBody(rotationShape, { overlap_seconds: 3600 }, false),
     responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
     errors: [412],
     handler: async (request) => admin.rotate(request.params.id, request.body, changedBy(request)),
@@ -128,7 +104,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
       'Every token can create sessions of itself with the id `self`; sessions of other tokens require the scope `admin`.',
     access: 'any',
     params,
-    body: jsonBody(sessionFields, { minutes: 15, project: 'demo' }, false),
+    body: jsonBody(sessionShape, { minutes: 15, project: 'demo' }, false),
     responses: { 201: json('The session with its token, which is shown only once.', newSession) },
     errors: [403],
     handler: async (request) => {

@@ -3,6 +3,7 @@ import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { Timers } from '../../base/clock.ts'
 import { engineUnavailable, overloaded } from '../../base/errors.ts'
+import { grouped } from '../../base/grouped.ts'
 import { tokenOf } from '../route-access.ts'
 import { EventStream, type StreamOwner } from './event-stream.ts'
 
@@ -123,12 +124,7 @@ function largestShare<Group>(
   groupOf: (stream: EventStream) => Group,
   ...own: [] | [Group]
 ): EventStream[] | undefined {
-  const groups = new Map<Group, EventStream[]>()
-  for (const stream of streams) {
-    const group = groups.get(groupOf(stream))
-    if (group) group.push(stream)
-    else groups.set(groupOf(stream), [stream])
-  }
+  const groups = grouped(streams, groupOf)
   const ownSize = own.length === 0 ? -1 : (groups.get(own[0])?.length ?? 0)
   const [largest] = [...groups.values()].sort((one, other) => other.length - one.length)
   return largest && largest.length > ownSize + 1 ? largest : undefined

@@ -49,10 +49,6 @@ export class Scope {
     this.spend = spend
   }
 
-  add(table: ScopeTable): void {
-    this.tables.push(table)
-  }
-
   /** An alias of UNNEST is another name for a path: metadata holds objects, not arrays of one object. */
   addPath(alias: string, path: JsonPath): void {
     this.#paths.set(alias.toLowerCase(), path)

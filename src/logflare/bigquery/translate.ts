@@ -250,10 +250,9 @@ class Translator {
     return `\nORDER BY ${keys.join(', ')}`
   }
 
-  #from({ first, joins }: From, scope: Scope, ctes: Ctes): string {
-    let sql = this.#table(first, scope, ctes, false)
-    for (const join of joins) sql += this.#join(join, scope, ctes)
-    return sql
+  #from({ first, joins }: From, scope: Scope, ctes: Ctes, isNullable = false): string {
+    const table = this.#table(first, scope, ctes, isNullable)
+    return table + joins.map((join) => this.#join(join, scope, ctes)).join('')
   }
 
   #join({ type, table, on }: Join, scope: Scope, ctes: Ctes): string {
@@ -295,7 +294,14 @@ class Translator {
   }
 
   #table(table: Table, scope: Scope, ctes: Ctes, isNullable: boolean): string {
-    if (table.kind === 'joined') return this.#joined(table.from, scope, ctes, isNullable, table.at)
+    if (table.kind === 'joined') {
+      const before = scope.tables.length
+      const sql = this.#from(table.from, scope, ctes, isNullable)
+      // The others must be fields of its metadata.
+      if (scope.tables.length - before > 1)
+        throw this.#refuse('A join in brackets can only have one table. Use a subquery.', table.at)
+      return sql
+    }
     if (table.kind === 'unnest') {
       const example = 'FROM edge_logs CROSS JOIN UNNEST(metadata) AS m'
       throw this.#refuse(`UNNEST must follow a table: ${example}.`, table.at)
@@ -303,7 +309,7 @@ class Translator {
     const ref = `T${++this.#refs}`
     if (table.kind === 'subquery') {
       const { sql, columns } = this.#query(table.query, ctes)
-      scope.add(derivedTable(ref, table.alias === undefined ? [] : [table.alias], columns))
+      scope.tables.push(derivedTable(ref, table.alias === undefined ? [] : [table.alias], columns))
       return `(\n${isNullable ? nullable(sql, columns) : sql}\n) AS ${ref}`
     }
     const name = (table.parts.at(-1) ?? '').toLowerCase()
@@ -313,7 +319,7 @@ class Translator {
     const cte = table.parts.length === 1 ? ctes.get(name) : undefined
     if (cte) {
       this.#use(cte.uses, table.at)
-      scope.add(derivedTable(ref, names, cte.columns))
+      scope.tables.push(derivedTable(ref, names, cte.columns))
       return isNullable
         ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns)}\n) AS ${ref}`
         : `${cte.ref} AS ${ref}`
@@ -327,20 +333,9 @@ class Translator {
         table.at,
       )
     }
-    scope.add(logTable(ref, names, found))
+    scope.tables.push(logTable(ref, names, found))
     if (!isNullable) return `${found.view} AS ${ref}`
     const columns = [...baseColumns, ...found.columns.map((column) => column.name)]
     return `(SELECT ${columns.map((column) => `toNullable(\`${column}\`) AS \`${column}\``).join(', ')} FROM ${found.view}) AS ${ref}`
-  }
-
-  /** A join in brackets, of which only one may be a table: the others are fields of its metadata. */
-  #joined({ first, joins }: From, scope: Scope, ctes: Ctes, isNullable: boolean, at: number): string {
-    const sql = this.#table(first, scope, ctes, isNullable)
-    for (const join of joins) {
-      if (this.#join(join, scope, ctes) !== '') {
-        throw this.#refuse('A join in brackets can only have one table. Use a subquery.', at)
-      }
-    }
-    return sql
   }
 }

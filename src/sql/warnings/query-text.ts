@@ -1,3 +1,4 @@
+import { grouped } from '../../base/grouped.ts'
 import { type ColumnsOf, type FoundPath, findPaths } from '../paths.ts'
 import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
 import {
@@ -51,19 +52,6 @@ export function readQuery(sql: string): QueryText {
     selectsIn: grouped(selects, ({ open }) => open),
     brackets: bracketsOf(tokens),
   }
-}
-
-export function grouped<Key, Value>(
-  values: readonly Value[],
-  keyOf: (value: Value) => Key,
-): Map<Key, Value[]> {
-  const groups = new Map<Key, Value[]>()
-  for (const value of values) {
-    const group = groups.get(keyOf(value)) ?? []
-    groups.set(keyOf(value), group)
-    group.push(value)
-  }
-  return groups
 }
 
 function bracketsOf(tokens: readonly CodeToken[]): number[] {

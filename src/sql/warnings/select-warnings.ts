@@ -1,3 +1,4 @@
+import { grouped } from '../../base/grouped.ts'
 import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
@@ -13,7 +14,6 @@ import {
   columnAt,
   type Finding,
   functionAround,
-  grouped,
   type QueryText,
   sourceOf,
   tokensIn,

@@ -1,4 +1,6 @@
+import { grouped } from '../../base/grouped.ts'
 import { newSourceShape, reservedColumns, type TypedColumn } from '../../catalog/source.ts'
+import { leavesOf } from '../../sources/seen-paths.ts'
 import { sourceFileOf } from '../workspace-sources.ts'
 
 /** A column for a path that fewer entries have would mostly be empty. */
@@ -9,41 +11,27 @@ const maxTextLength = 200
 
 /** The file of a source whose columns hold what many entries have. */
 export function newSourceFile(name: string, entries: readonly { metadata: object }[], from: string) {
-  const seen = new Map<string, unknown[]>()
-  for (const { metadata } of entries) {
-    for (const [path, value] of leavesOf(metadata)) {
-      const values = seen.get(path) ?? []
-      values.push(value)
-      seen.set(path, values)
-    }
-  }
+  const leaves = entries.flatMap(({ metadata }) => [...leavesOf(metadata)])
+  const scalars = leaves.filter(([, value]) => value !== null && !Array.isArray(value))
+  const seen = grouped(scalars, ([path]) => path)
   const columns: TypedColumn[] = []
   for (const [path, values] of seen) {
-    const isShort = values.every((value) => String(value).length <= maxTextLength)
-    const type = values.every((value) => typeof value === 'number') ? 'number' : 'text'
+    const isShort = values.every(([, value]) => String(value).length <= maxTextLength)
+    const type = values.every(([, value]) => typeof value === 'number') ? 'number' : 'text'
     const column = { name: columnName(path), path, type, searched: false } as const
     const isPossible = newSourceShape.shape.columns.safeParse([...columns, column]).success
     if (values.length >= entries.length * minShare && isShort && isPossible) columns.push(column)
   }
   const noteOf = ({ path }: TypedColumn) => {
-    const [example, { length }] = [seen.get(path)?.[0], seen.get(path) as unknown[]]
-    const text = JSON.stringify(example).slice(0, maxExampleLength).toWellFormed()
-    return ` # ${Math.round((100 * length) / entries.length)} % of the entries, such as ${text}`
+    const found = seen.get(path) ?? []
+    const text = JSON.stringify(found[0]?.[1]).slice(0, maxExampleLength).toWellFormed()
+    return ` # ${Math.round((100 * found.length) / entries.length)} % of the entries, such as ${text}`
   }
   const { file, content } = sourceFileOf({ ...newSourceShape.parse({ name }), columns }, noteOf)
   const head = `# Proposed from ${entries.length} entries of ${JSON.stringify(from)}. Remove columns that queries seldom read:
 # a column only makes reading its path faster. SQL reads every path as metadata.<path>.
 `
   return { file, columns: columns.length, content: head + content }
-}
-
-function* leavesOf(object: object, prefix = ''): Generator<[path: string, value: unknown]> {
-  for (const [key, value] of Object.entries(object) as [string, unknown][]) {
-    // A dot in the path of a column separates keys.
-    if (value === null || Array.isArray(value) || key.includes('.')) continue
-    if (typeof value === 'object') yield* leavesOf(value, `${prefix}${key}.`)
-    else yield [`${prefix}${key}`, value]
-  }
 }
 
 /** The path in the form of a name. */

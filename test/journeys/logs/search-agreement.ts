@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { JsonPaths } from '../../../src/base/json/json-paths.ts'
 import type { TypedColumn } from '../../../src/catalog/source.ts'
-import { readEntry } from '../../../src/intake/entry.ts'
+import { readEntry } from '../../../src/intake/entry-batch.ts'
 import { LiveEntry } from '../../../src/live/live-entry.ts'
 import { entryMatch } from '../../../src/sources/search/condition-match.ts'
 import { readQuery } from '../../../src/sources/search/search-condition.ts'

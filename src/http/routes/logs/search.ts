@@ -3,18 +3,11 @@ import { z } from 'zod'
 import type { LogSearch } from '../../../sources/log-search.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
 import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
-import { describeFields, type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { changedBy } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
 import { entryReader } from './entry-access.ts'
-
-const filterTexts = {
-  query: 'A search such as `status:>=500 timeout`, at most 5,000 characters.',
-  project: 'Only entries of this project.',
-  from: 'Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.',
-  to: 'End of the time range (ISO 8601, exclusive). Default: no end.',
-}
 
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 const histogram = z.object({
@@ -49,6 +42,11 @@ const facets = z.object({
     .describe('Fields that no typed column stores, frequent ones first.'),
 })
 
+const range = 'must be an integer from 1 to 1000'
+const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
+
+const beginningOfTime = '1970-01-01T00:00:00Z'
+
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   const example = { project: 'demo', query: 'status:>=400' }
@@ -56,14 +54,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   const errors = [422, 504]
   route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
     params,
-    body: jsonBody(
-      describeFields(searchShape, {
-        ...filterTexts,
-        limit: 'Maximum number of entries.',
-        before: 'The last entry of the previous page. The response continues after it.',
-      }),
-      example,
-    ),
+    body: jsonBody(searchShape, example),
     responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
     errors,
     handler: async (request, reply) => {
@@ -71,16 +62,21 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
       return reply.type('application/json; charset=utf-8').send(rows)
     },
   })
+  route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
+    access: 'admin',
+    params,
+    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
+    errors: [400, 504],
+    handler: async (request, reply) => {
+      const body = { limit: request.query.limit, from: beginningOfTime }
+      const rows = await search.entries(request.params.name, body, entryReader(request, reply))
+      return reply.type('application/json; charset=utf-8').send(rows)
+    },
+  })
   route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
     params,
-    body: jsonBody(
-      describeFields(histogramShape, {
-        ...filterTexts,
-        buckets: 'Maximum number of buckets.',
-        by: 'Also count by the values of this field: the 8 most frequent ones. HTTP status codes are grouped, as in `5xx`.',
-      }),
-      example,
-    ),
+    body: jsonBody(histogramShape, example),
     responses: { 200: json('Length of a bucket, and the buckets that have entries.', histogram) },
     errors,
     handler: async (request, reply) =>
@@ -88,14 +84,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   })
   route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
-    body: jsonBody(
-      describeFields(valuesShape, {
-        ...filterTexts,
-        path: '`project`, `id`, or a path of `metadata`.',
-        limit: 'Maximum number of values.',
-      }),
-      { path: 'project' },
-    ),
+    body: jsonBody(valuesShape, { path: 'project' }),
     responses: { 200: json('Values as text.', values) },
     errors,
     handler: async (request, reply) =>
@@ -120,20 +109,12 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   })
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of fields', {
     params,
-    body: jsonBody(describeFields(entryFilterShape, filterTexts), example),
+    body: jsonBody(entryFilterShape, example),
     responses: { 200: json('Up to 20 values of each field that has at most 100.', facets) },
     errors,
     handler: async (request, reply) =>
       search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
   })
-}
-
-const savedTexts = {
-  name: 'Unique among the searches of a source.',
-  source: 'Name of the source.',
-  query: 'In the search language.',
-  project: 'Only entries of this project. Null: all projects.',
-  range: 'The time range, as the page that saved it writes it. Null: its default.',
 }
 
 const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>> = {
@@ -142,10 +123,9 @@ const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>
   created_by: z.string().describe('Id of the token that saved it.'),
 }
 
-const newSearch = describeFields(newSearchShape, savedTexts)
-const savedSearch = describeFields(z.object({ ...view, ...newSearchShape.shape }), savedTexts)
+const savedSearch = z.object({ ...view, ...newSearchShape.shape })
 
-nameComponents('input', { NewSearch: newSearch })
+nameComponents('input', { NewSearch: newSearchShape })
 nameComponents('output', { SavedSearch: savedSearch })
 
 export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSearches): void {
@@ -156,7 +136,7 @@ export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSea
   })
   route('POST /api/searches', 'saveSearch', 'Save a search', {
     description: 'At most 500 searches. Everybody with the scope `admin` sees them.',
-    body: jsonBody(newSearch, { name: 'Failing requests', source: 'edge_logs', query: 'status:>=500' }),
+    body: jsonBody(newSearchShape, { name: 'Failing requests', source: 'edge_logs', query: 'status:>=500' }),
     responses: { 201: json('The saved search.', savedSearch) },
     errors: [404, 409],
     handler: async (request) => searches.create(request.body, changedBy(request)),
