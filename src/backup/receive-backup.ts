@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { extract } from 'tar-stream'
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import {
   checksumLine,
   checksumsName,
@@ -65,7 +65,7 @@ async function unpack(
     } else throw notABackup()
   }
   if (manifest === undefined) {
-    throw new StartProblem('The backup is incomplete and was discarded. Try again.')
+    throw new FixableProblem('The backup is incomplete and was discarded. Try again.')
   }
   const received = hash.digest('hex')
   const same =
@@ -73,12 +73,12 @@ async function unpack(
     received === manifest.checksums_sha256 &&
     totals.files === manifest.files &&
     totals.bytes === manifest.bytes
-  if (!same) throw new StartProblem('The backup was damaged in transit and was discarded. Try again.')
+  if (!same) throw new FixableProblem('The backup was damaged in transit and was discarded. Try again.')
   return manifest
 }
 
-function notABackup(): StartProblem {
-  return new StartProblem('The response is not a backup of Wellhead.')
+function notABackup(): FixableProblem {
+  return new FixableProblem('The response is not a backup of Wellhead.')
 }
 
 async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {

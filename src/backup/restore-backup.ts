@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
@@ -34,7 +34,9 @@ interface RestoreOptions {
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { from, to, here, check, onStart, signal } = options
   const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
-  const text = await readFile(join(from, manifestName), 'utf8').catch(ifMissing(new StartProblem(incomplete)))
+  const text = await readFile(join(from, manifestName), 'utf8').catch(
+    ifMissing(new FixableProblem(incomplete)),
+  )
   const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
@@ -108,7 +110,7 @@ async function copyFiles(
   }
 }
 
-function ifMissing(problem: StartProblem): (error: NodeJS.ErrnoException) => never {
+function ifMissing(problem: FixableProblem): (error: NodeJS.ErrnoException) => never {
   return (error) => {
     throw error.code === 'ENOENT' || error.code === 'ENOTDIR' ? problem : error
   }
@@ -124,7 +126,7 @@ export async function checkRestored(engine: Engine, manifest: Manifest): Promise
   for (const { name, rows } of manifest.tables) {
     const readable = found.get(name) ?? 0
     if (readable === rows) continue
-    throw new StartProblem(
+    throw new FixableProblem(
       `The backup has ${rows} rows of table ${name}, but the engine can read only ${readable} of them. ` +
         'Restore another backup, or take a new one. To restore the readable rows, use --no-open.',
     )

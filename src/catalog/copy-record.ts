@@ -1,4 +1,4 @@
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
@@ -45,7 +45,7 @@ export async function recordCopy(
 export async function refuseUnfinishedCopy(engine: Engine): Promise<void> {
   const records = await readCopyRecords(engine)
   if (records.length === 0 || records.some(({ event }) => event === 'finished')) return
-  throw new StartProblem(
+  throw new FixableProblem(
     `A copy to the database ${engine.database} is not finished. Run wellhead copy again until it succeeds, then start the service.`,
   )
 }

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import { version } from '../base/package-file.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -125,7 +125,7 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const isExpected =
     error instanceof CommandFailure ||
-    error instanceof StartProblem ||
+    error instanceof FixableProblem ||
     error instanceof WellheadError ||
     typeof (error as NodeJS.ErrnoException).syscall === 'string'
   return isExpected ? error.message : (error.stack ?? error.message)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import { namesOf, readBody } from '../catalog/catalog.ts'
 import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
@@ -96,16 +96,16 @@ async function copyTables(
 async function checkSchema({ from }: CopyOptions): Promise<void> {
   const tables = await tableNames(from)
   if (!tables.includes('_catalog'))
-    throw new StartProblem('The data directory has no catalog: nothing to copy.')
+    throw new FixableProblem('The data directory has no catalog: nothing to copy.')
   const done = await readDone(from)
   const newest = Math.max(0, ...done)
   if (newest > schemaVersion) {
-    throw new StartProblem(
+    throw new FixableProblem(
       'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
     )
   }
   if (newest < schemaVersion) {
-    throw new StartProblem(
+    throw new FixableProblem(
       'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
     )
   }
@@ -114,7 +114,7 @@ async function checkSchema({ from }: CopyOptions): Promise<void> {
 /** The first row of the catalog has an id that no other installation has. */
 function originOf([first]: readonly CatalogRow[]): string {
   if (first === undefined)
-    throw new StartProblem('The catalog of the data directory is empty: nothing to copy.')
+    throw new FixableProblem('The catalog of the data directory is empty: nothing to copy.')
   return `${first.kind} ${first.id}`
 }
 
@@ -152,7 +152,7 @@ const anotherDatabase = 'Choose another with WELLHEAD_CLICKHOUSE_DATABASE, or dr
 
 function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
   if (first === undefined || first.origin === origin) return
-  throw new StartProblem(
+  throw new FixableProblem(
     `The database ${database} of the server is the target of a copy of another data directory. ${anotherDatabase}`,
   )
 }
@@ -161,7 +161,7 @@ async function refuseUsed(engine: Engine): Promise<void> {
   const tables = await tableNames(engine)
   const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
   if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
-  throw new StartProblem(
+  throw new FixableProblem(
     `The database ${engine.database} of the server is already in use. ${anotherDatabase}`,
   )
 }

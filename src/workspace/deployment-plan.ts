@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff'
-import { StartProblem } from '../base/files/data-directory.ts'
+import { FixableProblem } from '../base/fixable-problem.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -38,7 +38,7 @@ export function readServerEndpoints(
     }
     const [problem] = fieldProblems(parsed.error)
     const sentence = problemSentence(problem?.path.join('.') ?? '', problem?.message ?? 'is invalid')
-    throw new StartProblem(
+    throw new FixableProblem(
       `Cannot read the endpoint ${view.name} of the service: ${sentence} ` +
         'Use the same version of Wellhead for the command and the service.',
     )

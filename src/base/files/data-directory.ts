@@ -1,31 +1,29 @@
 import { accessSync, constants, statfsSync } from 'node:fs'
+import { FixableProblem } from '../fixable-problem.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** With less space the engine cannot merge its data. */
 const minFreeBytes = 256 * 2 ** 20
-
-/** The service cannot start, or a command cannot run, for a reason that the user can fix. */
-export class StartProblem extends Error {}
 
 /** Creates the directory if it does not exist. Throws if it cannot be used. */
 export function prepareDataDirectory(dataDir: string): void {
   try {
     makeDirectory(dataDir, 0o700)
   } catch (error) {
-    throw new StartProblem(
+    throw new FixableProblem(
       `Cannot create the data directory ${dataDir}: ${(error as Error).message}. Choose another with --data-dir.`,
     )
   }
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    throw new StartProblem(
+    throw new FixableProblem(
       `This user cannot write to the data directory ${dataDir}. Change its permissions, or choose another with --data-dir.`,
     )
   }
   const free = freeBelow(dataDir)
   if (free < minFreeBytes) {
-    throw new StartProblem(
+    throw new FixableProblem(
       `Only ${Math.floor(free / 2 ** 20)} MiB are free in ${dataDir}, but ${minFreeBytes / 2 ** 20} MiB are required. ` +
         'Free some space, or choose another directory with --data-dir.',
     )

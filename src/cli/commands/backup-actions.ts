@@ -3,7 +3,7 @@ import type { Manifest } from '../../backup/manifest.ts'
 import { receiveBackup } from '../../backup/receive-backup.ts'
 import { checkRestored, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
-import { StartProblem } from '../../base/files/data-directory.ts'
+import { FixableProblem } from '../../base/fixable-problem.ts'
 import { readSettings } from '../../base/settings.ts'
 import { schemaVersion } from '../../catalog/migrations.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
@@ -121,7 +121,7 @@ function explain(error: unknown, what: string, retry: string, io: CommandIo): un
   if (error instanceof ServiceFailure && isInterrupted(error)) {
     return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
   }
-  const isExplained = error instanceof CommandFailure || error instanceof StartProblem
+  const isExplained = error instanceof CommandFailure || error instanceof FixableProblem
   if (isExplained || io.signal.aborted) return error
   const { message } = error as Error
   return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { StartProblem } from '../../base/files/data-directory.ts'
+import { FixableProblem } from '../../base/fixable-problem.ts'
 import { EngineStartError } from '../../engine/host/protocol.ts'
 import { Workbench } from '../../workspace/workbench.ts'
 import { CommandFailure } from '../command-failure.ts'
@@ -25,7 +25,7 @@ export async function withWorkbench<T>(io: CommandIo, work: (bench: Workbench) =
 }
 
 function explainOpenError(error: unknown): unknown {
-  if (error instanceof StartProblem) {
+  if (error instanceof FixableProblem) {
     return new CommandFailure(`${error.message} Set TMPDIR to use another temporary directory.`)
   }
   if (!(error instanceof EngineStartError)) return error
