@@ -125,7 +125,7 @@ describe('the decoder pool', () => {
     JSON.stringify(Array.from({ length: count }, (_, i) => (i % 3 ? { id: `${i}`, timestamp: nowMs } : i)))
 
   test('decodes a large body on a worker thread as it would inline', async () => {
-    const text = entries(5_000)
+    const text = entries(300)
     expect(text.length).toBeGreaterThan(maxInlineBytes)
     const [read] = (await pool.decode(await bodyOf(text), job)) as [EntryBatch]
     const [expected] = decodeBody(Buffer.from(text), job) as [EntryBatch]
@@ -134,7 +134,7 @@ describe('the decoder pool', () => {
       quarantine: quarantined(read).map(({ metadata }) => metadata),
     })
     expect(withoutIds(read)).toEqual(withoutIds(expected))
-    expect(read.lines.count).toBe(3_333)
+    expect(read.lines.count).toBe(200)
   })
 
   test('reports the errors of a worker thread', async () => {

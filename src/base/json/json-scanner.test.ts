@@ -63,7 +63,7 @@ describe('the scanner', () => {
         fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0123eE+-. truefalsn\n') })),
         (text) => void expect(accepts(text)).toBe(parses(text.toWellFormed())),
       ),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
     fc.assert(
       fc.property(jsonText, (text) => void expect(accepts(text)).toBe(true)),
@@ -80,7 +80,7 @@ describe('the scanner', () => {
         const mutated = (text.slice(0, start) + added + text.slice(start + removed)).toWellFormed()
         expect(accepts(mutated)).toBe(parses(mutated))
       }),
-      { numRuns: 10_000 },
+      { numRuns: 3_000 },
     )
   })
 
@@ -90,7 +90,7 @@ describe('the scanner', () => {
         const cut = text.slice(0, at % (text.length + 1)).toWellFormed()
         expect(accepts(cut)).toBe(parses(cut))
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
   })
 

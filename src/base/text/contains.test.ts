@@ -17,7 +17,8 @@ test('finds a long text like includes', () => {
 })
 
 test('lower case changes upper-case letters one by one', () => {
-  for (let code = 0x80; code < 0x11_0000; code++) {
+  // No letter beyond has a case.
+  for (let code = 0x80; code < 0x2_0000; code++) {
     if (code >= 0xd800 && code < 0xe000) continue
     const letter = String.fromCodePoint(code)
     const lower = letter.toLowerCase()

@@ -169,7 +169,7 @@ test('a refreshed result equals the whole one, byte for byte, in random historie
         if (!lose) kept = result
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   )
 })
 

@@ -290,7 +290,7 @@ describe('a definition', () => {
       fc.property(definition, (original) => {
         expect(read(formatDefinition(original), `${original.name}.sql`)).toEqual(original)
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     )
   })
 

@@ -208,7 +208,7 @@ describe('queries', () => {
         fc.pre(kept.success)
         expect(queryOf(kept.data?.query ?? '')).toBe(kept.data?.query)
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     )
   })
 })

@@ -297,7 +297,7 @@ describe('any request', () => {
           expect(error.message.length).toBeLessThan(2000)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 
@@ -316,7 +316,7 @@ describe('any request', () => {
         const others = Object.fromEntries(Object.entries(more).filter(([each]) => !own.has(each)))
         expect(outcome(() => query.check({ ...others, ...given }))).toEqual(outcome(() => query.check(given)))
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 })
@@ -344,7 +344,7 @@ describe('the cache key', () => {
 
   test.each(Object.entries(pairs))('of a value of %s is the same, however it is written', (type, pair) => {
     const isSame = fc.property(pair, ([one, other]) => keyOf(type, one) === keyOf(type, other))
-    fc.assert(isSame, { numRuns: 300 })
+    fc.assert(isSame, { numRuns: 100 })
   })
 
   test.each(parameterTypeNames)('differs for values of %s that the engine can tell apart', (type) => {
@@ -356,7 +356,7 @@ describe('the cache key', () => {
         const same = String(read(one)) === String(read(other))
         expect(keyOf(type, one) === keyOf(type, other)).toBe(same)
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 })

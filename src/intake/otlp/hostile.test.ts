@@ -36,13 +36,6 @@ function outcome(body: Buffer, encoding: OtlpEncoding): 'decoded' | 'invalid' {
   }
 }
 
-/** Far more than linear work takes, and far less than quadratic work would take. */
-function withinSeconds(seconds: number, run: () => void): void {
-  const start = performance.now()
-  run()
-  expect(performance.now() - start).toBeLessThan(seconds * 1000)
-}
-
 describe('protobuf', () => {
   test('a sample decodes, and is invalid if it is cut at any byte', () => {
     expect(decodeOtlpLogs(Buffer.alloc(0), 'protobuf')).toEqual([])
@@ -129,17 +122,15 @@ describe('nesting', () => {
   ] as const)('%s may be nested up to the documented limit', (encoding, of) => {
     expect(outcome(of(otlpLimits.maxDepth), encoding)).toBe('decoded')
     expect(() => decodeOtlpLogs(of(otlpLimits.maxDepth + 1), encoding)).toThrow('more than 64 levels deep')
-    withinSeconds(10, () => expect(outcome(of(2_000), encoding)).toBe('invalid'))
+    expect(outcome(of(2_000), encoding)).toBe('invalid')
   })
 
   test('a million open brackets or groups are invalid', () => {
-    withinSeconds(20, () => {
-      const open = '['.repeat(1e6)
-      expect(outcome(Buffer.from(open), 'json')).toBe('invalid')
-      expect(outcome(Buffer.from(open + ']'.repeat(1e6)), 'json')).toBe('invalid')
-      expect(outcome(Buffer.alloc(1e6, '{"":'), 'json')).toBe('invalid')
-      expect(outcome(Buffer.alloc(1e6, 0x1b), 'protobuf')).toBe('invalid')
-    })
+    const open = '['.repeat(1e6)
+    expect(outcome(Buffer.from(open), 'json')).toBe('invalid')
+    expect(outcome(Buffer.from(open + ']'.repeat(1e6)), 'json')).toBe('invalid')
+    expect(outcome(Buffer.alloc(1e6, '{"":'), 'json')).toBe('invalid')
+    expect(outcome(Buffer.alloc(1e6, 0x1b), 'protobuf')).toBe('invalid')
   })
 })
 
@@ -182,15 +173,14 @@ describe('keys are data', () => {
 })
 
 describe('size', () => {
+  // Quadratic time would take longer than a test may.
   test('100,000 attributes decode in linear time', () => {
     const many = Array.from({ length: 1e5 }, (_, i) => attribute(`k${i}`, field(1, 'v')))
     const attributes = Array.from({ length: 1e5 }, (_, i) => ({ key: `k${i}`, value: { stringValue: 'v' } }))
     const request = jsonRequest({ attributes })
-    withinSeconds(20, () => {
-      const fromProtobuf = decodeOtlpLogs(inRecord(Buffer.concat(many)), 'protobuf')
-      const fromJson = decodeOtlpLogs(request, 'json')
-      expect(JSON.stringify(fromJson)).toBe(JSON.stringify(fromProtobuf))
-    })
+    const fromProtobuf = decodeOtlpLogs(inRecord(Buffer.concat(many)), 'protobuf')
+    const fromJson = decodeOtlpLogs(request, 'json')
+    expect(JSON.stringify(fromJson)).toBe(JSON.stringify(fromProtobuf))
   })
 
   test.each([
@@ -199,9 +189,7 @@ describe('size', () => {
     ['values', inRecord(Buffer.alloc(2 * otlpLimits.maxValues + 2, Buffer.from([0x32, 0])))],
     ['fields', Buffer.alloc(2 * otlpLimits.maxFields + 2, Buffer.from([0x78, 1]))],
   ])('too many empty %s are refused, whatever the size of the body', (_, body) => {
-    withinSeconds(20, () =>
-      expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow(/^A request may have at most/),
-    )
+    expect(() => decodeOtlpLogs(body, 'protobuf')).toThrow(/^A request may have at most/)
   })
 
   test('too many empty objects in JSON are refused before they are parsed', () => {
@@ -210,7 +198,7 @@ describe('size', () => {
       Buffer.alloc(3 * otlpLimits.maxFields, '{},'),
       Buffer.from('1]}'),
     ])
-    withinSeconds(20, () => expect(() => decodeOtlpLogs(body, 'json')).toThrow('fields'))
+    expect(() => decodeOtlpLogs(body, 'json')).toThrow('fields')
   })
 
   test('syntax inside of strings is not counted', () => {
@@ -271,7 +259,7 @@ describe('arbitrary input', () => {
   test.each(['protobuf', 'json'] as const)('%s decodes or is invalid', (encoding) => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void outcome(Buffer.from(bytes), encoding)),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     )
   })
 
@@ -283,7 +271,7 @@ describe('arbitrary input', () => {
         for (const [at, byte] of changes) body[at] = byte
         outcome(body, 'protobuf')
       }),
-      { numRuns: 5_000 },
+      { numRuns: 500 },
     )
   })
 
@@ -301,7 +289,7 @@ describe('arbitrary input', () => {
     }))
     fc.assert(
       fc.property(shape.any, (value) => void outcome(jsonRequest(value), 'json')),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     )
   })
 

@@ -109,10 +109,10 @@ describe('withHint', () => {
 
   test.each([
     ['arrows', `SELECT metadata${"->'a'".repeat(4_000)}`],
-    ['dots', `SELECT ${'a.'.repeat(10_000)}b nope`],
-    ['templates', `SELECT ${'{'.repeat(20_000)}`],
+    ['dots', `SELECT ${'a.'.repeat(5_000)}b nope`],
+    ['templates', `SELECT ${'{'.repeat(10_000)}`],
     ['dashes', `SELECT 1 FROM a${'-a'.repeat(10_000)}`],
-    ['nested calls', `SELECT ${'array_agg('.repeat(200)}${'1,'.repeat(10_000)}1${')'.repeat(200)}`],
+    ['nested calls', `SELECT ${'array_agg('.repeat(200)}${'1,'.repeat(5_000)}1${')'.repeat(200)}`],
     ['operators', `SELECT ${'~'.repeat(10)} ${'a . '.repeat(5_000)}`],
     ['CASE', `SELECT ${'CASE WHEN '.repeat(3_000)}`],
     ['a long name', `SELECT ${'a'.repeat(90_000)}(1)`],
