@@ -164,14 +164,14 @@ async function untilIdle(engine, endedBy) {
   const caller = new AbortController()
   const deadlineMs = endedBy === 'deadline' ? 2_000 : 60_000
   const asked = performance.now()
-  const ended = engine
-    .query({ sql: endless, format: 'Null' }, { deadlineMs, signal: caller.signal })
-    .catch(() => {})
+  const { ended, hasEnded } = begin(engine, { deadlineMs, signal: caller.signal })
   if (endedBy === 'deadline') await delay(deadlineMs)
   else {
     // The query must be running before it can be cancelled.
     const before = cpuMs(engine.pid)
-    await until(async () => cpuMs(engine.pid) - before > 500)
+    await until(async () => hasEnded() || cpuMs(engine.pid) - before > 500)
+    // On a busy machine, an engine that seems to hang may have been replaced.
+    if (hasEnded()) return untilIdle(engine, endedBy)
     caller.abort()
   }
   const since = endedBy === 'deadline' ? asked + deadlineMs : performance.now()
@@ -187,6 +187,17 @@ async function untilIdle(engine, endedBy) {
   }
   await ended
   return lastBusy - since
+}
+
+function begin(engine, limits) {
+  let isOver = false
+  const ended = engine
+    .query({ sql: endless, format: 'Null' }, limits)
+    .catch(() => {})
+    .finally(() => {
+      isOver = true
+    })
+  return { ended, hasEnded: () => isOver }
 }
 
 async function until(condition) {
