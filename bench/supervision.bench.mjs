@@ -3,6 +3,7 @@
  * stops using CPU, and CPU and memory at rest.
  */
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,34 +76,51 @@ function startOf(args) {
   return { ms: (performance.now() - since) / starts, cpuMs: (endedCpuMs() - before) / starts }
 }
 
-/** A service process: time until ready, and use at rest. */
+/** A service process: time until ready at the first start and at later ones, and use at rest. */
 async function wholeService({ dataDir, engineNode, patience, quick }) {
-  const since = performance.now()
-  const service = spawn(process.execPath, [main, 'serve', '--port', '0', '--data-dir', dataDir], {
-    env: { ...process.env, WELLHEAD_ENGINE_NODE: engineNode, WELLHEAD_ENGINE_PATIENCE: String(patience) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const kill = atTheEnd(() => service.kill('SIGKILL'))
+  const environment = { WELLHEAD_ENGINE_NODE: engineNode, WELLHEAD_ENGINE_PATIENCE: String(patience) }
+  const starts = []
+  for (let start = 0; start < (quick ? 1 : 5); start++) {
+    const { readyMs, stop } = await startService(dataDir, environment)
+    starts.push(readyMs / 1000)
+    await stop()
+  }
+  const { pid, stop } = await startService(dataDir, environment)
   try {
-    const url = await addressOf(service)
-    await until(async () => (await fetch(`${url}/ready`)).ok)
-    const readyMs = performance.now() - since
     // Waits until the work of the start is done.
     await delay(quick ? 2_000 : 10_000)
-    const family = familyOf(service.pid)
+    const family = familyOf(pid)
     const bytes = family.reduce((sum, pid) => sum + proportionalBytes(pid), 0)
     const restMs = quick ? 3_000 : 20_000
     const before = family.map(cpuMs)
     await delay(restMs)
     const usedMs = family.reduce((sum, pid, i) => sum + cpuMs(pid) - before[i], 0)
     return [
-      { what: 'service: start to ready', values: [readyMs / 1000], promised: 1.5, unit: 's' },
+      { what: 'service: start to ready', values: starts, promised: 1.5, unit: 's' },
       { what: 'memory of all processes, at rest', values: [bytes / 1e6], promised: 400, unit: 'MB' },
       { what: 'CPU, at rest', values: [(100 * usedMs) / restMs], promised: 1, unit: '%' },
     ]
   } finally {
+    await stop()
+  }
+}
+
+async function startService(dataDir, environment) {
+  const since = performance.now()
+  const service = spawn(process.execPath, [main, 'serve', '--port', '0', '--data-dir', dataDir], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const kill = atTheEnd(() => service.kill('SIGKILL'))
+  const url = await addressOf(service)
+  await until(async () => (await fetch(`${url}/ready`)).ok)
+  const readyMs = performance.now() - since
+  const stop = async () => {
+    service.removeAllListeners('exit').kill('SIGTERM')
+    await once(service, 'exit')
     kill()
   }
+  return { pid: service.pid, readyMs, stop }
 }
 
 function addressOf(service) {
@@ -119,19 +137,20 @@ function addressOf(service) {
 
 /** Kills, hangs and cancellations while a client keeps sending queries. */
 async function engineAlone({ dataDir, engineNode, patience, rounds }) {
-  const engine = createEngine({ dataDir, engineNode, patience })
   const times = { kill: [], stop: [], segv: [], cancelled: [], late: [] }
-  try {
-    await engine.start()
-    for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds; round++) {
+    // A new one, because an engine that ends again and again is started later each time.
+    const engine = createEngine({ dataDir, engineNode, patience })
+    try {
+      await engine.start()
       times.cancelled.push(await untilIdle(engine, 'caller'))
       times.late.push(await untilIdle(engine, 'deadline'))
       times.kill.push(await untilBack(engine, 'SIGKILL'))
       times.stop.push(await untilBack(engine, 'SIGSTOP'))
       times.segv.push(await untilBack(engine, 'SIGSEGV'))
+    } finally {
+      await engine.close()
     }
-  } finally {
-    await engine.close()
   }
   return [
     { what: 'kill -9 to the next response', values: times.kill, promised: 1, unit: 's' },
