@@ -137,7 +137,7 @@ async function responses(service: RunningService): Promise<unknown[]> {
     '/api/endpoints/query/shop.projects',
     '/api/endpoints/query/logs.all?project=a&project_tier=PRO&iso_timestamp_start=2000-01-01T00:00:00Z',
     '/api/endpoints/query/usage.api-counts?project=a&interval=daily',
-    '/api/endpoints/query/functions.invocation-stats?project=a&function_id=f&interval=1day',
+    '/api/endpoints/query/functions.invocation-stats?project=a&function_id=f&interval=7day',
   ]
   const bodies: unknown[] = []
   for (const path of paths) bodies.push(withoutUsage((await admin(service, 'GET', path)).body))
