@@ -58,6 +58,9 @@ const defaults = {
   refusalMs: 600_000,
 } as const
 
+/** How long after its time limit a query that ended the engine is known; a busy machine notices it late. */
+const overdueWithinMs = 60_000
+
 /** A crash is detected only after the process has been silent for a while. */
 const recentlyMs = 10_000
 
@@ -231,7 +234,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   #rememberAbandoned(queryId: string, suspect: Suspect, deadlineMs: number): void {
-    const ttl = Math.ceil(deadlineMs + 2 * defaults.graceMs * this.#options.patience)
+    const ttl = Math.ceil(deadlineMs + overdueWithinMs * this.#options.patience)
     this.#abandoned.set(queryId, { ...suspect, leftAt: performance.now() }, { ttl })
   }
 
