@@ -5,9 +5,10 @@ export function grouped<Key, Value>(
 ): Map<Key, Value[]> {
   const groups = new Map<Key, Value[]>()
   for (const value of values) {
-    const group = groups.get(keyOf(value))
+    const key = keyOf(value)
+    const group = groups.get(key)
     if (group) group.push(value)
-    else groups.set(keyOf(value), [value])
+    else groups.set(key, [value])
   }
   return groups
 }

@@ -27,8 +27,9 @@ export async function runTests(
   }
   if (problems.length > 0) return { problems, outcomes: [] }
   const outcomes: TestOutcome[] = []
-  for (const [sets, group] of grouped(tests, ({ fixtures }) => fixtures.join())) {
-    await bench.load(sets.split(',').flatMap((set) => workspace.fixtures.get(set) ?? []))
+  for (const group of grouped(tests, ({ fixtures }) => JSON.stringify(fixtures)).values()) {
+    const sets = group[0]?.fixtures ?? []
+    await bench.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
     for (const test of group) {
       const outcome = await runTest(test, bench)
       outcomes.push(outcome)

@@ -91,7 +91,9 @@ export function routesOf(server: FastifyInstance, common: Pick<Operation, 'tag' 
         validatorCompiler,
       }),
       ...(status !== 200 && { preHandler: async (_request, reply) => void reply.code(status) }),
-      preSerialization: resourceHeaders(url, headers),
+      ...(headers.some((name) => name === 'ETag' || name === 'Location') && {
+        preSerialization: resourceHeaders(url, headers),
+      }),
       handler,
     })
   }

@@ -57,7 +57,7 @@ const example = {
   metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
 }
 export const sendErrors = [404, 507]
-const answerHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
+const intakeHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
   server.register(async (scope) => {
@@ -84,7 +84,7 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           },
         },
         responses: {
-          200: json('Stored and rejected entries.', logResponse, answerHeaders),
+          200: json('Stored and rejected entries.', logResponse, intakeHeaders),
         },
         errors: sendErrors,
         handler: async (request, reply) => {
