@@ -39,11 +39,13 @@ const library = import('chdb').catch((error: Error) => error)
 async function loadSessions(directory: string, database: string, connectionArgs: string[]) {
   const loaded = await library
   if (loaded instanceof Error) throw new EngineStartError('no-engine', loaded.message)
+  let hasDatabase = false
   return async () => {
     const session = new EngineSession(new loaded.Session(directory, { connectionArgs }))
     try {
       await checkSession(session)
-      await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
+      if (!hasDatabase) await session.run(`CREATE DATABASE IF NOT EXISTS ${database}`, 'Null')
+      hasDatabase = true
       await session.use(database)
       return session
     } catch (error) {
@@ -137,7 +139,8 @@ process.on('message', (message: ToHost) => {
       report({ type: 'pong', id: message.id })
       break
     case 'stop':
-      void (stop?.(message.withinMs) ?? Promise.resolve()).finally(() => process.exit(0))
+      // The engine's own end takes up to two seconds, and what is acknowledged is on disk without it.
+      void (stop?.(message.withinMs) ?? Promise.resolve()).finally(die)
       break
   }
 })
