@@ -33,11 +33,13 @@ const backlog = 4096
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings } = options
   prepareDataDirectory(settings.dataDir)
-  const shipped = options.shipped ?? readDefinitions(packageFile('shipped/endpoints'))
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   let phase: Phase = 'starting'
 
   const storage = createStorage(options, () => observability.metrics.namesChanged())
+  // The engine opens while the other parts are created.
+  const opening = storage.engine.start()
+  opening.catch(() => {})
   const parts = createEndpoints(options, storage, (purpose, ms) => observability.metrics.ran(purpose, ms))
   const observability = await createObservability(options, storage, parts, {
     intake: () => http.intake,
@@ -79,11 +81,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 
   try {
-    // The port comes first, so that a busy one is reported before an engine starts.
+    // The port comes first, so that a busy one is reported.
     // For `localhost` the framework would open a second server, without the limits of the first.
     const host = settings.host === 'localhost' ? '127.0.0.1' : settings.host
     await server.listen({ host, port: settings.port, backlog })
-    await engine.start()
+    const shipped = options.shipped ?? readDefinitions(packageFile('shipped/endpoints'))
+    await opening
     await backups.open()
     await catalog.open()
     await sources.open()

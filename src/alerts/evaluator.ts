@@ -86,6 +86,7 @@ export class Evaluator {
   }
 
   async #tick(): Promise<void> {
+    if (this.alerts.size === 0) return
     this.#work()
     try {
       await this.#store.renew()

@@ -99,9 +99,10 @@ export class Sources {
   /** Creates the tables where they are missing. A keeper refuses a replica with another order of columns. */
   async #createTables(sources: readonly Source[]): Promise<void> {
     const { topology } = this.#catalog
-    const found = topology.cluster === undefined ? undefined : await this.#typedColumns()
+    const found = sources.length > 0 ? await this.#typedColumns() : undefined
     await Promise.all(
       sources.map((source) => {
+        if (found?.has(source.name) && topology.cluster === undefined) return
         const existing = [...(found?.get(source.name)?.keys() ?? [])]
         const place = ({ name }: StoredColumn) =>
           existing.includes(name) ? existing.indexOf(name) : existing.length

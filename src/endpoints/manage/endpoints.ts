@@ -110,14 +110,14 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
     sources: current,
     compiled: bindQuery(definition.query, definition.parameters, current),
   })
-  let latest: { sources: KnownSources; compiled: CompiledQuery } = compile(sources())
+  let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
   return {
     definition,
     version: record.version,
-    // Compiled once per version, and again when the typed columns of a source change.
+    // Compiled when it is first needed, and again when the typed columns of a source change.
     get compiled() {
       const current = sources()
-      if (latest.sources !== current) latest = compile(current)
+      if (latest?.sources !== current) latest = compile(current)
       return latest.compiled
     },
     columns,

@@ -15,6 +15,8 @@ const sessionSettings = {
   query_profiler_cpu_time_period_ns: '0',
   query_profiler_real_time_period_ns: '0',
   log_queries: '0',
+  // Reading them takes a fifth of the time of a small query.
+  use_statistics: '0',
 } as const
 
 /** Without these, a power cut loses acknowledged rows: by default the engine does not fsync. */
@@ -29,6 +31,13 @@ const idleSettings = {
   memory_worker_period_ms: '500',
   global_profiler_cpu_time_period_ns: '0',
   global_profiler_real_time_period_ns: '0',
+} as const
+
+const storageSettings = {
+  // By default each merge collects statistics of every column: 3 % of the bytes, 15 % of the time.
+  auto_statistics_types: '',
+  // By default lengths are stored beside the texts, which then take 4 % more.
+  string_serialization_version: 'single_stream',
 } as const
 
 /** No merges, no expiry, no removal of empty parts. Mutations still run, because no setting stops them. */
@@ -70,7 +79,7 @@ export function writeEngineConfig(
       // The service asks for confirmation before it drops a table.
       '<max_table_size_to_drop>0</max_table_size_to_drop>' +
       extraConfig +
-      `<merge_tree>${elements({ ...durabilitySettings, ...(atRest && atRestSettings) })}</merge_tree></clickhouse>`,
+      `<merge_tree>${elements({ ...durabilitySettings, ...storageSettings, ...(atRest && atRestSettings) })}</merge_tree></clickhouse>`,
     { mode: 0o600 },
   )
   return [`--config-file=${configPath}`]
