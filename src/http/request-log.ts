@@ -97,7 +97,8 @@ export function logRequests(server: FastifyInstance, traces: RequestTraces, requ
   })
 }
 
-function text(header: string | string[] | undefined): string | undefined {
+/** Node gives an array for some headers that are sent twice. */
+export function text(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : undefined
 }
 

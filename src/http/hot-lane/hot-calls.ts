@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -9,7 +9,7 @@ import type { CallSubject } from '../../observability/call-record.ts'
 import type { CallStatistics } from '../../observability/call-statistics.ts'
 import type { RequestCounts } from '../../observability/metrics.ts'
 import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
-import { pathOf, type RequestTraces, requestIdOf, traceFields } from '../request-log.ts'
+import { pathOf, type RequestTraces, requestIdOf, text, traceFields } from '../request-log.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
 import type { UnreadResponses } from './unread-responses.ts'
@@ -93,23 +93,25 @@ export class HotCalls {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
     const { access, calls, open, traces, unread, statistics, requests } = this.#options
-    const headers = requestHeaders(request.rawHeaders)
-    const recognized = headers && access.recognize(headers.token)
-    const call = recognized && this.#known.get(nameOf(request.url, headers.accept, recognized.caller))
+    const { headers } = request
+    const token = tokenOf(headers)
+    const recognized = token ? access.recognize(token) : undefined
+    const call = recognized && this.#known.get(nameOf(request.url, headers.accept ?? '', recognized.caller))
     if (!call || !open()) return false
     const found = calls.cache.lookup(call.key)
     if (found === undefined) return false
-    const form = found.result.form(chooseCoding(headers.acceptEncoding))
-    const held = headers.ifNoneMatch
+    const form = found.result.form(chooseCoding(text(headers['accept-encoding'])))
+    const held = headers['if-none-match']
     if (held !== undefined && held !== form.etag) return false
     const quota = access.count(recognized)
     // A refusal is not counted, so the framework can count it.
     if (quota?.exceeded) return false
+    const { traceparent, tracestate } = headers
     const trace =
-      traces.active || headers.traceparent !== undefined
-        ? traces.begin('GET', queryRoute, request.url ?? '', headers.traceparent, headers.tracestate)
+      traces.active || traceparent !== undefined
+        ? traces.begin('GET', queryRoute, request.url ?? '', text(traceparent), text(tracestate))
         : undefined
-    const id = requestIdOf(headers.requestId)
+    const id = requestIdOf(headers['x-request-id'])
     const heads = this.#headsOf(call, form, found)
     const endedAt = performance.now()
     const ms = Math.round((endedAt - since) * 100) / 100
@@ -171,43 +173,14 @@ function nameOf(url: string | undefined, accept: string, { tag }: Caller): strin
   return `${tag}\n${accept}\n${url}`
 }
 
-const fields = {
-  host: 'host',
-  'x-api-key': 'token',
-  authorization: 'token',
-  accept: 'accept',
-  'accept-encoding': 'acceptEncoding',
-  'if-none-match': 'ifNoneMatch',
-  'x-request-id': 'requestId',
-  traceparent: 'traceparent',
-  tracestate: 'tracestate',
-} as const
-
-type Field = (typeof fields)[keyof typeof fields]
-
-type RequestHeaders = { [F in Field]?: string } & { token: string; accept: string }
-
 /** Node reports an invalid body after the request, when the response would already be sent. */
 const needFramework =
   'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
 
-const knownHeaders = new Map<string, Field | 'framework'>([
-  ...Object.entries(fields),
-  ...needFramework.map((name) => [name, 'framework'] as const),
-])
-
-/** Raw, because Node's headers object is slow to create. Undefined if a header occurs twice or needs the framework. */
-function requestHeaders(raw: readonly string[]): RequestHeaders | undefined {
-  const found: { [F in Field]?: string } = {}
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = (raw[i] as string).toLowerCase()
-    const field = knownHeaders.get(name)
-    if (field === undefined) continue
-    if (field === 'framework' || found[field] !== undefined) return undefined
-    const value = raw[i + 1] as string
-    // The framework refuses a malformed token.
-    found[field] = name === 'authorization' ? (bearerToken(value) ?? '') : value
-  }
-  const { host, token, accept = '' } = found
-  return !token || host === undefined ? undefined : { ...found, token, accept }
+/** The token of a request that needs nothing of the framework. */
+function tokenOf(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of needFramework) if (headers[name] !== undefined) return undefined
+  const { host, 'x-api-key': key, authorization } = headers
+  if (host === undefined || (key !== undefined && authorization !== undefined)) return undefined
+  return text(key) ?? (authorization === undefined ? undefined : bearerToken(authorization))
 }
