@@ -310,14 +310,14 @@ describe('a receiver', () => {
     const notify = ['dead', 'reminded'].map((path) => ({ type: 'webhook', url: `${receiver.url}/${path}` }))
     await create('reminded', { notify, repeat_seconds: 5 })
     await later('/reminded', 3)
-    receiver.answer('/dead', { status: 204 })
-    await later('/reminded', 6)
-    // It was retried, but its reminders were left out while it was down.
     const ids = (path: string) => receiver.at(path).map(({ headers }) => headers['webhook-id'])
-    for (let more = 7; new Set(ids('/dead')).size < 2; more++) await later('/reminded', more)
+    const meanwhile = ids('/reminded')
+    receiver.answer('/dead', { status: 204 })
+    // It was retried, but its reminders were left out while it was down.
+    for (let more = 4; new Set(ids('/dead')).size < 2; more++) await later('/reminded', more)
     const [first, second] = new Set(ids('/dead'))
-    expect(ids('/reminded').indexOf(first)).toBe(0)
-    expect(ids('/reminded').indexOf(second)).toBeGreaterThan(1)
+    expect(meanwhile[0]).toBe(first)
+    expect(meanwhile).not.toContain(second)
     await change('reminded', { enabled: false })
   })
 
