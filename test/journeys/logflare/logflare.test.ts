@@ -61,14 +61,14 @@ async function query(name: string, parameters: Record<string, string>): Promise<
 const bigQuery = (sql: string) => query('logs.all', { ...window, sql })
 
 describe('BigQuery SQL', () => {
-  test.each(shapes(startMs))('$name', async ({ sql, rows }) => {
+  test.concurrent.each(shapes(startMs))('$name', async ({ sql, rows }) => {
     const answer = await bigQuery(sql)
     expect(answer).toEqual({ result: rows })
     // Studio builds its table from the keys of the first row.
     expect(answer.result?.map(Object.keys)).toEqual(rows.map(Object.keys))
   })
 
-  test.each(refused)('refuses %s', async (sql, message) => {
+  test.concurrent.each(refused)('refuses %s', async (sql, message) => {
     const { error, ...others } = await bigQuery(sql)
     expect(error).toMatch(message)
     expect(others).toEqual({})
@@ -108,7 +108,7 @@ from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' an
 })
 
 describe('ClickHouse SQL', () => {
-  test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
+  test.concurrent.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
     expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
   })
 
