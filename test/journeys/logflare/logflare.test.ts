@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/browser.ts'
-import { expectFit, onPage, show, write } from '../console/stage.ts'
 import { bombs } from './bombs.ts'
 import { otelShapes } from './otel-shapes.ts'
+import { playgroundJourney } from './playground.ts'
 import { refused, shapes } from './shapes.ts'
 import { vectorSinks } from './vector.ts'
 
@@ -382,35 +382,4 @@ describe('the gateway', () => {
   })
 })
 
-describe('the playground', () => {
-  const sql =
-    "select id, r.path, timestamp from edge_logs cross join unnest(metadata) as m cross join unnest(m.request) as r where identifier = 'default' and r.path like '/rest/%'"
-
-  test('translates a query from Studio and runs it', () =>
-    onPage({ service: () => service, browser })(
-      '/console/playground',
-      { token: service.adminToken.token, bypassPolicy: true },
-      async (page) => {
-        const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
-        await page.getByRole('button', { name: 'BigQuery' }).click()
-        await bigQuery.click()
-        await page.keyboard.insertText('select idd from edge_logs')
-        await page.getByText('Line 1, column 8: Unrecognized name "idd". Did you mean id?').waitFor()
-        await page.keyboard.press('Control+A')
-        await page.keyboard.insertText(sql)
-        await page.getByRole('textbox', { name: 'SQL' }).getByText('edge_logs AS').waitFor()
-        await page.getByText('The query is valid.').waitFor()
-        await bigQuery.click()
-        await page.keyboard.press('Control+Enter')
-        await page.getByRole('cell', { name: 'e1', exact: true }).waitFor()
-        for (const theme of ['light', 'dark'] as const) {
-          await show(page, 1280, theme)
-          await expectFit(page)
-        }
-        // The translation is SQL like any other.
-        await write(page, 'SELECT 42 AS number')
-        await page.keyboard.press('Control+Enter')
-        await page.getByRole('cell', { name: '42', exact: true }).waitFor()
-      },
-    ))
-})
+playgroundJourney(() => service, browser)
