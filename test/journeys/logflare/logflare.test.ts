@@ -29,7 +29,7 @@ beforeAll(async () => {
   await send('/api/logs?source_name=cloudflare.logs.prod', publicToken, other)
 })
 
-afterAll(() => service.close())
+afterAll(() => service?.close())
 
 /** The bytes of a text, as fetch takes them. */
 const header = (text: string) => Buffer.from(text).toString('latin1')
