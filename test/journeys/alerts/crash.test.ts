@@ -57,7 +57,7 @@ test('a notification that was stored before the service was killed is delivered 
   expect(await second.exit).toBe(0)
   expect(receiver.at('/killed')).toHaveLength(2)
   directory.remove()
-}, 120_000)
+})
 
 test('of several services on one server one evaluates, and another takes over from it', async () => {
   const server = await openServer()
@@ -121,4 +121,4 @@ test('of several services on one server one evaluates, and another takes over fr
   expect(body.error).toMatch(/secret of this webhook was created with another key/)
   await stranger.close()
   await server.close()
-}, 120_000)
+})
