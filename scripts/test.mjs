@@ -28,7 +28,7 @@ const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))
 const isChosen = (subject) => chosen.length === 0 || chosen.some((file) => subject.test(file))
-if (isChosen(/console|guides/)) environment.CHROMIUM_PATH = ensureChromium()
+if (isChosen(/console|guides|logflare/)) environment.CHROMIUM_PATH = ensureChromium()
 if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
 // Vitest does not pass this flag on to the projects of its configuration.
 const limit = given.find((argument) => argument.startsWith('--maxWorkers='))

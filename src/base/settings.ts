@@ -284,6 +284,12 @@ export function flagOf(name: SettingName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
+/** The engine settings of this machine, for an engine of a command; all other variables belong to a service. */
+export function engineVariables(environment: Readonly<Record<string, string | undefined>>) {
+  const names = (['engineMemory', 'engineNode', 'enginePatience'] as const).map(variableOf)
+  return Object.fromEntries(names.map((name) => [name, environment[name]]))
+}
+
 /** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(
   environment: Record<string, string | undefined>,

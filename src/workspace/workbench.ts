@@ -6,7 +6,7 @@ import { type Service, startService } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
 import type { ErrorDetails } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
-import { readSettings, type Settings } from '../base/settings.ts'
+import { engineVariables, readSettings, type Settings } from '../base/settings.ts'
 import type { NewSource } from '../catalog/source.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import type { DeployedEndpoint } from '../endpoints/manage/deployments.ts'
@@ -25,13 +25,6 @@ export interface BenchError extends ErrorDetails {
 }
 
 type BenchService = Pick<Service, 'http' | 'engine' | 'adminToken'>
-
-/** The engine settings of this machine; all other variables belong to another service. */
-const sharedVariables = [
-  'WELLHEAD_ENGINE_MEMORY',
-  'WELLHEAD_ENGINE_NODE',
-  'WELLHEAD_ENGINE_PATIENCE',
-] as const
 
 const limits = { deadlineMs: 60_000 }
 
@@ -196,7 +189,7 @@ export class Workbench {
 
 function settingsFor(environment: ServiceOptions['environment'], directory: string): Settings {
   const reading = readSettings({
-    ...Object.fromEntries(sharedVariables.map((name) => [name, environment[name]])),
+    ...engineVariables(environment),
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: directory,
     WELLHEAD_LOG_LEVEL: 'silent',

@@ -26,11 +26,22 @@ export interface CommandChoices {
   cwd?: string
 }
 
+/** Commands that start an engine need to know which one this machine has. */
+function environmentOf({ environment = {} }: CommandChoices): NodeJS.ProcessEnv {
+  const { PATH, WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } = process.env
+  return {
+    PATH,
+    ...(WELLHEAD_ENGINE_NODE && { WELLHEAD_ENGINE_NODE }),
+    ...(WELLHEAD_ENGINE_PATIENCE && { WELLHEAD_ENGINE_PATIENCE }),
+    ...environment,
+  }
+}
+
 /** Starts `wellhead` in a separate process without a terminal. */
 export function startCommand(args: readonly string[], choices: CommandChoices = {}): RunningCommand {
-  const { environment = {}, input = '', cwd } = choices
+  const { input = '', cwd } = choices
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: environmentOf(choices),
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,
   })
@@ -54,13 +65,14 @@ const outputs = () => ({ stdout: memoryOutput({ columns: 120 }), stderr: memoryO
 /** Runs `wellhead` in this process: a separate one would need most of its time to load the modules. */
 export async function runCommand(
   args: readonly string[],
-  { environment = {}, input = '', cwd = process.cwd() }: CommandChoices = {},
+  choices: CommandChoices = {},
 ): Promise<Omit<CommandResult, 'signal'>> {
+  const { input = '', cwd = process.cwd() } = choices
   const io = memoryIo({
     ...outputs(),
     input,
     cwd,
-    environment: { PATH: process.env.PATH, ...environment },
+    environment: environmentOf(choices),
     clock: systemClock,
     pid: process.pid,
     isAlive,

@@ -17,6 +17,9 @@ export interface ServiceChoices {
   dataDir?: string
 }
 
+/** A request that a test left unfinished would otherwise delay the end of the service by half a minute. */
+const finishWithinMs = 2_000
+
 /** A complete service in this process, with a real engine in a separate process. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = scratchDirectory()
@@ -51,7 +54,9 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
         headers: { 'X-API-KEY': service.adminToken.token, ...init.headers },
       }),
     close: async () => {
+      const cut = setTimeout(() => service.http.server.closeAllConnections(), finishWithinMs)
       await service.stop()
+      clearTimeout(cut)
       directory.remove()
     },
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { readSettings } from '../../base/settings.ts'
+import { engineVariables, readSettings } from '../../base/settings.ts'
 import { type LogflareDatabase, LogflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -23,7 +23,7 @@ export async function importLogflare(
   io: CommandIo,
 ): Promise<void> {
   const database = databaseOf(options, io)
-  const reading = readSettings({})
+  const reading = readSettings(engineVariables(io.environment))
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   // A missing token fails before anything is read.
   client.find()

@@ -4,14 +4,19 @@ import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support
 import type { ManualClock } from '../../support/manual-clock.ts'
 import { rawStatus } from '../../support/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
-import { attackOnLimits } from './attack-on-limits.ts'
+import { attackOnLimits, type Declare } from './attack-on-limits.ts'
 
 const [mine, theirs] = ['attack-a', 'attack-b'] as const
 const nobody = '00000000-0000-4000-8000-000000000000'
 const entries = '/api/endpoints/query/attack.entries'
 
-/** An attack for each of the OWASP API Security Top 10 (2023), in their order. */
-export function attackJourneys(running: () => RunningService, clock: ManualClock): void {
+/** An attack for each of the OWASP API Security Top 10 (2023), in their order; `onlyData` leaves out those that never reach the engine. */
+export function attackJourneys(
+  running: () => RunningService,
+  clock: ManualClock,
+  { onlyData = false } = {},
+): void {
+  const onceEnough: Declare = (name, run) => void (onlyData || test(name, run))
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
 
@@ -76,7 +81,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(new Set((await Promise.all(tokens)).map(withoutId)).size).toBe(1)
     })
 
-    test('2: only the exact token, sent once in one of the two headers, is accepted', async () => {
+    onceEnough('2: only the exact token, sent once in one of the two headers, is accepted', async () => {
       const { token, id } = await makeToken(running(), { scopes: ['query'] })
       const get = (headers: string[], query = '') =>
         rawStatus(running(), `GET /api/endpoints/query/none${query}`, headers)
@@ -151,7 +156,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       }
     })
 
-    test('3: read-only fields cannot be set, and no field grants permissions', async () => {
+    onceEnough('3: read-only fields cannot be set, and no field grants permissions', async () => {
       const forged = {
         version: 99,
         columns: [],
@@ -219,7 +224,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(before).toMatchObject(after)
     })
 
-    test('5: no spelling of a path opens an admin route', async () => {
+    onceEnough('5: no spelling of a path opens an admin route', async () => {
       const key = `X-API-KEY: ${tenant.token}`
       const routes = running().http.routeList.filter(({ access }) => access === 'admin')
       expect(routes.length).toBeGreaterThan(20)
@@ -288,7 +293,7 @@ export function attackJourneys(running: () => RunningService, clock: ManualClock
       expect(await status(rotated.body.token)).toBe(401)
     })
 
-    attackOnLimits(running, () => tenant)
+    attackOnLimits(running, () => tenant, onceEnough)
   })
 }
 

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
 import { openEvents } from '../../support/event-reader.ts'
-import { openService, type RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../support/service.ts'
+import { sharedService } from '../../support/shared-service.ts'
 
 let service: RunningService
-beforeAll(async () => {
-  service = await openService({ environment: { WELLHEAD_STATISTICS: 'on' } })
+sharedService((shared) => {
+  service = shared
 })
-afterAll(() => service?.close())
 
 const admin = (method: string, path: string, body?: unknown) =>
   ask(service, service.adminToken.token, method, path, body)
@@ -123,14 +123,14 @@ describe('an unpublished endpoint', () => {
     expect((await admin('GET', '/api/endpoints/logs.all')).body.published).toBe(true)
     const endpoints = [
       { name: 'wellhead.own', query: 'SELECT 1 AS n' },
-      { name: 'deployed', query: 'SELECT 1 AS n', published: false },
+      { name: 'hidden.deployed', query: 'SELECT 1 AS n', published: false },
     ]
     const deploy = (body: object) => admin('POST', '/api/deployments', body)
     expect((await deploy({ endpoints })).status).toBe(200)
     expect((await admin('GET', '/api/endpoints/wellhead.own')).body.published).toBe(false)
     const again = await deploy({ endpoints })
     expect(again.body.endpoints).toMatchObject([{ action: 'unchanged' }, { action: 'unchanged' }])
-    const published = await deploy({ endpoints: [{ name: 'deployed', query: 'SELECT 1 AS n' }] })
+    const published = await deploy({ endpoints: [{ name: 'hidden.deployed', query: 'SELECT 1 AS n' }] })
     expect(published.body.endpoints[0].changes).toMatchObject([{ kind: 'published', breaking: false }])
     expect((await deploy({ endpoints: endpoints.slice(1) })).status).toBe(409)
   })

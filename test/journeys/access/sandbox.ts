@@ -164,7 +164,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       const far = 'arrayLevenshteinDistance(range(200000), range(number + 5, 200005))'
       const stubborn = `WITH slow AS (SELECT ${far} AS d FROM numbers(1)), quick AS (SELECT 1 AS one) SELECT one FROM quick`
       // Long enough to check the SQL, and too short for the view.
-      const seconds = many(2, 10)
+      const seconds = many(2, 5)
       const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: seconds }
       expect((await admin('POST', '/api/endpoints', made)).status).toBe(201)
       const [anna, bert] = [

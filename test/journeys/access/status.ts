@@ -54,6 +54,11 @@ const mistakes: Record<string, Mistake> = {
     status: 404,
     error: { code: 'source_not_found' },
   },
+  'requests are not recorded': {
+    request: ['GET', '/api/requests'],
+    status: 404,
+    error: { code: 'not_recorded' },
+  },
   'the path does not exist': { request: ['GET', '/api/nothing'], status: 404, error: { code: 'not_found' } },
   'the path does not support the method': {
     request: ['DELETE', `${call}/logs.all`],

@@ -1,13 +1,12 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { runCommand } from '../../support/command.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { alertClient, level, types } from './alert-client.ts'
+import { receiverJourneys } from './receivers.ts'
+import { savingJourneys } from './saving.ts'
 
 const time = manualTime(manualClock(Date.now()))
 let service: RunningService
@@ -24,78 +23,22 @@ afterAll(async () => {
   await receiver?.close()
 })
 
-/** The newest level of a project. */
-const level = {
-  name: 'signals.level',
-  query:
-    'SELECT argMax(metadata.level::Float64, timestamp) AS level, count() AS entries, @project AS who ' +
-    'FROM signals WHERE project = @project AND timestamp <= @now',
-  parameters: { project: { required: true } },
+const stage = { service: () => service, receiver: () => receiver, time }
+const client = alertClient(stage)
+const { admin, send, create, show, change, evaluated, next, becomes, runs } = client
+
+/** Creates alerts that fire, and waits until their receivers know. */
+async function fire(...names: string[]) {
+  for (const name of names) await send(name, 20)
+  await Promise.all(names.map((name) => create(name)))
+  await Promise.all(names.map((name) => receiver.until(`/${name}`, 1)))
 }
 
-const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
-  ask(service, service.adminToken.token, method, path, body, headers)
-
-/** Sets the level of a project. */
-async function send(project: string, value: number) {
-  const entry = { project, metadata: { level: value }, timestamp: new Date(time.now()).toISOString() }
-  const { body } = await admin('POST', '/api/logs?source=signals', [entry])
-  expect(body.accepted).toBe(1)
-  time.advance(1)
-}
-
-/** An alert on the level of a project of its name, which notifies a path of its name. */
-async function create(name: string, fields: Record<string, unknown> = {}) {
-  const { status, body } = await admin('POST', '/api/alerts', {
-    name,
-    endpoint: level.name,
-    parameters: { project: name },
-    every_seconds: 5,
-    when: 'any(level) >= 10',
-    notify: [{ type: 'webhook', url: `${receiver.url}/${name}` }],
-    ...fields,
-  })
-  expect([status, body]).toEqual([201, expect.anything()])
-  await evaluated(name)
-  return body
-}
-
-const show = async (name: string) => (await admin('GET', `/api/alerts/${name}`)).body
-const change = (name: string, fields: unknown) => admin('PATCH', `/api/alerts/${name}`, fields)
-const types = (requests: Received[]) => requests.map(({ body }) => body.type)
-
-/** Waits until it was evaluated at the current time or later. */
-function evaluated(name: string, sinceMs = time.now()) {
-  return vi.waitFor(
-    async () => {
-      const alert = await show(name)
-      expect(Date.parse(alert.evaluated_at)).toBeGreaterThanOrEqual(sinceMs)
-      return alert
-    },
-    { timeout: 30_000, interval: 20 },
-  )
-}
-
-/** Lets the time of one interval pass, and returns the alert after its evaluation. */
-async function next(name: string, seconds = 5) {
-  const since = time.now()
-  time.advance(seconds * 1000)
-  return evaluated(name, since + 1)
-}
-
-/** Lets time pass until a path has received this many requests. */
-const later = (path: string, count: number) =>
-  vi.waitFor(
-    () => {
-      time.advance(5_000)
-      expect(receiver.at(path).length).toBeGreaterThanOrEqual(count)
-      return receiver.at(path)
-    },
-    { timeout: 30_000, interval: 50 },
-  )
-
-const becomes = (name: string, fields: object) =>
-  vi.waitFor(async () => expect(await show(name)).toMatchObject(fields), { timeout: 30_000, interval: 20 })
+// Those of earlier tests would be evaluated along with later ones.
+afterEach(async () => {
+  const { body } = await admin('GET', '/api/alerts')
+  await Promise.all(body.map(({ name }: { name: string }) => admin('DELETE', `/api/alerts/${name}`)))
+})
 
 describe('an alert', () => {
   test('fires once its condition has held long enough, and resolves', async () => {
@@ -183,11 +126,7 @@ describe('an alert', () => {
 
   test('is silent while it is muted, even if it is changed, disabled or waits for its receiver', async () => {
     receiver.answer('/waits', { status: 503 })
-    for (const name of ['edited', 'stopped', 'waits']) {
-      await send(name, 20)
-      await create(name)
-      await receiver.until(`/${name}`, 1)
-    }
+    await fire('edited', 'stopped', 'waits')
     receiver.answer('/waits', { status: 204 })
     // Longer than notifications are retried.
     const muted_until = new Date(time.now() + 100_000_000).toISOString()
@@ -209,11 +148,7 @@ describe('an alert', () => {
   })
 
   test('that is deleted or disabled while it fires is resolved, and starts anew if it changes', async () => {
-    for (const name of ['disabled', 'deleted', 'changed']) {
-      await send(name, 20)
-      await create(name)
-      await receiver.until(`/${name}`, 1)
-    }
+    await fire('disabled', 'deleted', 'changed')
     expect((await change('disabled', { enabled: false })).body).toMatchObject({
       state: 'ok',
       evaluated_at: null,
@@ -270,11 +205,10 @@ describe('an alert', () => {
 
   test('shares its query with others on the same result', async () => {
     await send('shared', 1)
-    const names = Array.from({ length: 12 }, (_, i) => `shared-${i}`)
-    for (const name of names) await create(name, { parameters: { project: 'shared' }, every_seconds: 3600 })
-    for (const { name } of (await admin('GET', '/api/alerts')).body) {
-      if (!name.startsWith('shared-')) await change(name, { enabled: false })
-    }
+    const names = Array.from({ length: 4 }, (_, i) => `shared-${i}`)
+    await Promise.all(
+      names.map((name) => create(name, { parameters: { project: 'shared' }, every_seconds: 3600 })),
+    )
     const before = await runs()
     const since = time.now()
     time.advance(3_600_000)
@@ -283,252 +217,8 @@ describe('an alert', () => {
   })
 })
 
-async function runs(): Promise<number> {
-  const text = (await admin('GET', '/metrics')).body as string
-  return Number(/^wellhead_query_runs_total\{purpose="alert"\} (\d+)/m.exec(text)?.[1] ?? 0)
-}
-
-describe('a receiver', () => {
-  test('that is down gets everything later, in order', async () => {
-    receiver.answer('/down', { status: 503, text: 'no' })
-    await send('down', 20)
-    await create('down')
-    await receiver.until('/down', 1)
-    await send('down', 1)
-    await next('down')
-    await receiver.until('/down', 2)
-    receiver.answer('/down', { status: 200 })
-    const all = await later('/down', 4)
-    expect(types(all)).toEqual(['alert.firing', 'alert.firing', 'alert.firing', 'alert.resolved'])
-    expect(new Set(all.slice(0, 3).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
-    await change('down', { enabled: false })
-  })
-
-  test('that is down does not keep others from being reminded', async () => {
-    receiver.answer('/dead', { status: 503 })
-    await send('reminded', 20)
-    const notify = ['dead', 'reminded'].map((path) => ({ type: 'webhook', url: `${receiver.url}/${path}` }))
-    await create('reminded', { notify, repeat_seconds: 5 })
-    await later('/reminded', 3)
-    receiver.answer('/dead', { status: 204 })
-    await later('/reminded', 6)
-    // It was retried, but its reminders were left out while it was down.
-    const ids = (path: string) => receiver.at(path).map(({ headers }) => headers['webhook-id'])
-    for (let more = 7; new Set(ids('/dead')).size < 2; more++) await later('/reminded', more)
-    const [first, second] = new Set(ids('/dead'))
-    expect(ids('/reminded').indexOf(first)).toBe(0)
-    expect(ids('/reminded').indexOf(second)).toBeGreaterThan(1)
-    await change('reminded', { enabled: false })
-  })
-
-  test('that is slow does not delay others, and gets the notification again', async () => {
-    receiver.answer('/slow', undefined)
-    await send('slow', 20)
-    const notify = ['slow', 'fast'].map((path) => ({ type: 'webhook', url: `${receiver.url}/${path}` }))
-    await create('slow', { notify })
-    const [first] = (await receiver.until('/slow', 1)) as [Received]
-    await send('slow', 1)
-    await next('slow')
-    expect(types(await receiver.until('/fast', 2))).toEqual(['alert.firing', 'alert.resolved'])
-    expect(receiver.at('/slow')).toHaveLength(1)
-    // Ends the response that was waited for.
-    receiver.drop()
-    receiver.answer('/slow', { status: 200 })
-    const [, again, resolved] = (await later('/slow', 3)) as [Received, Received, Received]
-    expect(again.headers['webhook-id']).toBe(first.headers['webhook-id'])
-    expect(resolved.body.type).toBe('alert.resolved')
-    await change('slow', { enabled: false })
-  })
-
-  test('that responds 410 gets nothing more, and one that redirects is not followed', async () => {
-    receiver.answer('/gone', { status: 410 })
-    receiver.answer('/moved', { status: 307, headers: { Location: '/elsewhere' } })
-    await send('gone', 20)
-    const notify = ['gone', 'moved', 'slack'].map((path) => ({
-      type: path === 'slack' ? 'slack' : 'webhook',
-      url: `${receiver.url}/${path}`,
-    }))
-    await create('gone', { notify, description: 'a < b' })
-    await receiver.until('/gone', 1)
-    await receiver.until('/moved', 1)
-    const [slack] = (await receiver.until('/slack', 1)) as [Received]
-    expect(slack.headers).not.toHaveProperty('webhook-signature')
-    expect(slack.body.text).toMatch(/\*gone\* is firing\n`any\(level\) &gt;= 10`, value 20[\s\S]*a &lt; b/)
-    await send('gone', 1)
-    await next('gone')
-    await receiver.until('/slack', 2)
-    receiver.answer('/moved', { status: 200 })
-    await later('/moved', 3)
-    expect(receiver.at('/gone')).toHaveLength(1)
-    expect(receiver.at('/elsewhere')).toHaveLength(0)
-    const [first, second] = (await show('gone')).notify
-    expect([first.switched_off, second.switched_off]).toEqual([true, undefined])
-    // What was read can be sent back. The alert starts anew when it is enabled again.
-    expect((await admin('PUT', '/api/alerts/gone', await show('gone'))).body.notify[0].switched_off).toBe(
-      true,
-    )
-    await send('gone', 20)
-    await next('gone')
-    await receiver.until('/slack', 3)
-    const changed = await change('gone', { when: 'any(level) > 25' })
-    expect(changed.body.notify[0].switched_off).toBe(true)
-    await receiver.until('/slack', 4)
-    expect(receiver.at('/gone')).toHaveLength(1)
-    await change('gone', { enabled: false })
-    expect((await change('gone', { enabled: true })).body.notify[0]).not.toHaveProperty('switched_off')
-  })
-
-  test('gets a test notification, and a preview shows what it would get', async () => {
-    await send('tested', 20)
-    const draft = {
-      endpoint: level.name,
-      parameters: { project: 'tested' },
-      when: 'any(level) >= 10',
-      every_seconds: 3600,
-    }
-    await create('tested', draft)
-    await receiver.until('/tested', 1)
-    const { body: quiet } = await admin('POST', '/api/alerts/tested/test')
-    expect(quiet).toEqual({
-      state: 'firing',
-      value: 20,
-      rows: [{ level: 20, entries: 1, who: 'tested' }],
-    })
-    const { body: tested } = await admin('POST', '/api/alerts/tested/test?notify=true')
-    expect(tested.deliveries).toEqual([
-      { type: 'webhook', url: `${receiver.url}/tested`, status: 204, error: null, response: '' },
-    ])
-    expect(types(receiver.at('/tested'))).toEqual(['alert.firing', 'alert.test'])
-    time.advance(1_800_000)
-    await send('tested', 3)
-    const { body: preview } = await admin('POST', '/api/alerts/preview', draft)
-    expect(preview).toMatchObject({
-      state: 'ok',
-      value: 3,
-      webhook: { type: 'alert.firing' },
-      slack: { text: expect.any(String) },
-    })
-    const met = preview.history.filter((point: { met: boolean }) => point.met)
-    expect([preview.history.length, met.length]).toEqual([48, 1])
-  })
-})
-
-describe('saving', () => {
-  test.each([
-    [{ endpoint: 'nothing' }, 'endpoint'],
-    [{ parameters: {} }, 'project'],
-    [{ parameters: { project: 'a', other: 'b' } }, 'other'],
-    [{ when: 'any(missing) > 1' }, 'when'],
-    [{ when: 'any(who) > 1' }, 'when'],
-    [{ when: 'level > 1' }, 'when'],
-    [{ every_seconds: 4 }, 'every_seconds'],
-    [{ notify: [{ type: 'webhook', url: 'ftp://example.com/' }] }, 'notify.0.url'],
-    [{ notify: [{ type: 'webhook', url: 'http://localhost:1/' }] }, 'notify.0.url'],
-    [{ notify: [{ type: 'webhook', url: 'http://[::1]/' }] }, 'notify.0.url'],
-    [{ notify: [{ type: 'slack', url: 'http://0x7f000002/' }] }, 'notify.0.url'],
-    [{ state: 'firing', unknown: 1 }, 'unknown'],
-  ])('refuses %j', async (fields, parameter) => {
-    const good = { name: 'refused', endpoint: level.name, parameters: { project: 'a' }, when: 'rows > 0' }
-    const { status, body } = await admin('POST', '/api/alerts', { ...good, ...fields })
-    expect([status, body.error?.parameter]).toEqual([400, parameter])
-  })
-
-  test('keeps versions, and guards against lost updates', async () => {
-    await create('versions', { enabled: true, when: 'rows > 5' })
-    expect(
-      (await admin('PATCH', '/api/alerts/versions', { when: 'rows > 6' }, { 'If-Match': '"2"' })).status,
-    ).toBe(412)
-    expect((await change('versions', { when: 'rows > 6' })).body).toMatchObject({
-      version: 2,
-      when: 'rows > 6',
-    })
-    const { body: versions } = await admin('GET', '/api/alerts/versions/versions')
-    expect(versions.map(({ when }: { when: string }) => when)).toEqual(['rows > 6', 'rows > 5'])
-    // An earlier version can be sent back.
-    expect((await admin('PUT', '/api/alerts/versions', versions[1])).body).toMatchObject({
-      version: 3,
-      when: 'rows > 5',
-    })
-    await change('versions', { notify: [] })
-    const restore = (version: number, headers = {}) =>
-      admin('POST', `/api/alerts/versions/versions/${version}/restore`, undefined, headers)
-    expect((await restore(2, { 'If-Match': '"3"' })).status).toBe(412)
-    expect((await restore(9)).body.error.parameter).toBe('version')
-    expect((await restore(2)).body).toMatchObject({
-      version: 5,
-      when: 'rows > 6',
-      notify: [{ secret: expect.stringMatching(/^whsec_/) }],
-    })
-    expect((await admin('POST', '/api/alerts', { ...(await show('versions')) })).status).toBe(409)
-  })
-
-  test('shows a secret once, and stores none', async () => {
-    const { notify } = await create('secret')
-    const text = JSON.stringify([await show('secret'), (await admin('GET', '/api/alerts')).body])
-    expect(text).not.toContain('whsec_')
-    expect((await change('secret', { notify })).body.notify[0]).not.toHaveProperty('secret')
-    await change('secret', { notify: [] })
-    const { body } = await change('secret', { notify })
-    expect(body.notify[0].secret).toMatch(/^whsec_/)
-    expect(body.notify[0].secret).not.toBe(notify[0].secret)
-    const stored = await service.engine.query(
-      { sql: "SELECT body FROM _catalog WHERE kind = 'alert'", format: 'TSV' },
-      { deadlineMs: 10_000 },
-    )
-    expect(stored.body.toString()).not.toContain(notify[0].secret.slice(6, 30))
-  })
-})
-
-test('alerts are files of a workspace, and commands show and mute them', async () => {
-  const files = scratchDirectory()
-  const write = (path: string, content: string) => {
-    mkdirSync(dirname(join(files.path, path)), { recursive: true })
-    writeFileSync(join(files.path, path), content)
-  }
-  const run = (...args: string[]) =>
-    runCommand(args, {
-      cwd: files.path,
-      environment: { WELLHEAD_URL: service.url, WELLHEAD_TOKEN: service.adminToken.token },
-    })
-  write('endpoints/filed.sql', '/*\nid: 8d8f7a53-6a5c-4a2f-9d5e-1c2f3a4b5c6d\n*/\nSELECT 1 AS n\n')
-  const alert = `endpoint: filed\nevery_seconds: 3600\nnotify:\n  - type: webhook\n    url: ${receiver.url}/filed\nwhen: any(n) > 1\n`
-  write('alerts/filed.yaml', alert.replace('any(n)', 'any(m)'))
-  const { code, stdout } = await run('check')
-  expect([code, stdout]).toEqual([
-    1,
-    expect.stringContaining('alerts/filed.yaml:6:1: filed has no column "m".'),
-  ])
-  write('alerts/filed.yaml', alert)
-  expect((await run('check')).code).toBe(0)
-  expect((await run('diff')).stdout).toContain('created alert filed\n')
-  const deployed = await run('deploy')
-  expect(deployed).toMatchObject({ code: 0, stdout: expect.stringContaining('created alert filed') })
-  expect(deployed.stderr).toMatch(/^secret of filed for http:\S+\/filed: whsec_/)
-  expect((await run('alert', 'mute', 'filed', '--for', '2h')).stdout).toMatch(/^filed is muted until 20/)
-  write('alerts/filed.yaml', alert.replace('> 1', '>= 1'))
-  expect((await run('diff')).stdout).toMatch(
-    /updated alert filed[\s\S]*-when: any\(n\) > 1\n\+when: any\(n\) >= 1/,
-  )
-  expect((await run('deploy')).stdout).toContain('updated alert filed\n')
-  expect(await show('filed')).toMatchObject({
-    version: 3,
-    muted_until: expect.any(String),
-    when: 'any(n) >= 1',
-  })
-  expect((await run('alert', 'list')).stdout).toMatch(/filed +(ok|firing) /)
-  expect((await run('alert', 'test', 'filed')).stdout).toBe('firing, value 1\n')
-  expect((await run('alert', 'show', 'filed')).stdout).toMatch(/when +any\(n\) >= 1\n/)
-  rmSync(join(files.path, 'alerts/filed.yaml'))
-  expect((await run('pull')).stdout).toContain('written alerts/filed.yaml\n')
-  expect(readFileSync(join(files.path, 'alerts/filed.yaml'), 'utf8')).toContain('when: any(n) >= 1\n')
-  expect((await run('diff', '--exit-code')).code).toBe(0)
-  await create('unfiled', { endpoint: 'filed', parameters: {}, when: 'rows > 5', notify: [] })
-  const pruned = await run('deploy', '--prune', '--yes')
-  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted alert unfiled\n') })
-  expect((await show('unfiled')).error.code).toBe('not_found')
-  expect(await show('filed')).toMatchObject({ name: 'filed' })
-  files.remove()
-})
+receiverJourneys(stage, client)
+savingJourneys(stage, client)
 
 test('a tenant sees nothing of alerts', async () => {
   const { token } = await makeToken(service, { scopes: ['query'], project: 'holds' })

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openService, type RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../support/service.ts'
+import { sharedService } from '../../support/shared-service.ts'
 import { describeSharedProxy } from './shared-proxy.ts'
 
 let service: RunningService
@@ -17,10 +18,9 @@ const call = async (path: string, token = service.adminToken.token) => {
 }
 const cached = async (name: string) => (await admin('GET', `/api/endpoints/${name}/cache`)).body
 
-beforeAll(async () => {
-  service = await openService()
+sharedService((shared) => {
+  service = shared
 })
-afterAll(() => service?.close())
 
 describe('the cached results of an endpoint', () => {
   const numbers = { query: 'SELECT @n AS n', parameters: { n: { type: 'integer' } } }
@@ -104,7 +104,7 @@ describe('GET /api/usage', () => {
     const now = Date.now()
     const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
     const entries = [0.1, 5, 50].map((hours) => ({ event_message: 'x', timestamp: at(hours) }))
-    expect((await admin('POST', '/api/logs?source=auth_logs', entries)).status).toBe(200)
+    expect((await admin('POST', '/api/logs?source=storage_logs', entries)).status).toBe(200)
     for (const [interval, length, seconds, total] of [
       ['1hr', 60, 60, 1],
       ['1day', 96, 900, 2],
@@ -114,11 +114,13 @@ describe('GET /api/usage', () => {
       expect(status).toBe(200)
       const { bucket_seconds, buckets } = body.entries
       expect([interval, bucket_seconds, buckets.length]).toEqual([interval, seconds, length])
-      const counts = buckets.map((bucket: { counts: Record<string, number> }) => bucket.counts.auth_logs ?? 0)
-      expect([interval, counts.reduce((sum: number, n: number) => sum + n, 0)]).toEqual([interval, total])
-      expect(body.sources.find(({ name }: { name: string }) => name === 'auth_logs').per_minute).toHaveLength(
-        60,
+      const counts = buckets.map(
+        (bucket: { counts: Record<string, number> }) => bucket.counts.storage_logs ?? 0,
       )
+      expect([interval, counts.reduce((sum: number, n: number) => sum + n, 0)]).toEqual([interval, total])
+      expect(
+        body.sources.find(({ name }: { name: string }) => name === 'storage_logs').per_minute,
+      ).toHaveLength(60)
       expect(body.cache).toMatchObject({ max_bytes: expect.any(Number), hits: expect.any(Number) })
       expect(body.cache.bytes).toBeLessThanOrEqual(body.cache.max_bytes)
     }
@@ -128,8 +130,3 @@ describe('GET /api/usage', () => {
 })
 
 describeSharedProxy(() => service)
-
-test('statistics of requests are refused if requests are not recorded', async () => {
-  const { status, body } = await admin('GET', '/api/requests')
-  expect([status, body.error.code]).toEqual([404, 'not_recorded'])
-})

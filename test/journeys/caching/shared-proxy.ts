@@ -58,14 +58,14 @@ export function describeSharedProxy(running: () => RunningService): void {
   describe('a proxy that stores private responses', () => {
     test('sends each token its own', async () => {
       const service = running()
-      const query = 'SELECT project, event_message FROM edge_logs'
+      const query = 'SELECT project, event_message FROM realtime_logs'
       const admin = service.adminToken.token
       await ask(service, admin, 'POST', '/api/endpoints', { name: 'proxied', query, cache_seconds: 600 })
-      const entries = ['a', 'b'].map((project) => ({ project, event_message: `of ${project}` }))
-      await logClient(running).send('edge_logs', JSON.stringify(entries))
+      const entries = ['proxy-a', 'proxy-b'].map((project) => ({ project, event_message: `of ${project}` }))
+      await logClient(running).send('realtime_logs', JSON.stringify(entries))
       const tenant = async (project: string) =>
         (await makeToken(service, { scopes: ['query'], project, description: project })).token
-      const [a, b] = [await tenant('a'), await tenant('b')]
+      const [a, b] = [await tenant('proxy-a'), await tenant('proxy-b')]
       const callers: Record<string, string>[] = [
         { 'X-API-KEY': a },
         { 'X-API-KEY': b },
@@ -92,7 +92,7 @@ export function describeSharedProxy(running: () => RunningService): void {
         }
       }
       const { body } = await ask(service, a, 'GET', '/api/endpoints/query/proxied')
-      expect(body).toEqual({ result: [{ project: 'a', event_message: 'of a' }] })
+      expect(body).toEqual({ result: [{ project: 'proxy-a', event_message: 'of proxy-a' }] })
     })
   })
 }

@@ -16,6 +16,6 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-attackJourneys(() => service, clock)
+attackJourneys(() => service, clock, { onlyData: true })
 sandboxJourneys(() => service, clock)
 tenantJourneys(() => service, clock)

@@ -214,9 +214,9 @@ export function formatJourneys(running: () => RunningService): void {
       expect(response.status, bytes.toString('utf8', 0, 500)).toBe(200)
       return bytes
     }
-    const file = async (search: string) => {
-      const path = join(scratch.path, search)
-      writeFileSync(path, await body(search))
+    const file = (name: string, bytes: Buffer) => {
+      const path = join(scratch.path, name)
+      writeFileSync(path, bytes)
       return path
     }
     const readByDuck = (from: string) => duck.runAndReadAll(`SELECT * FROM ${from}`)
@@ -233,33 +233,35 @@ export function formatJourneys(running: () => RunningService): void {
 
     test.each(['', '_timestamps=iso'])('is read as JSON (%s)', async (search) => {
       const { result } = JSON.parse((await body(search)).toString()) as { result: Record<string, unknown>[] }
-      const lines = JSON.parse((await body(`_format=ndjson&${search}`)).toString()) as Record<string, unknown>
+      const lines = await body(`_format=ndjson&${search}`)
       const expected = cells((index) =>
         search ? (cases[index]?.iso ?? cases[index]?.json) : cases[index]?.json,
       )
       expect(cells((index) => result[0]?.[names[index] as string])).toEqual(expected)
-      expect(lines).toEqual(result[0])
+      expect(JSON.parse(lines.toString())).toEqual(result[0])
       const read = await readByDuck(
-        `read_json('${await file(`_format=ndjson&${search}`)}', format = 'newline_delimited')`,
+        `read_json('${file(`${search}.ndjson`, lines)}', format = 'newline_delimited')`,
       )
       expect(read.columnNames()).toEqual(names)
     })
 
     test.each(['', '&_timestamps=iso'])('is read as CSV (%s)', async (search) => {
-      const rows = parse(await body(`_format=csv${search}`), {
+      const bytes = await body(`_format=csv${search}`)
+      const rows = parse(bytes, {
         cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
       }) as unknown as (string | null)[][]
       const expected = cells((index) => (search ? csvOf(cases[index] as Case) : cases[index]?.csv))
       expect(rows[0]).toEqual(names)
       expect(cells((index) => rows[1]?.[index])).toEqual(expected)
       const read = await readByDuck(
-        `read_csv('${await file(`_format=csv${search}`)}', all_varchar = true, allow_quoted_nulls = false)`,
+        `read_csv('${file(`${search}.csv`, bytes)}', all_varchar = true, allow_quoted_nulls = false)`,
       )
       expect(cells((index) => read.getRows()[0]?.[index])).toEqual(expected)
     })
 
     test.each(['', '&_timestamps=iso'])('is read as Parquet (%s)', async (search) => {
-      const read = await readByDuck(`read_parquet('${await file(`_format=parquet${search}`)}')`)
+      const bytes = await body(`_format=parquet${search}`)
+      const read = await readByDuck(`read_parquet('${file(`${search}.parquet`, bytes)}')`)
       const types = read.columnTypes().map(String)
       const values = read.getRows()[0]?.map(String)
       expect(read.columnNames()).toEqual(names)

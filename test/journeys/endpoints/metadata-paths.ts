@@ -107,13 +107,15 @@ export function describePaths(engine: () => Engine): void {
     })
 
     test.each(casts)('cast to %s has the same value as with the JSON type', async (type, values) => {
-      const select = (as: string) =>
-        values.map((value, index) => {
-          const text = literal(value === undefined ? '{}' : `{"a":${value}}`)
-          return `(SELECT toJSONString(tuple(metadata.a::${type})) FROM (SELECT materialize(${text})${as} AS metadata)) AS v${index}`
-        })
-      const ofText = await rows(rewritten(`SELECT ${select('').join()}`))
-      const ofJson = await rows(`SELECT ${select('::JSON').join()}`)
+      const texts = values.map((value) => literal(value === undefined ? '{}' : `{"a":${value}}`))
+      const select = (text: string, as: string) =>
+        `SELECT toJSONString(tuple(metadata.a::${type})) AS v FROM (SELECT ${text}${as} AS metadata)`
+      // One query of all values is quicker, but the types of others in the column change how a value is shown as it is.
+      const all = (as: string) =>
+        type === 'Dynamic'
+          ? `SELECT ${texts.map((text, index) => `(${select(`materialize(${text})`, as)}) AS v${index}`)}`
+          : select(`arrayJoin([${texts}])`, as)
+      const [ofText, ofJson] = await Promise.all([rows(rewritten(all(''))), rows(all('::JSON'))])
       expect(ofText).toBe(ofJson)
     })
 

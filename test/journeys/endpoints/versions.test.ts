@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { openService, type RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../support/service.ts'
+import { sharedService } from '../../support/shared-service.ts'
 
 let service: RunningService
 const files = scratchDirectory()
@@ -22,13 +23,10 @@ const run = (...args: string[]) =>
     environment: { WELLHEAD_URL: service.url, WELLHEAD_TOKEN: service.adminToken.token },
   })
 
-beforeAll(async () => {
-  service = await openService()
+sharedService((shared) => {
+  service = shared
 })
-afterAll(async () => {
-  await service?.close()
-  files.remove()
-})
+afterAll(() => files.remove())
 
 describe('a note', () => {
   test('is stored with the version that it was sent with', async () => {
@@ -47,15 +45,18 @@ describe('a note', () => {
   })
 
   test('of a deployment is stored with each endpoint that it changes', async () => {
-    await admin('POST', `${endpoints}?note=mine`, fields('unchanged'))
-    const deployed = [fields('unchanged'), { ...fields('deployed'), chart: { type: 'number' } }]
+    await admin('POST', `${endpoints}?note=mine`, fields('noted.unchanged'))
+    const deployed = [fields('noted.unchanged'), { ...fields('noted.deployed'), chart: { type: 'number' } }]
     const { status, body } = await admin('POST', '/api/deployments', { endpoints: deployed, note: 'all' })
     expect([status, body.endpoints.map(({ action }: { action: string }) => action)]).toEqual([
       200,
       ['unchanged', 'created'],
     ])
-    expect([...(await notesOf('unchanged')), ...(await notesOf('deployed'))]).toEqual(['1 mine', '1 all'])
-    const change = { endpoints: [{ ...fields('deployed'), chart: { type: 'table', y: ['n'] } }] }
+    expect([...(await notesOf('noted.unchanged')), ...(await notesOf('noted.deployed'))]).toEqual([
+      '1 mine',
+      '1 all',
+    ])
+    const change = { endpoints: [{ ...fields('noted.deployed'), chart: { type: 'table', y: ['n'] } }] }
     expect((await admin('POST', '/api/deployments', change)).body.endpoints[0].changes).toEqual([
       { kind: 'chart_changed', breaking: false, message: 'The chart of the endpoint changed.' },
     ])

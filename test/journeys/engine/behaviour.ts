@@ -108,7 +108,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('parameters of concurrent queries never mix', async () => {
       const awkward = ["'", '\\', '\n', '\0', '😀', '\t', '"', '`', '{a:String}']
-      const total = many(4000, 80)
+      const total = many(4000, 40)
       const check = async (i: number) => {
         const value = `${awkward[i % awkward.length]}${i}${awkward[(i * 7) % awkward.length]}`
         const name = `p${i % 3}`
@@ -236,7 +236,7 @@ export function describeEngine<O extends OpenEngine>(
 
     test('output of a failed query never appears in a later result', async () => {
       // Sequentially, so that the same few sessions fail and are reused.
-      for (let i = 0; i < many(200, 10); i++) {
+      for (let i = 0; i < many(200, 5); i++) {
         await expect(text(failing(`secret${i}`))).rejects.toMatchObject({ code: 'invalid_query' })
         expect(await text('SELECT 42')).toBe('42\n')
       }
@@ -246,7 +246,7 @@ export function describeEngine<O extends OpenEngine>(
       const tenants = ['ada', 'bob', 'cyd', 'dan']
       let wrong = 0
       let failures = 0
-      const total = many(3000, 70)
+      const total = many(3000, 40)
       const call = async (i: number) => {
         const tenant = tenants[i % tenants.length] as string
         if (i % 5 === 0) {

@@ -72,7 +72,6 @@ test.each([
     'enable_join_runtime_filters',
     'Rows of other tenants show in an error of a join that filters while it reads.',
   ],
-  ['use_skip_indexes', 'Rows of other tenants show in the number of rows that an index skips.'],
 ])('a server that insists on %s is found', async (setting, sentence) => {
   expect(await findLeak(serverThat(insisting(setting)))).toBe(sentence)
 })
@@ -100,10 +99,11 @@ test('a server that does not respond is neither trusted nor accused', async () =
   expect(await tables()).toEqual([])
 })
 
-test('checks at the same time do not disturb each other, and leave no tables', async () => {
+test('checks at the same time do not disturb each other, leave no tables, and find use_skip_indexes', async () => {
   const broken = serverThat(insisting('use_skip_indexes'))
-  const found = await Promise.all([findLeak(engine), findLeak(broken), findLeak(engine)])
-  expect(found).toEqual([undefined, expect.stringContaining('an index'), undefined])
+  const found = await Promise.all([findLeak(engine), findLeak(broken)])
+  const sentence = 'Rows of other tenants show in the number of rows that an index skips.'
+  expect(found).toEqual([undefined, sentence])
   expect(await tables()).toEqual([])
 })
 

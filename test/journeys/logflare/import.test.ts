@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { runCommand } from '../../support/command.ts'
-import { openService } from '../../support/service.ts'
+import type { RunningService } from '../../support/service.ts'
+import { sharedService } from '../../support/shared-service.ts'
 import { openPostgres, postgresPrograms } from './postgres.ts'
 
 const token = '0d0e6b0c-91b0-4f1e-8e7c-1a2b3c4d5e6f'
 
+let service: RunningService
+sharedService((shared) => {
+  service = shared
+})
+
 describe.skipIf(postgresPrograms === undefined)('wellhead import logflare', () => {
   test('imports the entries of Logflare once, however often it runs', async () => {
     const postgres = await openPostgres(postgresPrograms as string)
-    const service = await openService()
     try {
       const table = `_analytics.log_events_${token.replaceAll('-', '_')}`
       await postgres.sql(`
@@ -24,6 +29,7 @@ describe.skipIf(postgresPrograms === undefined)('wellhead import logflare', () =
       const environment = { WELLHEAD_TOKEN: service.adminToken.token }
       const counts = { source: 'auth_logs', read: 2501, stored: 2500, rejected: 1 }
       const first = await runCommand(command, { environment })
+      expect([first.code, first.stderr]).toEqual([0, expect.any(String)])
       expect(JSON.parse(first.stdout)).toEqual({ sources: [{ ...counts, already_stored: 0 }] })
       expect(first.stderr).toContain('2,500 entries stored in auth_logs, 1 entry rejected.')
       const again = await runCommand(command, { environment })
@@ -40,7 +46,6 @@ describe.skipIf(postgresPrograms === undefined)('wellhead import logflare', () =
         result: [{ n: 2500, ids: 2500, last: "it's entry 999", level: 'info', recent: 1 }],
       })
     } finally {
-      await service.close()
       await postgres.close()
     }
   })

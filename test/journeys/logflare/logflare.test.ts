@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/browser.ts'
-import { expectFit, onPage, show, write } from '../console/stage.ts'
 import { bombs } from './bombs.ts'
 import { otelShapes } from './otel-shapes.ts'
+import { playgroundJourney } from './playground.ts'
 import { refused, shapes } from './shapes.ts'
 import { vectorSinks } from './vector.ts'
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await send('/api/logs?source_name=cloudflare.logs.prod', publicToken, other)
 })
 
-afterAll(() => service.close())
+afterAll(() => service?.close())
 
 /** The bytes of a text, as fetch takes them. */
 const header = (text: string) => Buffer.from(text).toString('latin1')
@@ -61,14 +61,14 @@ async function query(name: string, parameters: Record<string, string>): Promise<
 const bigQuery = (sql: string) => query('logs.all', { ...window, sql })
 
 describe('BigQuery SQL', () => {
-  test.each(shapes(startMs))('$name', async ({ sql, rows }) => {
+  test.concurrent.each(shapes(startMs))('$name', async ({ sql, rows }) => {
     const answer = await bigQuery(sql)
     expect(answer).toEqual({ result: rows })
     // Studio builds its table from the keys of the first row.
     expect(answer.result?.map(Object.keys)).toEqual(rows.map(Object.keys))
   })
 
-  test.each(refused)('refuses %s', async (sql, message) => {
+  test.concurrent.each(refused)('refuses %s', async (sql, message) => {
     const { error, ...others } = await bigQuery(sql)
     expect(error).toMatch(message)
     expect(others).toEqual({})
@@ -108,7 +108,7 @@ from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' an
 })
 
 describe('ClickHouse SQL', () => {
-  test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
+  test.concurrent.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
     expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
   })
 
@@ -382,35 +382,4 @@ describe('the gateway', () => {
   })
 })
 
-describe('the playground', () => {
-  const sql =
-    "select id, r.path, timestamp from edge_logs cross join unnest(metadata) as m cross join unnest(m.request) as r where identifier = 'default' and r.path like '/rest/%'"
-
-  test('translates a query from Studio and runs it', () =>
-    onPage({ service: () => service, browser })(
-      '/console/playground',
-      { token: service.adminToken.token, bypassPolicy: true },
-      async (page) => {
-        const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
-        await page.getByRole('button', { name: 'BigQuery' }).click()
-        await bigQuery.click()
-        await page.keyboard.insertText('select idd from edge_logs')
-        await page.getByText('Line 1, column 8: Unrecognized name "idd". Did you mean id?').waitFor()
-        await page.keyboard.press('Control+A')
-        await page.keyboard.insertText(sql)
-        await page.getByRole('textbox', { name: 'SQL' }).getByText('edge_logs AS').waitFor()
-        await page.getByText('The query is valid.').waitFor()
-        await bigQuery.click()
-        await page.keyboard.press('Control+Enter')
-        await page.getByRole('cell', { name: 'e1', exact: true }).waitFor()
-        for (const theme of ['light', 'dark'] as const) {
-          await show(page, 1280, theme)
-          await expectFit(page)
-        }
-        // The translation is SQL like any other.
-        await write(page, 'SELECT 42 AS number')
-        await page.keyboard.press('Control+Enter')
-        await page.getByRole('cell', { name: '42', exact: true }).waitFor()
-      },
-    ))
-})
+playgroundJourney(() => service, browser)

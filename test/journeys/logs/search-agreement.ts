@@ -190,7 +190,7 @@ export function searchAgreement(running: () => RunningService): void {
     test('for combinations', async () => {
       const nextQuery = queryMaker(randomNumbers(20_260_101))
       const results = []
-      for (let left = many(3_000, 120); left > 0; left -= 8) {
+      for (let left = many(3_000, 56); left > 0; left -= 8) {
         results.push(...(await Promise.all(Array.from({ length: 8 }, () => compare(nextQuery())))))
       }
       const found = results.filter(

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openService, type RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../support/service.ts'
+import { sharedOrigin, sharedService } from '../../support/shared-service.ts'
 import { type Connection, connect } from './connect.ts'
 
 let service: RunningService
@@ -18,10 +19,8 @@ async function save(name: string, fields: Record<string, unknown>): Promise<void
   expect(saved.status, JSON.stringify(saved.body)).toBe(201)
 }
 
-beforeAll(async () => {
-  service = await openService({
-    environment: { WELLHEAD_STATISTICS: 'on', WELLHEAD_CORS_ORIGINS: 'https://app.example.com' },
-  })
+sharedService(async (shared) => {
+  service = shared
   const entries = [
     { id: 'e1', project: 'red', event_message: hostile },
     { id: 'e2', project: 'red', event_message: 'plain' },
@@ -52,9 +51,7 @@ beforeAll(async () => {
     timeout_seconds: 60,
   })
   admin = await connect(service)
-}, 300_000)
-
-afterAll(() => service.close(), 60_000)
+})
 
 describe('tools of endpoints', () => {
   test('have name, description, parameters and columns', async () => {
@@ -348,7 +345,7 @@ describe('the protocol', () => {
     expect(await from('https://evil.example.com')).toBe(403)
     expect(await from('null')).toBe(403)
     expect(await from(`http://${host}`)).toBe(200)
-    expect(await from('https://app.example.com')).toBe(200)
+    expect(await from(sharedOrigin)).toBe(200)
   })
 
   test('serves many calls at once', async () => {

@@ -73,7 +73,7 @@ export function describeRefresh(): void {
       })
       const inParts: boolean[] = []
       let kept: PreviousResult | undefined
-      for (let round = 0; round < many(60, 3); round++) {
+      for (let round = 0; round < many(60, 2); round++) {
         // The second comes soon and finds nothing new, so that at least this one is not whole.
         if (round !== 1 && below(4) > 0) await send()
         let inPart = true
