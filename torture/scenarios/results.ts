@@ -86,6 +86,7 @@ export const results: Scenario = {
         // A busy machine refuses whoever comes; that is not blame.
         else if (status === 503 && text.includes('"overloaded"')) counts['refused to others']++
         else faults.push(`Another tenant got ${status}: ${text.slice(0, 200)}`)
+        await new Promise((resolve) => setTimeout(resolve, run.size(0, 50)))
       }
     }
 
@@ -115,7 +116,7 @@ export const results: Scenario = {
     const watching = watch()
     try {
       const chosen = Object.entries(huge).filter(([name]) => run.match?.test(name) ?? true)
-      for (const [name, sql] of chosen.slice(0, run.cycles(chosen.length, 4))) await attack(name, sql)
+      for (const [name, sql] of chosen.slice(0, run.cycles(chosen.length, 2))) await attack(name, sql)
       alone = Math.ceil(percentile(delays, 100))
       const all = chosen.slice(0, run.size(chosen.length, 4)).map(async ([name, sql]) => {
         const response = await http.send(post(sandboxPath, attacker, { sql: `${sql} ` }))

@@ -67,7 +67,7 @@ function openLoad(project: string, calls: Call[]) {
       ...init,
       headers: { 'X-API-KEY': adminToken, ...init.headers },
     })
-  const senders = Array.from({ length: 4 }, (_, i) =>
+  const senders = Array.from({ length: many(4, 2) }, (_, i) =>
     sendUntilStopped({
       name: `${project}-s${i}`,
       keyed: i % 2 === 0,
@@ -90,7 +90,7 @@ function openLoad(project: string, calls: Call[]) {
     reads++
     if (!(Number(body.result[0]?.n) >= before)) missing.push(`${JSON.stringify(body)} < ${before}`)
   }
-  const readers = Array.from({ length: 2 }, async () => {
+  const readers = Array.from({ length: many(2, 1) }, async () => {
     while (!stop) {
       await read()
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -102,7 +102,7 @@ function openLoad(project: string, calls: Call[]) {
     missing,
     /** Waits until more is stored and read. */
     async progress() {
-      const [batches, since] = [ledger.acknowledgedBatches + many(200, 12), reads + many(100, 6)]
+      const [batches, since] = [ledger.acknowledgedBatches + many(200, 6), reads + many(100, 2)]
       await vi.waitFor(() => {
         expect(ledger.acknowledgedBatches).toBeGreaterThan(batches)
         expect(reads).toBeGreaterThan(since)
@@ -152,7 +152,6 @@ test('while nodes go and come under load, requests get their rows and entries ar
       await load.progress()
       await become(state)
       expect((await service.call('/ready')).status).toBe(200)
-      await load.progress()
       await relay.mend()
       await become('1,1')
       await load.progress()
@@ -178,7 +177,11 @@ test('after a kill of one of two services, the other has every acknowledged entr
 }, async () => {
   const directories = [scratchDirectory(), scratchDirectory()]
   const services = directories.map(({ path }) =>
-    spawnService(['--port', '0', '--data-dir', path], environmentOf(server.url)),
+    spawnService(['--port', '0', '--data-dir', path], {
+      ...environmentOf(server.url),
+      // Their inserts slow down an emulated engine.
+      WELLHEAD_STATISTICS: 'off',
+    }),
   ) as [ServiceProcess, ServiceProcess]
   spawned.push(...services)
   const [doomed, survivor] = services
@@ -238,28 +241,24 @@ test('after a kill of one of two engines, queries that need no data of it succee
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())
+  const selects = (times: number) => Promise.all(Array.from({ length: times }, select))
   const killed = other.pid() as number
-  let stop = false
-  const results: string[] = []
-  const readers = [1, 2, 3, 4].map(async () => {
-    while (!stop) results.push(await select())
-  })
-  const progress = async () => {
-    const before = results.length
-    await vi.waitFor(() => expect(results.length).toBeGreaterThan(before + 20), soon)
-  }
   try {
-    await progress()
+    expect(new Set(await selects(many(100, 8)))).toEqual(new Set(['1\n']))
+    const underWay = selects(many(100, 16))
     process.kill(killed, 'SIGKILL')
-    await progress()
-    // Its supervisor starts it again.
-    await vi.waitFor(() => expect(other.pid()).not.toBe(killed), soon)
-    await vi.waitFor(() => expect(both.state().nodes?.map(({ ready }) => ready)).toEqual([true, true]), soon)
-    await progress()
+    expect(new Set(await underWay)).toEqual(new Set(['1\n']))
+    // Its supervisor starts it again, and queries do not wait for it.
+    const isBack = () => both.state().nodes?.every(({ ready }) => ready) && other.pid() !== killed
+    await vi.waitFor(
+      async () => {
+        expect(await select()).toBe('1\n')
+        expect(isBack()).toBe(true)
+      },
+      { ...soon, interval: 200 },
+    )
+    expect(new Set(await selects(many(100, 8)))).toEqual(new Set(['1\n']))
   } finally {
-    stop = true
-    await Promise.all(readers)
     await both.close()
   }
-  expect(new Set(results)).toEqual(new Set(['1\n']))
 })
