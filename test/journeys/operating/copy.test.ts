@@ -185,7 +185,7 @@ const options = {
   log,
   signal: new AbortController().signal,
   now: Date.now,
-  // Two or three entries.
+  // Three entries.
   chunkBytes: 1000,
   onTotal: () => {},
   onBytes: () => {},
@@ -236,10 +236,10 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   const aborted = copyInstallation({
     ...sides,
     signal: stopped.signal,
-    onBytes: onChunk(6, () => stopped.abort()),
+    onBytes: (_bytes, note) => note === 'comparing auth_logs' && stopped.abort(),
   })
   await expect(aborted).rejects.toMatchObject({ code: 'query_cancelled' })
-  expect(await entries()).toBeGreaterThan(copied)
+  expect(await entries()).toBe(copied)
   const { tables } = await copyInstallation(sides)
   expect(tables.filter(({ equal }) => !equal)).toEqual([])
   expect(tables).toContainEqual({ name: 'shop_logs', rows: total + 2, copied: total + 2, equal: true })
@@ -288,7 +288,6 @@ test('a copy that is killed continues, and ends with each row once', { timeout: 
   expect(lines).toContainEqual(['token uses', '1', '1', 'yes'])
   expect(lines.map(([name]) => name)).not.toContain('gone_logs')
   expect(lines.every(([, rows, copied]) => rows === copied || rows === 'ROWS')).toBe(true)
-  await isNotRepeated()
   await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: database })
 })
 
@@ -312,17 +311,6 @@ async function killDuringInsert(number: number): Promise<void> {
   proxy.close()
   expect(engines).toHaveLength(1)
   await vi.waitFor(() => expect(engines.filter(isAlive)).toEqual([]), { timeout: 60_000 })
-}
-
-async function isNotRepeated(): Promise<void> {
-  const already = await entriesThere()
-  const again = await run(copy('--json'))
-  expect([again.code, JSON.parse(again.stdout)]).toEqual([
-    0,
-    { finished_at: expect.any(String), equal: true, tables: [] },
-  ])
-  expect(again.stderr).toContain('Nothing was changed.')
-  expect(await entriesThere()).toBe(already)
 }
 
 test('refuses what cannot be copied, and says what to do', async () => {

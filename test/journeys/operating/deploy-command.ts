@@ -85,7 +85,12 @@ export function deployCommandJourneys(service: () => LocalService): void {
       const strict = await run('deploy', 'workspace', '--strict')
       expect([strict.code, linesOf(strict.stdout)]).toEqual([
         1,
-        [...warnings, 'updated orders.count (version 1 → 2)', ''],
+        [
+          ...warnings,
+          'updated orders.count (version 1 → 2)',
+          '  compatible  The SQL changed; values may differ.',
+          '',
+        ],
       ])
       expect(strict.stderr).toMatch(/^wellhead: 3 warnings found; nothing was deployed\. Omit --strict /)
       expect((await run('diff', 'workspace', '--exit-code')).code).toBe(1)
