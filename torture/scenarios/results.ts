@@ -31,8 +31,8 @@ const huge: Record<string, string> = {
   'JSON text': `SELECT toJSONString(range(1000000)) AS x ${from}`,
 }
 
-/** Those of the short form: they differ most, and reach the limit soonest. */
-const quick = ['large texts', 'texts of a dictionary', 'one row of constants']
+/** Those of the short form: an emulated engine reaches the limit with them in seconds. */
+const quick = ['large texts', 'texts of a dictionary']
 
 const formats = ['json', 'csv', 'ndjson', 'parquet', 'arrow']
 
@@ -122,8 +122,8 @@ export const results: Scenario = {
       const chosen = names
         .filter((name) => run.match?.test(name) ?? true)
         .map((name) => [name, huge[name] as string] as const)
-      for (const [name, sql] of chosen.slice(0, run.cycles(chosen.length, chosen.length)))
-        await attack(name, sql)
+      const cycles = run.cycles(chosen.length, chosen.length)
+      for (const [name, sql] of chosen.slice(0, cycles)) await attack(name, sql)
       alone = Math.ceil(percentile(delays, 100))
       const all = chosen.map(async ([name, sql]) => {
         const response = await http.send(post(sandboxPath, attacker, { sql: `${sql} ` }))
