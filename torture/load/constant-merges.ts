@@ -1,11 +1,12 @@
 import { askEngine } from '../../test/support/engine-port.ts'
+import { natively } from '../../test/support/engines.ts'
 
 interface MergerOptions {
   dataDir: string
   stopped: () => boolean
 }
 
-const pauseMs = 20
+const pauseMs = natively(20, 100)
 
 /** Merges all parts of the loaded source again and again, so that most faults fall into a merge. Returns how often. */
 export async function mergeUntilStopped({ dataDir, stopped }: MergerOptions): Promise<number> {

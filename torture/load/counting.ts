@@ -1,8 +1,9 @@
+import { natively } from '../../test/support/engines.ts'
 import type { Ledger } from '../../test/support/ledger.ts'
 import type { Target } from '../support/target.ts'
 
 const table = 'FROM edge_logs WHERE project = @project'
-const pauseMs = 20
+const pauseMs = natively(20, 200)
 const parameters = { project: { required: true } }
 
 /** Endpoints that return what is stored for a project. */

@@ -1,7 +1,12 @@
+import { natively } from '../../test/support/engines.ts'
+
 export interface DeployerOptions {
   call: (path: string, init?: RequestInit) => Promise<Response>
   stopped: () => boolean
 }
+
+/** An emulated engine would do little else. */
+const pauseMs = natively(0, 100)
 
 const names = ['torture.one', 'torture.two', 'torture.three']
 
@@ -24,6 +29,7 @@ export async function deployUntilStopped(
     if (status === 200) acknowledged = number
     const snapshot = await descriptions(options).catch(() => undefined)
     if (snapshot) snapshots.push(snapshot)
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return { snapshots, acknowledged }
 }

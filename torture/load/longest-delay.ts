@@ -7,6 +7,9 @@ import { percentile } from './load-target.ts'
 const name = 'torture.stall'
 export const cached = `/api/endpoints/query/${name}`
 
+/** Between the requests that are measured. */
+const pauseMs = natively(1, 20)
+
 /** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
 export const allowedDelayMs = natively(50, 1_000)
 
@@ -38,7 +41,7 @@ export async function longestDelay(url: string, work: () => Promise<unknown>): P
     while (!over) {
       const { ms } = await http.send({ path, token: adminToken })
       delays.push(ms)
-      await new Promise((resolve) => setTimeout(resolve, 1))
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
   const watching = Promise.all([watch(cached), watch('/health')])

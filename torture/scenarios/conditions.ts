@@ -91,7 +91,7 @@ export const conditions: Scenario = {
       })
     }
     for (const [name, attack] of Object.entries(attacks)) {
-      const entries = attack.entries(run.size(20, 3))
+      const entries = attack.entries(run.size(20, 2))
       const follow = (last?: string) => followers(target, attack, last)
       const streams = await follow()
       let first: string | undefined

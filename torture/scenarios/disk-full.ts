@@ -20,7 +20,7 @@ export const diskFull: Scenario = {
   async run(run) {
     const rounds = run.cycles(10, 2)
     const { disk, target } = await run.share('disk', openMounted)
-    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
+    const options = { target, project, senders: run.size(4, 2), deploying: false, visibleEntriesStay: false }
     return MixedLoad.during(options, async (load) => {
       const filler = join(disk.path, 'filler')
       const faults: string[] = []

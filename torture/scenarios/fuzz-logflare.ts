@@ -35,7 +35,7 @@ export const fuzzLogflare: Scenario = {
     samples.push(...refused.map(([sql]) => sql))
     const counts = { statements: 0, answered: 0, refused: 0 }
     const faults: string[] = []
-    let left = run.cycles(natively(50_000, 1_000), 60)
+    let left = run.cycles(natively(50_000, 1_000), 40)
     const statement = () => {
       let sql = dice.percent(60) ? generate() : dice.pick(samples)
       for (let times = dice.percent(60) ? 0 : 1 + dice.below(2); times > 0; times--)

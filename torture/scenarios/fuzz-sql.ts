@@ -48,7 +48,7 @@ export const fuzzSql: Scenario = {
       stopped: 0,
     }
     const faults: string[] = []
-    let left = run.cycles(natively(100_000, 2_000), 60)
+    let left = run.cycles(natively(100_000, 2_000), 40)
     const total = left
 
     const record = (sql: string, { status, text }: HttpResponse, project?: string): boolean => {

@@ -19,7 +19,7 @@ export const memory: Scenario = {
   async run(run) {
     const rounds = run.cycles(10, 1)
     const { target } = await run.share('disk', openPlain)
-    return MixedLoad.during({ target, project, senders: 4, deploying: false }, async (load) => {
+    return MixedLoad.during({ target, project, senders: run.size(4, 2), deploying: false }, async (load) => {
       const faults: string[] = []
       await saveHungryEndpoint(target)
       for (let round = 0; round < rounds; round++) {

@@ -18,7 +18,7 @@ export const readOnly: Scenario = {
     const rounds = run.cycles(10, 1)
     const { disk, target } = await run.share('disk', openMounted)
     return MixedLoad.during(
-      { target, project, senders: 4, deploying: false, visibleEntriesStay: false },
+      { target, project, senders: run.size(4, 2), deploying: false, visibleEntriesStay: false },
       async (load) => {
         const faults: string[] = []
         let timesReadOnly = 0

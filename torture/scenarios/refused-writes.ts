@@ -15,7 +15,7 @@ export const refusedWrites: Scenario = {
   async run(run) {
     const rounds = run.cycles(10, 1)
     const { target } = await run.share('disk', openPlain)
-    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
+    const options = { target, project, senders: run.size(4, 2), deploying: false, visibleEntriesStay: false }
     return MixedLoad.during(options, async (load) => {
       const refusals = () => load.countResponses((status) => status !== '200')
       for (let round = 0; round < rounds; round++) {

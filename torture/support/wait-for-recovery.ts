@@ -1,5 +1,8 @@
+import { natively } from '../../test/support/engines.ts'
 import { summaryOf } from '../load/responses.ts'
 import type { Target } from './target.ts'
+
+const pauseMs = natively(10, 50)
 
 /** Resolves when an uncached endpoint responds with 200. */
 export async function waitForRecovery(target: Target, withinMs: number): Promise<void> {
@@ -9,6 +12,6 @@ export async function waitForRecovery(target: Target, withinMs: number): Promise
     if (status === 200) return
     if (performance.now() > until)
       throw new Error(`The service did not recover (${status} ${code}): ${target.output()}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

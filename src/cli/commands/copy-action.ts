@@ -51,7 +51,7 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       throw explained(error, io)
     })
     progress.end()
-    await report(tables, finishedAt, options, io)
+    await reportCopy(tables, finishedAt, options, io)
   } finally {
     progress.end()
     await Promise.all([from.close(), to.close()])
@@ -95,10 +95,10 @@ function explained(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
 }
 
-async function report(
+export async function reportCopy(
   tables: CopiedRows[],
   finishedAt: string | undefined,
-  { json }: CopyOptions,
+  { json }: Pick<CopyOptions, 'json'>,
   io: CommandIo,
 ): Promise<void> {
   const different = tables.filter((table) => !table.equal).length

@@ -246,10 +246,10 @@ export function cliJourneys(service: () => LocalService): void {
       expect(wrong.stderr).toMatch(
         /^wellhead: .*\(invalid_query, request [\w-]+\)\n\n2 \| {3}nothing_like_it\n {2}\| {3}\^\n$/,
       )
-      const typo = await runAlone(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
+      const typo = await run(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
       expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
-      expect((await runAlone(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
-      expect((await runAlone(['sql', '--file', 'missing.sql'])).stderr).toMatch(
+      expect((await run(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
+      expect((await run(['sql', '--file', 'missing.sql'])).stderr).toMatch(
         /^wellhead: ENOENT: .*missing\.sql'\n$/,
       )
       expect((await runAlone(['sql'], Buffer.from([0xff]))).stderr).toContain('not valid UTF-8')

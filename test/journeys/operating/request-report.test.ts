@@ -180,13 +180,15 @@ test('the demo requests endpoints as customers would, until it is stopped', asyn
       return running
     }
   }
+  // Every report is computed.
+  const soon = { timeout: 30_000, interval: 500 }
   let stop = demo()
-  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(2), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(2), soon)
   await stop()
   const made = await customers()
   // Continues with the same tokens.
   stop = demo()
-  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(made), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await customers()).toBeGreaterThan(made), soon)
   await stop()
   const { body: tokens } = await admin('GET', '/api/access-tokens')
   const demos = tokens.filter(({ description }: { description: string }) => description.startsWith('Demo'))

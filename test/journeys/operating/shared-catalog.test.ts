@@ -123,45 +123,44 @@ test('of two concurrent deployments that share an endpoint, one succeeds and the
   }
 })
 
-test('a start does not revert changed or deleted endpoints', async () => {
-  await admin(one, 'PATCH', '/api/endpoints/logs.all?breaking=true', { max_rows: 5 })
-  await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')
-  const third = await openOn()
-  expect((await admin(third, 'GET', '/api/endpoints/logs.all')).body).toMatchObject({
-    max_rows: 5,
-    version: 2,
-  })
-  expect((await admin(third, 'GET', '/api/endpoints/usage.api-counts')).status).toBe(404)
-  await third.close()
-})
-
 const run = (sql: string, settings: Record<string, string | number> = {}) =>
   one.engine.command({ sql, settings }, { deadlineMs: 60_000 })
 
-test.skipIf(process.env.WELLHEAD_TEST_CLICKHOUSE_CLUSTER)(
-  'a restored catalog keeps its order, and changes continue after it',
-  async () => {
-    const { id, token } = await makeToken(one, { scopes: ['query'] })
-    await run('OPTIMIZE TABLE _catalog FINAL', { optimize_throw_if_noop: 1 })
-    await admin(one, 'DELETE', `/api/access-tokens/${id}`)
-    // Like RESTORE, it numbers the parts anew.
-    await run('CREATE TABLE _restored AS _catalog')
-    await run('ALTER TABLE _restored ATTACH PARTITION tuple() FROM _catalog')
-    await run('EXCHANGE TABLES _restored AND _catalog')
-    await run('DROP TABLE _restored SYNC')
-    const third = await openOn()
-    try {
-      expect((await ask(third, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)
-      for (const service of [third, one]) {
-        const { id: later } = await makeToken(service, { scopes: ['query'] })
-        const changed = await admin(service, 'PATCH', `/api/access-tokens/${later}`, { description: 'x' })
-        expect([changed.status, changed.body.description]).toEqual([200, 'x'])
-      }
-    } finally {
-      await third.close()
+/** Tables of a real cluster cannot be exchanged on one of its nodes. */
+const canRestore = !process.env.WELLHEAD_TEST_CLICKHOUSE_CLUSTER
+
+/** Like RESTORE, it numbers the parts anew. */
+async function restoreCatalog(): Promise<void> {
+  await run('CREATE TABLE _restored AS _catalog')
+  await run('ALTER TABLE _restored ATTACH PARTITION tuple() FROM _catalog')
+  await run('EXCHANGE TABLES _restored AND _catalog')
+  await run('DROP TABLE _restored SYNC')
+}
+
+test('a start reverts no change, a restored catalog keeps its order, and changes continue after it', async () => {
+  const { id, token } = await makeToken(one, { scopes: ['query'] })
+  if (canRestore) await run('OPTIMIZE TABLE _catalog FINAL', { optimize_throw_if_noop: 1 })
+  await admin(one, 'DELETE', `/api/access-tokens/${id}`)
+  await admin(one, 'PATCH', '/api/endpoints/logs.all?breaking=true', { max_rows: 5 })
+  await admin(one, 'DELETE', '/api/endpoints/usage.api-counts')
+  if (canRestore) await restoreCatalog()
+  const third = await openOn()
+  try {
+    expect((await admin(third, 'GET', '/api/endpoints/logs.all')).body).toMatchObject({
+      max_rows: 5,
+      version: 2,
+    })
+    expect((await admin(third, 'GET', '/api/endpoints/usage.api-counts')).status).toBe(404)
+    expect((await ask(third, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)
+    for (const service of [third, one]) {
+      const { id: later } = await makeToken(service, { scopes: ['query'] })
+      const changed = await admin(service, 'PATCH', `/api/access-tokens/${later}`, { description: 'x' })
+      expect([changed.status, changed.body.description]).toEqual([200, 'x'])
     }
-  },
-)
+  } finally {
+    await third.close()
+  }
+})
 
 test('a change that the server remembers but has lost does not block later ones', async () => {
   const insert = (entry: string, rows: number) =>
