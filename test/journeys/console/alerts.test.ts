@@ -5,7 +5,7 @@ import { projects } from './data.ts'
 import { expectFit, onPage, openStage, ownRun, show } from './stage.ts'
 
 const [shop] = projects
-const stage = openStage({ environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1' } })
+const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 

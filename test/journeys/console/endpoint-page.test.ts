@@ -148,7 +148,7 @@ describe('an endpoint in the console', () => {
 
   test('declares a parameter where it is used, and edits the declaration', async () => {
     await change('POST', '/api/endpoints', { name: 'console.declared', query: 'SELECT 1 AS n' })
-    await visit('/console/endpoints/console.declared', { ...admin(), bypassPolicy: true }, async (page) => {
+    await visit('/console/endpoints/console.declared', { ...admin() }, async (page) => {
       await write(page, 'SELECT number AS n FROM numbers(toUInt64(@hours)) ORDER BY n')
       await page.getByLabel('hours').fill('3')
       await page.getByRole('button', { name: 'Declare @hours' }).click()

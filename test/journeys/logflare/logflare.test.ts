@@ -389,7 +389,7 @@ describe('the playground', () => {
   test('translates a query from Studio and runs it', () =>
     onPage({ service: () => service, browser })(
       '/console/playground',
-      { token: service.adminToken.token, bypassPolicy: true },
+      { token: service.adminToken.token },
       async (page) => {
         const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
         await page.getByRole('button', { name: 'BigQuery' }).click()
