@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { projects } from './data.ts'
-import { expectFit, onPage, openStage, show, write } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { expectFit, onPage, openStage, show, write } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const query = '/api/endpoints/query'

@@ -1,8 +1,8 @@
 import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { faultsOf } from './browser.ts'
-import { projects } from './data.ts'
-import { boxOf, onPage, openStage, ownRun, write } from './stage.ts'
+import { faultsOf } from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { boxOf, onPage, openStage, ownRun, write } from './stage/stage.ts'
 
 /** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {

@@ -8,9 +8,9 @@ import {
   type LoadedPage,
   type OpenConsole,
   openConsole,
-} from './browser.ts'
-import { projects } from './data.ts'
-import { expectFit, onPage, openStage, show } from './stage.ts'
+} from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { expectFit, onPage, openStage, show } from './stage/stage.ts'
 
 /** Every page, and how to wait until it is loaded. */
 const pages: LoadedPage[] = [

@@ -4,10 +4,10 @@ import { ask, makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { freePort } from '../docs/free-port.ts'
-import { faultsOf, openConsole, sharedBrowser } from './browser.ts'
-import { fillWithTraffic, projects } from './data.ts'
-import { boxOf, expectNoOverflow, onPage, show } from './stage.ts'
-import { openTab } from './tab.ts'
+import { faultsOf, openConsole, sharedBrowser } from './stage/browser.ts'
+import { fillWithTraffic, projects } from './stage/data.ts'
+import { boxOf, expectNoOverflow, onPage, show } from './stage/stage.ts'
+import { openTab } from './stage/tab.ts'
 
 /** The same service before it has entries and with statistics afterwards, as most start. */
 const directory = scratchDirectory()

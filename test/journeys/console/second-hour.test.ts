@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { onPage, openStage, write } from './stage.ts'
+import { onPage, openStage, write } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

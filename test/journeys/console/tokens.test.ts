@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { faultsInThemes } from './browser.ts'
-import { onPage, openStage } from './stage.ts'
+import { faultsInThemes } from './stage/browser.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
 /** Not those of other journeys, which count requests and errors. */
 const [shop, notes] = ['tokens-shop', 'tokens-notes']

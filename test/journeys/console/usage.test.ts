@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { SlowCall } from '../../../src/observability/slow-calls.ts'
-import { boxOf, expectNoOverflow, onPage, openStage, show } from './stage.ts'
+import { boxOf, expectNoOverflow, onPage, openStage, show } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

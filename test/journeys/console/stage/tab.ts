@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../../support/service.ts'
 import { type ConsoleOptions, collectComplaints, newContext, openConsole } from './browser.ts'
 
 export interface Tab {
