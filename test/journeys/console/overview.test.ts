@@ -53,7 +53,9 @@ test('a new service explains how to send the first entry, and that statistics ar
   await customer.page.getByText('There is nothing to show yet').waitFor()
   await tab.page.goto('/')
   await tab.page.getByRole('button', { name: 'Try it' }).click()
-  await tab.page.getByRole('cell', { name: '1', exact: true }).waitFor()
+  // The list of sources gets the same number.
+  const result = tab.page.getByRole('table', { name: 'Result' })
+  await result.getByRole('cell', { name: '1', exact: true }).waitFor()
   await tab.page.getByRole('heading', { name: 'It works' }).waitFor()
   await customer.page.goto('/console/usage')
   await customer.page.getByText('Statistics are off').waitFor()
