@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/queries.ts'
 import { session } from './api/session.ts'
 import { App } from './app.tsx'
-import { showBrand } from './ui/brand.ts'
+import { showBrand } from './ui/brand/brand.ts'
 import { startTheme } from './ui/theme.ts'
 
 startTheme()

@@ -3,7 +3,7 @@ import { ApiError, api } from './api/api.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { isSession, session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
-import { useBrand, useProductName } from './ui/brand.ts'
+import { useBrand, useProductName } from './ui/brand/brand.ts'
 import { Mark } from './ui/icon.tsx'
 
 export function SignIn() {

@@ -14,7 +14,11 @@ const endpoint = {
 test.each([
   ['sample: Syntax error.', { line: 1, column: 3 }, '4:6 Syntax error.'],
   ['sample: Syntax error.', { line: 3, column: 3 }, '6:3 Syntax error.'],
-  ['Unknown source "nosuch".', {}, 'create sources/nosuch.yaml'],
+  [
+    'Unknown source "nosuch".',
+    {},
+    '4:4 Unknown source "nosuch". To declare it, create sources/nosuch.yaml, for example with: wellhead source init nosuch --from',
+  ],
   ['SETTINGS is not allowed in this SQL.', {}, '4:4 SETTINGS'],
 ])('translates the position of %j in the SQL to the file', (message, at, expected) => {
   const problem = problemOf(endpoint, { code: 'invalid_query', message, ...at })

@@ -1,8 +1,8 @@
 import { type ReactNode, useId } from 'react'
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
 import { counted, seconds } from '../ui/format.ts'
-import { SnippetTabs } from '../ui/snippet.tsx'
-import { agentSnippets, callSnippets } from '../ui/snippets.ts'
+import { SnippetTabs } from '../ui/snippets/snippet.tsx'
+import { agentSnippets, callSnippets } from '../ui/snippets/snippets.ts'
 import { Table } from '../ui/table.tsx'
 
 const formats = [

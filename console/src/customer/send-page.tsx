@@ -1,8 +1,8 @@
 import type { Whoami } from '../api/shapes.ts'
 import { SelectField } from '../ui/fields.tsx'
 import { PageHead } from '../ui/page-head.tsx'
-import { SnippetTabs } from '../ui/snippet.tsx'
-import { sendSnippets } from '../ui/snippets.ts'
+import { SnippetTabs } from '../ui/snippets/snippet.tsx'
+import { sendSnippets } from '../ui/snippets/snippets.ts'
 import { Empty } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
 

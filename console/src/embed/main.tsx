@@ -1,6 +1,6 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { showBrand } from '../ui/brand.ts'
+import { showBrand } from '../ui/brand/brand.ts'
 import { startTheme } from '../ui/theme.ts'
 import { embedAddress } from './embed-address.ts'
 import { EmbedPage } from './embed-page.tsx'

@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { api, at } from '../api/api.ts'
 import type { CallableEndpoint, Entry, Whoami } from '../api/shapes.ts'
-import { builtInEndpoints } from '../ui/built-in.ts'
+import { builtInEndpoints } from '../ui/built-in/built-in.ts'
 
 const longestRetentionMs = 90 * 86_400_000
 

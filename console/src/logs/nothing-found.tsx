@@ -1,5 +1,5 @@
-import { SnippetBox } from '../ui/snippet.tsx'
-import { sendSnippets } from '../ui/snippets.ts'
+import { SnippetBox } from '../ui/snippets/snippet.tsx'
+import { sendSnippets } from '../ui/snippets/snippets.ts'
 import { conditionsIn, withoutCondition } from './search/conditions.ts'
 import { relativeRanges, type TimeRange } from './time-range.ts'
 

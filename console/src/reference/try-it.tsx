@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { TextField } from '../ui/fields.tsx'
 import { milliseconds } from '../ui/format.ts'
-import { SnippetBox } from '../ui/snippet.tsx'
+import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { Failure } from '../ui/states.tsx'
 import type { Operation } from './api-document.ts'
 import { curlOf, exampleOf, fieldsOf, targetOf } from './api-request.ts'

@@ -6,7 +6,7 @@ import type { Session, Token } from '../api/shapes.ts'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
-import { SnippetBox } from '../ui/snippet.tsx'
+import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { readScopes } from './token-permissions.ts'
 import { TokenSecret } from './token-secret.tsx'
 

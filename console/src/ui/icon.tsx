@@ -1,4 +1,4 @@
-import { useBrand } from './brand.ts'
+import { useBrand } from './brand/brand.ts'
 
 const paths = {
   overview: 'M2.500 8.500h4v5h-4zM9.500 2.500h4v11h-4zM2.500 2.500h4v3h-4z',

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
-import { useProductName } from './brand.ts'
+import { useProductName } from './brand/brand.ts'
 import { Empty } from './states.tsx'
 
 interface PageHeadProps {

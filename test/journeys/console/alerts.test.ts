@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
-import { projects } from './data.ts'
-import { expectFit, onPage, openStage, ownRun, show } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { expectFit, onPage, openStage, ownRun, show } from './stage/stage.ts'
 
 const [shop] = projects
-const stage = openStage({ environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1' } })
+const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 

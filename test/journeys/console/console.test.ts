@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { projects } from './data.ts'
-import { onPage, openStage, write } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { onPage, openStage, write } from './stage/stage.ts'
 
 const [shop] = projects
 

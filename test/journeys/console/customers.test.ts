@@ -1,17 +1,13 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
-import { openService } from '../../support/service.ts'
-import { freePort } from '../docs/free-port.ts'
-import { faultsOn, openConsole } from './browser.ts'
-import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const query = '/api/endpoints/query'
 
-const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
+const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const tenantOf = (project: string) =>
@@ -34,46 +30,50 @@ describe('a tenant', () => {
     await stage.service().statistics?.flush()
   })
 
-  test.each([1440, 1024, 390])('sees its project and nothing of another at %i pixels', (width) =>
-    visit('/', { token: mine.token, width }, async (page) => {
+  test('sees its project and nothing of another at each width', () =>
+    visit('/console/usage', mine, async (page) => {
       const responses: string[] = []
       await page.route('**/api/**', async (route) => {
         const response = await route.fetch()
         responses.push(await response.text())
         await route.fulfill({ response })
       })
-      await page.reload()
-      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
-      await page.getByRole('link', { name: 'logs.all' }).waitFor()
-      expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
-      await page.getByText(`app of ${shop}`).waitFor()
-      expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
+      await page.goto('/')
+      const follow = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
+      for (const width of [1440, 1024, 390]) {
+        await page.setViewportSize({ width, height: 800 })
+        await follow('Endpoints')
+        await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+        await page.getByRole('link', { name: 'logs.all' }).waitFor()
+        expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
+        await page.getByText(`app of ${shop}`).waitFor()
+        expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
 
-      await page.getByRole('link', { name: 'logs.all' }).click()
-      await page.getByText('Fixed by the token.').waitFor()
-      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
-      await page.getByRole('button', { name: 'JSON', exact: true }).click()
-      const rows = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
-      expect(rows).toContain(shop)
+        await page.getByRole('link', { name: 'logs.all' }).click()
+        await page.getByText('Fixed by the token.').waitFor()
+        await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+        await page.getByRole('button', { name: 'JSON', exact: true }).click()
+        const rows = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+        expect(rows).toContain(shop)
 
-      await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click()
-      await page.getByText(`Requests of project ${shop}.`).waitFor()
-      await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
-      await page.getByText('400 invalid_parameter').waitFor()
-      expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
-      expect(await page.locator('main').textContent()).not.toMatch(/cache|engine/i)
+        await follow('Usage')
+        await page.getByText(`Requests of project ${shop}.`).waitFor()
+        await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
+        await page.getByText('400 invalid_parameter').waitFor()
+        expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
+        expect(await page.locator('main').textContent()).not.toMatch(/cache|engine/i)
 
-      await page.getByRole('navigation').getByRole('link', { name: 'Logs' }).click()
-      await page.locator('.entry').first().click()
-      await page.locator('.json').waitFor()
-      expect(await page.locator('main').textContent()).not.toContain(notes)
+        await follow('Logs')
+        await page.locator('.entry').first().click()
+        await page.locator('.json').waitFor()
+        expect(await page.locator('main').textContent()).not.toContain(notes)
+      }
       await page.goto('/console/tokens')
       await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
       await page.unrouteAll({ behavior: 'wait' })
       expect(responses.filter((text) => text.includes(shop)).length).toBeGreaterThan(3)
       expect(responses.filter((text) => text.includes(notes))).toEqual([])
-    }),
-  )
+    }))
 
   test('sees its own rows only after another tenant used the browser: same tab, second tab, back button', async () => {
     const query = 'SELECT event_message FROM edge_logs ORDER BY timestamp DESC LIMIT 3'
@@ -91,7 +91,7 @@ describe('a tenant', () => {
       await cell(page, project).waitFor()
       expect(await page.locator('body').textContent()).not.toContain(foreign)
     }
-    await visit(path, { token: mine.token }, async (page) => {
+    await visit(path, { token: mine.token, isFresh: true }, async (page) => {
       await expectOnly(page, shop, notes)
       // What the browser itself cached.
       const fetched = await page.evaluate<[number, string][]>(
@@ -176,32 +176,26 @@ describe('a tenant', () => {
       await parameters.waitFor()
     }))
 
-  test('has usage without accessibility violations', async () => {
-    const tab = await openConsole(stage.browser(), stage.service(), '/', {
-      token: mine.token,
-      bypassPolicy: true,
-    })
-    const loaded = (page: Page) => page.getByText('400 invalid_parameter').waitFor()
-    expect(await faultsOn(tab.page, [['/console/usage', loaded]])).toEqual({})
-    await tab.close()
-  })
-
-  test('no longer sees an endpoint that is not published', () =>
-    visit('/console/endpoints/functions.invocation-stats?_tab=settings', admin(), async (page) => {
+  test('no longer sees an endpoint that is not published', async () => {
+    const name = 'own.hidden'
+    const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
+    expect((await asAdmin('POST', '/api/endpoints', { name, query })).status).toBe(201)
+    await visit(`/console/endpoints/${name}?_tab=settings`, admin(), async (page) => {
       await page.getByLabel('Published to tenants').uncheck()
       await page.getByRole('button', { name: 'Save as new version' }).click()
       await page.getByRole('button', { name: 'Save anyway' }).click()
       await page.getByText('version 2', { exact: true }).waitFor()
       await page.getByText('not published', { exact: true }).waitFor()
-      await page.goto('/console/endpoints?q=functions')
-      await page.getByRole('row', { name: /functions\.invocation-stats not published/ }).waitFor()
-      await visit('/console/endpoints', { token: mine.token }, async (tenant) => {
-        await tenant.getByRole('link', { name: 'logs.all' }).waitFor()
-        expect(await tenant.getByText('functions.invocation-stats').count()).toBe(0)
-        await tenant.goto('/console/endpoints/functions.invocation-stats')
-        await tenant.getByText('Not available').waitFor()
-      })
-    }))
+      await page.goto('/console/endpoints?q=own.hidden')
+      await page.getByRole('row', { name: /own\.hidden not published/ }).waitFor()
+    })
+    await visit('/console/endpoints', { token: mine.token }, async (page) => {
+      await page.getByRole('link', { name: 'logs.all' }).waitFor()
+      expect(await page.getByText(name).count()).toBe(0)
+      await page.goto(`/console/endpoints/${name}`)
+      await page.getByText('Not available').waitFor()
+    })
+  })
 
   test('signs in with a browser session, until it ends', async () => {
     const { id, token } = await tenantOf(notes)
@@ -266,32 +260,4 @@ describe('a token without a project', () => {
       expect(text).not.toContain(token)
     })
   })
-})
-
-test('waits for a service that starts, with the token of a tenant', async () => {
-  const directory = scratchDirectory()
-  const port = await freePort()
-  const choices = { dataDir: directory.path, environment: { WELLHEAD_PORT: String(port) } }
-  const first = await openService(choices)
-  const { token } = await makeToken(first, { description: 'early', scopes: ['query'], project: shop })
-  await first.close()
-  const starting = openService(choices)
-  const url = `http://127.0.0.1:${port}`
-  await expect
-    .poll(() =>
-      fetch(`${url}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    )
-    .toBe(true)
-  const tab = await openConsole(stage.browser(), { url }, '/console/endpoints', { token })
-  const service = await starting
-  // Built-in endpoints have no entries of the project.
-  await tab.page.getByText('There is nothing to show yet').waitFor()
-  await tab.page.getByText('early').waitFor()
-  expect(tab.complaints).toEqual([])
-  await tab.close()
-  await service.close()
-  directory.remove()
 })

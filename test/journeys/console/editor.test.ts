@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { many } from '../../support/engines.ts'
-import { onPage, openStage, write } from './stage.ts'
+import { onPage, openStage, write } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { embedSnippet } from '../../../console/src/ui/snippets.ts'
+import { embedSnippet } from '../../../console/src/ui/snippets/snippets.ts'
 import { systemTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { faultsOf, openConsole, sharedBrowser } from './browser.ts'
-import { fillWithTraffic, projects } from './data.ts'
+import { faultsOf, sharedBrowser } from './stage/browser.ts'
+import { fillWithTraffic, projects } from './stage/data.ts'
+import { openTab } from './stage/tab.ts'
 
 const [shop, notes] = projects
 const count = 'SELECT count() AS requests FROM edge_logs WHERE project = @project'
@@ -89,22 +90,30 @@ async function sessionOf(project: string, scopes = ['query']): Promise<string> {
   return body.token
 }
 
+/** Each journey begins with an empty page in the same tab, whose storage the pages must not use. */
+let shared: BrowserContext | undefined
+afterAll(() => shared?.close())
+
 async function onPage(
   path: string,
   journey: (page: Page, context: BrowserContext) => Promise<void>,
-  options: { bypassCSP?: boolean } = {},
 ): Promise<string[]> {
-  const context = await browser().newContext({ viewport: { width: 800, height: 400 }, ...options })
-  const page = await context.newPage()
+  shared ??= await browser().newContext()
+  const page = shared.pages()[0] ?? (await shared.newPage())
   page.setDefaultTimeout(60_000)
+  await page.setViewportSize({ width: 800, height: 400 })
   const messages: string[] = []
   page.on('console', (message) => message.type() === 'error' && messages.push(message.text()))
   page.on('pageerror', (error) => messages.push(error.message))
   try {
     await page.goto(path)
-    await journey(page, context)
-  } finally {
-    await context.close()
+    await journey(page, shared)
+    for (const name of ['console', 'pageerror', 'request'] as const) page.removeAllListeners(name)
+    await page.goto('about:blank')
+  } catch (error) {
+    await shared.close()
+    shared = undefined
+    throw error
   }
   return messages.filter((message) => !message.startsWith('Failed to load resource'))
 }
@@ -257,16 +266,12 @@ describe('the page of one endpoint', () => {
         ['embed.count', '', '.big-figures'],
       ] as const) {
         const url = embed(name, `${query}_theme=${theme}`, token)
-        await onPage(
-          url,
-          async (page) => {
-            await page.setViewportSize({ width: 320, height: 300 })
-            await page.locator(shown).first().waitFor()
-            expect([url, await faultsOf(page)]).toEqual([url, []])
-            expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
-          },
-          { bypassCSP: true },
-        )
+        await onPage(url, async (page) => {
+          await page.setViewportSize({ width: 320, height: 300 })
+          await page.locator(shown).first().waitFor()
+          expect([url, await faultsOf(page)]).toEqual([url, []])
+          expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
+        })
       }
     }
   })
@@ -284,16 +289,10 @@ describe('the page of one endpoint', () => {
 
 describe('the name, logo and color of the settings', () => {
   const accent = "getComputedStyle(document.querySelector('.button.primary, .legend i')).color"
-  const visit = async (path: string, token: string | undefined, journey: (page: Page) => Promise<void>) => {
-    const options = { ...(token !== undefined && { token }), bypassPolicy: true }
-    const tab = await openConsole(browser(), service, path, options)
-    try {
-      await journey(tab.page)
-      expect(tab.complaints).toEqual([])
-    } finally {
-      await tab.close()
-    }
-  }
+  const tab = openTab(browser, () => service)
+  afterAll(() => tab.close())
+  const visit = async (path: string, token: string | undefined, journey: (page: Page) => Promise<void>) =>
+    expect(await tab.visit(path, token === undefined ? {} : { token }, journey)).toEqual([])
 
   test('are those of the sign-in form and the console of a customer, and can be read', async () => {
     const { token } = await makeToken(service, { scopes: ['query'], project: shop })

@@ -1,8 +1,8 @@
 import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { faultsOf } from './browser.ts'
-import { projects } from './data.ts'
-import { boxOf, onPage, openStage, ownRun, write } from './stage.ts'
+import { faultsOf } from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { boxOf, onPage, openStage, ownRun, write } from './stage/stage.ts'
 
 /** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {
@@ -148,7 +148,7 @@ describe('an endpoint in the console', () => {
 
   test('declares a parameter where it is used, and edits the declaration', async () => {
     await change('POST', '/api/endpoints', { name: 'console.declared', query: 'SELECT 1 AS n' })
-    await visit('/console/endpoints/console.declared', { ...admin(), bypassPolicy: true }, async (page) => {
+    await visit('/console/endpoints/console.declared', { ...admin() }, async (page) => {
       await write(page, 'SELECT number AS n FROM numbers(toUInt64(@hours)) ORDER BY n')
       await page.getByLabel('hours').fill('3')
       await page.getByRole('button', { name: 'Declare @hours' }).click()

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
-import { builtInEndpoints, builtInSources } from '../../../console/src/ui/built-in.ts'
+import { builtInEndpoints, builtInSources } from '../../../console/src/ui/built-in/built-in.ts'
 import { builtInSources as sourcesOfEveryService } from '../../../src/catalog/built-in-sources.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
 import { rawStatus } from '../../support/raw-request.ts'
-import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
-import { projects } from './data.ts'
-import { boxOf, expectFit, onPage, openStage } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { boxOf, expectFit, onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const stage = openStage()
@@ -157,7 +157,7 @@ describe('searching logs in the console', () => {
     const sent = await asAdmin('POST', '/api/logs?source=realtime_logs', entries)
     expect(sent.status).toBe(200)
     const address = `/console/explore?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
-    await visit(address, { ...admin(), bypassPolicy: true }, async (page) => {
+    await visit(address, { ...admin() }, async (page) => {
       await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('button', { name: /entry 22$/ }).waitFor()
       await page.getByRole('button', { name: /entry 18$/ }).waitFor()
@@ -244,17 +244,13 @@ describe('searching logs in the console', () => {
   })
 
   test('has no accessibility violations with suggestions, and fits a phone', () =>
-    visit(
-      '/console/explore?source=edge_logs&range=24h',
-      { ...admin(), width: 390, bypassPolicy: true },
-      async (page) => {
-        await found(page, '110 entries')
-        await page.getByText('How to search').click()
-        await page.getByText('Fields', { exact: true }).click()
-        await facet(page, 'request_method').getByRole('button', { name: /^GET/ }).waitFor()
-        await box(page).pressSequentially('status:5')
-        await option(page, /^500/).waitFor()
-        await expectFit(page)
-      },
-    ))
+    visit('/console/explore?source=edge_logs&range=24h', { ...admin(), width: 390 }, async (page) => {
+      await found(page, '110 entries')
+      await page.getByText('How to search').click()
+      await page.getByText('Fields', { exact: true }).click()
+      await facet(page, 'request_method').getByRole('button', { name: /^GET/ }).waitFor()
+      await box(page).pressSequentially('status:5')
+      await option(page, /^500/).waitFor()
+      await expectFit(page)
+    }))
 })

@@ -1,16 +1,26 @@
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
-import { makeToken } from '../../support/callers.ts'
-import { faultsOf, faultsOn, type LoadedPage, type OpenConsole, openConsole } from './browser.ts'
-import { projects } from './data.ts'
-import { expectFit, onPage, openStage, show } from './stage.ts'
-
-const shownAs = { chart: '.chart canvas', json: '.json-text', call: '.snippet', plan: '.json-text' }
+import { ask, makeToken } from '../../support/callers.ts'
+import {
+  faultsInThemes,
+  faultsOf,
+  faultsOn,
+  type LoadedPage,
+  type OpenConsole,
+  openConsole,
+} from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { expectFit, onPage, openStage, show } from './stage/stage.ts'
 
 /** Every page, and how to wait until it is loaded. */
 const pages: LoadedPage[] = [
-  ['/', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
+  [
+    '/',
+    async (page) => {
+      await page.getByRole('slider', { name: /^Requests in/ }).waitFor()
+      await page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+    },
+  ],
   ['/console/endpoints', (page) => page.getByRole('link', { name: 'logs.all' }).waitFor()],
   [
     `/console/endpoints/logs.all?project=${projects[0]}`,
@@ -20,19 +30,21 @@ const pages: LoadedPage[] = [
       await page.getByRole('button', { name: 'Edit @project', exact: true }).click()
     },
   ],
-  ...(['chart', 'json', 'call', 'plan'] as const).map((view): [string, (page: Page) => Promise<void>] => [
-    `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=${view}`,
-    (page) => page.locator(shownAs[view]).first().waitFor(),
-  ]),
+  [
+    `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=chart`,
+    (page) => page.locator('.chart canvas').first().waitFor(),
+  ],
   ['/console/endpoints/logs.all?_tab=settings', (page) => page.getByLabel('Row limit').waitFor()],
   [
     '/console/endpoints/console.looks?_tab=versions',
     (page) => page.locator('.cm-deletedChunk').first().waitFor(),
   ],
   [
-    '/console/endpoints/logs.all?_tab=usage',
-    // Statistics are on in the journeys of usage.
-    (page) => page.getByRole('heading', { name: 'Statistics are off' }).waitFor(),
+    '/console/endpoints/usage.api-counts?_tab=usage',
+    async (page) => {
+      await page.getByRole('slider', { name: /^Requests in/ }).waitFor()
+      await page.getByText('400 invalid_parameter').waitFor()
+    },
   ],
   [
     '/console/endpoints/usage.api-counts?_tab=cache',
@@ -118,7 +130,7 @@ const tenantPages: LoadedPage[] = [
     (page) => page.getByRole('region', { name: 'Parameters' }).waitFor(),
   ],
   ['/console/explore', (page) => page.locator('.entry').first().waitFor()],
-  ['/console/usage', (page) => page.getByText('Statistics are off').waitFor()],
+  ['/console/usage', (page) => page.getByText('400 invalid_parameter').waitFor()],
   ['/console/sources', (page) => page.getByRole('region', { name: 'Send with: curl' }).waitFor()],
 ]
 
@@ -135,45 +147,63 @@ describe('every page of the console', () => {
     await asAdmin('POST', '/api/endpoints', looks)
     const changed = { query: "SELECT 2 AS one, 'b' AS text -- second", max_rows: 5 }
     await asAdmin('PATCH', '/api/endpoints/console.looks?breaking=true', changed)
-    const cached = `/api/endpoints/query/usage.api-counts?project=${projects[0]}&interval=hourly`
-    expect((await asAdmin('GET', cached)).status).toBe(200)
+    const counts = `/api/endpoints/query/usage.api-counts?project=${projects[0]}`
+    expect((await asAdmin('GET', `${counts}&interval=hourly`)).status).toBe(200)
+    expect((await asAdmin('GET', `${counts}&interval=never`)).status).toBe(400)
+    await stage.service().statistics?.flush()
   })
 
   describe('in one tab', () => {
     let tab: OpenConsole
     beforeAll(async () => {
-      const options = { ...admin(), width: 360, bypassPolicy: true }
-      tab = await openConsole(stage.browser(), stage.service(), '/', options)
+      tab = await openConsole(stage.browser(), stage.service(), '/', { ...admin(), width: 360 })
     })
     afterAll(() => tab?.close())
 
     test.each(pages)('has no accessibility violations and fits 360 pixels: %s', async (...page) => {
-      expect(await faultsOn(tab.page, [page])).toEqual({})
+      expect(await faultsOn(tab.page, page)).toEqual({})
+    })
+
+    test('has no accessibility violations in the views of a result', async () => {
+      const { page } = tab
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto(`/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely`)
+      for (const [view, shown] of [
+        ['JSON', '.json-text'],
+        ['Request', '.snippet'],
+        ['Plan', '.json-text'],
+      ] as const) {
+        await page.getByRole('button', { name: view, exact: true }).click()
+        await page.locator(shown).first().waitFor()
+        expect([view, await faultsInThemes(page, '.result')]).toEqual([view, {}])
+      }
     })
   })
 
-  test('has no accessibility violations for signing in', async () => {
-    const out = await openConsole(stage.browser(), stage.service(), '/', { bypassPolicy: true })
-    await out.page.getByLabel('Access token').waitFor()
-    for (const [width, theme] of [
-      [360, 'light'],
-      [1440, 'dark'],
-    ] as const) {
-      await show(out.page, width, theme)
-      await expectFit(out.page)
-    }
-    await out.close()
-  })
+  test('has no accessibility violations for signing in', () =>
+    visit('/', {}, async (page) => {
+      await page.getByLabel('Access token').waitFor()
+      for (const [width, theme] of [
+        [360, 'light'],
+        [1440, 'dark'],
+      ] as const) {
+        await show(page, width, theme)
+        await expectFit(page)
+      }
+    }))
 
   test('of a tenant has no accessibility violations either', async () => {
     const { token } = await makeToken(stage.service(), {
       description: 'a customer with a long description of its token',
       scopes: ['query', 'ingest'],
-      project: projects[0],
+      project: projects[1],
     })
-    const tab = await openConsole(stage.browser(), stage.service(), '/', { token, bypassPolicy: true })
-    expect(await faultsOn(tab.page, tenantPages)).toEqual({})
-    await tab.close()
+    const failing = '/api/endpoints/query/usage.api-counts?interval=never'
+    expect((await ask(stage.service(), token, 'GET', failing)).status).toBe(400)
+    await stage.service().statistics?.flush()
+    await visit('/', { token }, async (page) => {
+      for (const one of tenantPages) expect([one[0], await faultsOn(page, one)]).toEqual([one[0], {}])
+    })
   })
 
   test('follows the theme of the system until the user chooses one', () =>
@@ -221,7 +251,7 @@ describe('every page of the console', () => {
     }))
 
   test('has a palette, a list of shortcuts and a key for the search', () =>
-    visit('/console/endpoints', { ...admin(), bypassPolicy: true }, async (page) => {
+    visit('/console/endpoints', { ...admin() }, async (page) => {
       const palette = page.getByRole('combobox', { name: 'Go to' })
       const search = page.getByRole('searchbox', { name: 'Search endpoints' })
       await search.waitFor()

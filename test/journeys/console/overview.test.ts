@@ -1,30 +1,125 @@
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openService } from '../../support/service.ts'
-import { openConsole } from './browser.ts'
-import { boxOf, expectFit, onPage, openStage, show } from './stage.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { freePort } from '../docs/free-port.ts'
+import { faultsOf, openConsole, sharedBrowser } from './stage/browser.ts'
+import { fillWithTraffic, projects } from './stage/data.ts'
+import { boxOf, expectNoOverflow, onPage, show } from './stage/stage.ts'
+import { openTab } from './stage/tab.ts'
 
-const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
-const visit = onPage(stage)
-const { admin, asAdmin } = stage
-
+/** The same service before it has entries and with statistics afterwards, as most start. */
+const directory = scratchDirectory()
+const browser = sharedBrowser()
+let service: RunningService | undefined
+let port: number
+const open = async (statistics: 'on' | 'off') => {
+  await service?.close()
+  service = undefined
+  const environment = { WELLHEAD_PORT: String(port), WELLHEAD_STATISTICS: statistics }
+  service = await openService({ dataDir: directory.path, environment })
+  return service
+}
 beforeAll(async () => {
-  const { token } = await makeToken(stage.service(), { description: 'status board', scopes: ['query'] })
-  const query = 'SELECT count() + @n AS n FROM edge_logs'
-  for (const name of ['seen.often', 'seen.once']) {
-    const endpoint = { name, query, parameters: { n: { type: 'integer' } }, cache_seconds: 600 }
-    await asAdmin('POST', '/api/endpoints', endpoint)
+  port = await freePort()
+})
+afterAll(async () => {
+  await service?.close()
+  directory.remove()
+})
+
+test('a new service explains how to send the first entry, and that statistics are off', async () => {
+  const service = await open('off')
+  const tab = await openConsole(browser(), service, '/', { token: service.adminToken.token })
+  await tab.page.getByRole('heading', { name: 'No entries yet' }).waitFor()
+  await tab.page.getByRole('region', { name: 'Send an entry' }).getByText(service.url).waitFor()
+  await tab.page.getByRole('heading', { name: 'Statistics are off' }).waitFor()
+  expect(await tab.page.getByRole('region', { name: 'Requests' }).count()).toBe(0)
+  const shown = await tab.page.locator('.snippet pre').allTextContents()
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const [sent = '', asked = ''] = shown.map((text) => text.replace(/[\s\S]*?'(http[^']*)/, '$1'))
+  expect(readme).toContain(sent.slice(sent.indexOf('{'), -1))
+  expect(readme).toContain(new URL(asked.slice(0, asked.indexOf('&_strict'))).pathname)
+  for (const path of ['/console/sources', '/console/endpoints']) {
+    await tab.page.goto(path)
+    await tab.page.getByText(/^No (sources|endpoints) of your own$/).waitFor()
+    await tab.page.locator('.built-in:not([open])').getByText('Built-in').waitFor()
   }
-  const call = (caller: string, path: string) =>
-    ask(stage.service(), caller, 'GET', `/api/endpoints/query/${path}`)
-  await call(token, 'seen.often?n=1')
-  await call(token, 'seen.often?n=two')
-  await call(admin().token, 'seen.once?n=1')
-  await stage.service().statistics?.flush()
+  await tab.page.getByText('Built-in').click()
+  await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
+  const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
+  const customer = await openConsole(browser(), service, '/console/endpoints', { token })
+  await customer.page.getByText('There is nothing to show yet').waitFor()
+  await tab.page.goto('/')
+  await tab.page.getByRole('button', { name: 'Try it' }).click()
+  // The list of sources gets the same number.
+  const result = tab.page.getByRole('table', { name: 'Result' })
+  await result.getByRole('cell', { name: '1', exact: true }).waitFor()
+  await tab.page.getByRole('heading', { name: 'It works' }).waitFor()
+  await customer.page.goto('/console/usage')
+  await customer.page.getByText('Statistics are off').waitFor()
+  expect(await faultsOf(customer.page)).toEqual([])
+  await customer.page.goto('/console/endpoints')
+  await customer.page.getByRole('link', { name: 'logs.all' }).waitFor()
+  expect(await customer.page.getByRole('link', { name: 'functions.invocation-stats' }).count()).toBe(0)
+  await customer.close()
+  await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+  await tab.page.getByRole('heading', { name: 'No entries yet' }).waitFor({ state: 'detached' })
+  await tab.page.goto('/console/endpoints/logs.all?_tab=usage')
+  await tab.page.getByRole('heading', { name: 'Statistics are off' }).waitFor()
+  expect(await faultsOf(tab.page)).toEqual([])
+  expect(tab.complaints).toEqual([])
+  await tab.close()
+})
+
+test('waits for a service that starts, with the token of a tenant', async () => {
+  const first = service ?? (await open('off'))
+  const { token } = await makeToken(first, { description: 'early', scopes: ['query'], project: projects[0] })
+  await first.close()
+  service = undefined
+  const starting = open('on')
+  const url = `http://127.0.0.1:${port}`
+  const health = () =>
+    fetch(`${url}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await expect.poll(health).toBe(true)
+  const tab = await openConsole(browser(), { url }, '/console/endpoints', { token })
+  await starting
+  // Built-in endpoints have no entries of the project.
+  await tab.page.getByText('There is nothing to show yet').waitFor()
+  await tab.page.getByText('early').waitFor()
+  expect(tab.complaints).toEqual([])
+  await tab.close()
 })
 
 describe('the overview', () => {
+  let counted: RunningService
+  const tab = openTab(browser, () => counted)
+  const visit = onPage({ browser, service: () => counted, tab: () => tab })
+  const admin = () => ({ token: counted.adminToken.token })
+  const asAdmin = (method: string, path: string, body?: unknown) =>
+    ask(counted, admin().token, method, path, body)
+
+  beforeAll(async () => {
+    counted = service?.statistics ? service : await open('on')
+    await fillWithTraffic(counted)
+    const { token } = await makeToken(counted, { description: 'status board', scopes: ['query'] })
+    const query = 'SELECT count() + @n AS n FROM edge_logs'
+    for (const name of ['seen.often', 'seen.once']) {
+      const endpoint = { name, query, parameters: { n: { type: 'integer' } }, cache_seconds: 600 }
+      await asAdmin('POST', '/api/endpoints', endpoint)
+    }
+    const call = (caller: string, path: string) => ask(counted, caller, 'GET', `/api/endpoints/query/${path}`)
+    await call(token, 'seen.often?n=1')
+    await call(token, 'seen.often?n=two')
+    await call(admin().token, 'seen.once?n=1')
+    await counted.statistics?.flush()
+  })
+  afterAll(() => tab.close())
+
   test('shows requests, latency and entries over a range that the address holds', () =>
     visit('/', admin(), async (page) => {
       const chart = (name: RegExp) => page.getByRole('slider', { name })
@@ -34,10 +129,10 @@ describe('the overview', () => {
       expect(await page.getByRole('group', { name: 'Time zone' }).count()).toBe(1)
       await page.getByRole('banner').getByRole('group', { name: 'Time zone' }).waitFor()
       await chart(/^Latency in the last hour: p50 .* m?s, p95 .* m?s$/).waitFor()
-      await chart(/^Entries in the last hour: .*edge_logs 110/).waitFor()
+      await chart(/^Entries in the last hour: .*function_edge_logs 110/).waitFor()
       await page.getByRole('button', { name: '7 days' }).click()
       await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
-      await chart(/^Entries in the last 7 days: .*edge_logs 110/).waitFor()
+      await chart(/^Entries in the last 7 days: .*function_edge_logs 110/).waitFor()
       expect(new URL(page.url()).searchParams.get('range')).toBe('7day')
       await page.reload()
       await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
@@ -80,7 +175,7 @@ describe('the overview', () => {
       ]) {
         await page.locator('.figure').getByText(text).waitFor()
       }
-      await page.getByRole('link', { name: 'edge_logs', exact: true }).click()
+      await page.getByRole('link', { name: 'function_edge_logs', exact: true }).click()
       await page.getByText('110 entries').first().waitFor()
     }))
 
@@ -111,61 +206,15 @@ describe('the overview', () => {
       await page.getByRole('slider', { name: /^Requests in the last hour/ }).waitFor()
     }))
 
-  test('fits each size with a chart in view, and has no accessibility violations', async () => {
-    const tab = await openConsole(stage.browser(), stage.service(), '/', { ...admin(), bypassPolicy: true })
-    const { page } = tab
-    const chart = page.getByRole('slider', { name: /^Requests in/ })
-    for (const [width, theme] of [
-      [1440, 'dark'],
-      [1024, 'light'],
-      [390, 'light'],
-    ] as const) {
-      await show(page, width, theme)
-      await chart.waitFor()
-      const { y, height } = await boxOf(chart)
-      expect(y + height).toBeLessThan(844)
-      await expectFit(page)
-    }
-    await tab.close()
-  })
-})
-
-test('a new service explains how to send the first entry, and that statistics are off', async () => {
-  const service = await openService()
-  try {
-    const tab = await openConsole(stage.browser(), service, '/', { token: service.adminToken.token })
-    await tab.page.getByRole('heading', { name: 'No entries yet' }).waitFor()
-    await tab.page.getByRole('region', { name: 'Send an entry' }).getByText(service.url).waitFor()
-    await tab.page.getByRole('heading', { name: 'Statistics are off' }).waitFor()
-    expect(await tab.page.getByRole('region', { name: 'Requests' }).count()).toBe(0)
-    const shown = await tab.page.locator('.snippet pre').allTextContents()
-    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
-    const [sent = '', asked = ''] = shown.map((text) => text.replace(/[\s\S]*?'(http[^']*)/, '$1'))
-    expect(readme).toContain(sent.slice(sent.indexOf('{'), -1))
-    expect(readme).toContain(new URL(asked.slice(0, asked.indexOf('&_strict'))).pathname)
-    for (const path of ['/console/sources', '/console/endpoints']) {
-      await tab.page.goto(path)
-      await tab.page.getByText(/^No (sources|endpoints) of your own$/).waitFor()
-      await tab.page.locator('.built-in:not([open])').getByText('Built-in').waitFor()
-    }
-    await tab.page.getByText('Built-in').click()
-    await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
-    const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
-    const customer = await openConsole(stage.browser(), service, '/console/endpoints', { token })
-    await customer.page.getByText('There is nothing to show yet').waitFor()
-    await tab.page.goto('/')
-    await tab.page.getByRole('button', { name: 'Try it' }).click()
-    await tab.page.getByRole('cell', { name: '1', exact: true }).waitFor()
-    await tab.page.getByRole('heading', { name: 'It works' }).waitFor()
-    await customer.page.reload()
-    await customer.page.getByRole('link', { name: 'logs.all' }).waitFor()
-    expect(await customer.page.getByRole('link', { name: 'functions.invocation-stats' }).count()).toBe(0)
-    await customer.close()
-    await tab.page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
-    await tab.page.getByRole('heading', { name: 'No entries yet' }).waitFor({ state: 'detached' })
-    expect(tab.complaints).toEqual([])
-    await tab.close()
-  } finally {
-    await service.close()
-  }
+  test('fits each size with a chart in view', () =>
+    visit('/', admin(), async (page) => {
+      const chart = page.getByRole('slider', { name: /^Requests in/ })
+      for (const width of [1440, 1024, 390]) {
+        await show(page, width, 'light')
+        await chart.waitFor()
+        const { y, height } = await boxOf(chart)
+        expect(y + height).toBeLessThan(844)
+        await expectNoOverflow(page)
+      }
+    }))
 })

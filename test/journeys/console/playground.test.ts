@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/playground/examples.ts'
-import { projects } from './data.ts'
-import { boxOf, onPage, openStage, write } from './stage.ts'
+import { projects } from './stage/data.ts'
+import { boxOf, onPage, openStage, write } from './stage/stage.ts'
 
 const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' })
 

@@ -1,9 +1,9 @@
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { faultsOf } from './browser.ts'
-import { projects } from './data.ts'
-import { boxOf, onPage, openStage, ownRun, write } from './stage.ts'
+import { faultsOf } from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { boxOf, onPage, openStage, ownRun, write } from './stage/stage.ts'
 
 const [shop, notes] = projects
 
@@ -60,7 +60,7 @@ GROUP BY event_message ORDER BY event_message`
     await requests()
     // The page sends one of these requests by itself.
     const path = `/console/endpoints/${name}?project=${shop}`
-    await visit(path, { ...admin(), bypassPolicy: true }, async (page) => {
+    await visit(path, { ...admin() }, async (page) => {
       const dialog = page.getByRole('dialog', { name: 'This change affects recent requests' })
       await ownRun(page)
       await write(page, query.replace('count()', 'countIf(1)'))
@@ -106,7 +106,7 @@ GROUP BY event_message ORDER BY event_message`
   test('marks and lists warnings, which do not prevent saving', async () => {
     const name = 'console.warned'
     await asAdmin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS id' })
-    await visit(`/console/endpoints/${name}`, { ...admin(), bypassPolicy: true }, async (page) => {
+    await visit(`/console/endpoints/${name}`, { ...admin() }, async (page) => {
       await write(page, 'SELECT id\nFROM edge_logs\nWHERE project = @projct\nLIMIT 5')
       const list = page.getByRole('region', { name: '3 warnings' })
       await list.getByText(/^Line 3, column 17: @projct is not declared/).waitFor()

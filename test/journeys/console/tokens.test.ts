@@ -1,25 +1,23 @@
-import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { faultsOn, openConsole } from './browser.ts'
-import { projects } from './data.ts'
-import { onPage, openStage } from './stage.ts'
+import { faultsInThemes } from './stage/browser.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
-const [shop, notes] = projects
+/** Not those of other journeys, which count requests and errors. */
+const [shop, notes] = ['tokens-shop', 'tokens-notes']
 const logs = '/api/endpoints/query/logs.all'
 
-const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
+const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 
 beforeAll(async () => {
-  for (let n = 1; n <= 12; n++) {
-    await makeToken(stage.service(), {
-      description: `customer ${n}`,
-      scopes: ['query'],
-      project: `tenant${n}`,
-    })
-  }
+  const customers = Array.from({ length: 12 }, (_, n) => ({
+    description: `customer ${n + 1}`,
+    scopes: ['query'],
+    project: `tenant${n + 1}`,
+  }))
+  await Promise.all(customers.map((fields) => makeToken(stage.service(), fields)))
 })
 
 describe('the tokens page', () => {
@@ -164,19 +162,19 @@ describe('the tokens page', () => {
       scopes: ['query:logs.all', 'ingest:edge_logs'],
       project: shop,
     })
-    const opened = (button: string, field: string) => async (page: Page) => {
-      await page.getByRole('button', { name: button }).click()
-      await page.getByLabel(field, { exact: true }).waitFor()
-    }
-    const tab = await openConsole(stage.browser(), stage.service(), '/', { ...admin(), bypassPolicy: true })
-    const path = `/console/tokens/${id}`
-    const found = await faultsOn(tab.page, [
-      [path, (page) => page.getByText('No requests in the last hour.').first().waitFor()],
-      [path, opened('Edit', 'Description')],
-      [path, opened('Create a browser session', 'Minutes')],
-    ])
-    expect(found).toEqual({})
-    await tab.close()
+    await visit(`/console/tokens/${id}`, { ...admin(), width: 360 }, async (page) => {
+      await page.getByText('No requests in the last hour.').first().waitFor()
+      expect(await faultsInThemes(page)).toEqual({})
+      for (const [button, field] of [
+        ['Edit', 'Description'],
+        ['Create a browser session', 'Minutes'],
+      ] as const) {
+        await page.getByRole('button', { name: button }).click()
+        await page.getByLabel(field, { exact: true }).waitFor()
+        expect([button, await faultsInThemes(page)]).toEqual([button, {}])
+        await page.getByRole('button', { name: 'Cancel' }).click()
+      }
+    })
   })
 
   test('finds tokens by words, sorts them, and marks expired ones', async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { expectFit, onPage, openStage } from './stage.ts'
+import { expectFit, onPage, openStage } from './stage/stage.ts'
 
 const focusedLabel = "document.activeElement?.getAttribute('aria-label')"
 
 const stage = openStage()
 const visit = onPage(stage)
-const narrow = () => ({ ...stage.admin(), width: 360, bypassPolicy: true })
+const narrow = () => ({ ...stage.admin(), width: 360 })
 const call = async (method: string, path: string, body?: unknown) =>
   (await stage.asAdmin(method, path, body)).body
 const makeSource = async (name: string) => {

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { SlowCall } from '../../../src/observability/slow-calls.ts'
-import { openConsole } from './browser.ts'
-import { boxOf, expectFit, onPage, openStage, show } from './stage.ts'
+import { boxOf, expectNoOverflow, onPage, openStage, show } from './stage/stage.ts'
 
-const stage = openStage({ environment: { WELLHEAD_STATISTICS: 'on' } })
+const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const call = (name: string) => asAdmin('GET', `/api/endpoints/query/${name}`)
@@ -95,32 +94,24 @@ describe('usage of an endpoint', () => {
       await tab.getByLabel('Cache lifetime, seconds').waitFor()
     }))
 
-  test('fits each size with a chart in view, and has no accessibility violations', async () => {
+  test('fits each size with a chart in view', async () => {
     await call('used.looks?n=9')
     await stage.service().statistics?.flush()
-    const tab = await openConsole(stage.browser(), stage.service(), page('used.looks', 'usage'), {
-      ...admin(),
-      bypassPolicy: true,
+    await visit(page('used.looks', 'usage'), admin(), async (tab) => {
+      const chart = tab.getByRole('slider', { name: /^Requests in/ })
+      for (const width of [1440, 1024, 390]) {
+        await show(tab, width, 'light')
+        await chart.waitFor()
+        await expectNoOverflow(tab)
+        const { y, height } = await boxOf(chart)
+        expect(y + height).toBeLessThan(844)
+      }
+      await tab.goto(page('used.looks', 'cache'))
+      await tab.getByText('fresh').first().waitFor()
+      for (const width of [390, 1440]) {
+        await show(tab, width, 'light')
+        await expectNoOverflow(tab)
+      }
     })
-    const look = async (width: number, theme: 'light' | 'dark') => {
-      await show(tab.page, width, theme)
-      await expectFit(tab.page)
-    }
-    const chart = tab.page.getByRole('slider', { name: /^Requests in/ })
-    for (const [width, theme] of [
-      [1440, 'dark'],
-      [1024, 'light'],
-      [390, 'light'],
-    ] as const) {
-      await chart.waitFor()
-      await look(width, theme)
-      const { y, height } = await boxOf(chart)
-      expect(y + height).toBeLessThan(844)
-    }
-    await tab.page.goto(page('used.looks', 'cache'))
-    await tab.page.getByText('fresh').first().waitFor()
-    await look(390, 'light')
-    await look(1440, 'dark')
-    await tab.close()
   })
 })

@@ -8,7 +8,7 @@ import { readDefinition } from '../../../src/endpoints/definition/definition-fil
 import { makeToken } from '../../support/callers.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { RunningService } from '../../support/service.ts'
-import { sharedBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/stage/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
 
 const json = { 'Content-Type': 'application/json' }

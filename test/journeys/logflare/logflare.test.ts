@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
-import { sharedBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/stage/browser.ts'
 import { bombs } from './bombs.ts'
 import { otelShapes } from './otel-shapes.ts'
 import { playgroundJourney } from './playground.ts'

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { describe, test } from 'vitest'
 import type { RunningService } from '../../support/service.ts'
-import { expectFit, onPage, show, write } from '../console/stage.ts'
+import { expectFit, onPage, show, write } from '../console/stage/stage.ts'
 
 export function playgroundJourney(running: () => RunningService, browser: () => Browser): void {
   describe('the playground', () => {
@@ -11,7 +11,7 @@ export function playgroundJourney(running: () => RunningService, browser: () => 
     test('translates a query from Studio and runs it', () =>
       onPage({ service: running, browser })(
         '/console/playground',
-        { token: running().adminToken.token, bypassPolicy: true },
+        { token: running().adminToken.token },
         async (page) => {
           const bigQuery = page.getByRole('textbox', { name: 'BigQuery' })
           await page.getByRole('button', { name: 'BigQuery' }).click()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { spawnService } from '../../support/service-process.ts'
-import { openConsole, sharedBrowser } from '../console/browser.ts'
+import { openConsole, sharedBrowser } from '../console/stage/browser.ts'
 import { freePort } from '../docs/free-port.ts'
 import { vectorSinks } from './vector.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { test } from 'vitest'
-import type { RunningService } from '../../support/service.ts'
+import type { RunningService } from '../../../support/service.ts'
 
 const require = createRequire(import.meta.url)
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
@@ -26,8 +26,8 @@ export interface ConsoleOptions {
   width?: number
   /** Local time of the browser, such as America/New_York. */
   timeZone?: string
-  /** Allows the accessibility checker to run in the page. */
-  bypassPolicy?: boolean
+  /** Uses a new tab with an empty cache even if there is one to share. */
+  isFresh?: boolean
 }
 
 export interface OpenConsole {
@@ -62,23 +62,25 @@ export function sharedBrowser(): () => Browser {
   return () => opened
 }
 
-/** Opens a new tab, signed in if there is a token. */
-export async function openConsole(
+/** A window without storage and cache of others. */
+export async function newContext(
   browser: Browser,
   service: Pick<RunningService, 'url'>,
-  path: string,
-  { token, theme = 'light', width = 1280, timeZone, bypassPolicy = false }: ConsoleOptions = {},
-): Promise<OpenConsole> {
+  { theme = 'light', width = 1280, timeZone }: ConsoleOptions = {},
+): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: service.url,
     colorScheme: theme,
     viewport: { width, height: 800 },
     ...(timeZone !== undefined && { timezoneId: timeZone }),
-    bypassCSP: bypassPolicy,
     reducedMotion: 'reduce',
   })
-  const page = await context.newPage()
-  page.setDefaultTimeout(patienceMs)
+  context.setDefaultTimeout(patienceMs)
+  return context
+}
+
+/** Script errors and violations of the content security policy, from now on. */
+export function collectComplaints(page: Page): string[] {
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
@@ -87,6 +89,19 @@ export async function openConsole(
       complaints.push(message.text())
     }
   })
+  return complaints
+}
+
+/** Opens a new tab, signed in if there is a token. */
+export async function openConsole(
+  browser: Browser,
+  service: Pick<RunningService, 'url'>,
+  path: string,
+  { token, ...options }: ConsoleOptions = {},
+): Promise<OpenConsole> {
+  const context = await newContext(browser, service, options)
+  const page = await context.newPage()
+  const complaints = collectComplaints(page)
   if (token !== undefined) {
     // Only at the first load, so that signing out works.
     await page.addInitScript(
@@ -105,12 +120,14 @@ interface Fault {
   nodes: { target: string[]; failureSummary?: string }[]
 }
 
-/** The violations that the accessibility checker finds, except minor ones. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(`typeof axe === 'undefined' && eval(${JSON.stringify(axeSource)})`)
+/** The violations that the accessibility checker finds on a page or in a part of it, except minor ones. */
+export async function faultsOf(page: Page, part = 'html'): Promise<string[]> {
+  if (await page.evaluate<boolean>("typeof axe === 'undefined'")) await page.evaluate(axeSource)
   // Without this, the checker would describe every element that passes as well.
   const options = "{ resultTypes: ['violations'] }"
-  const faults = await page.evaluate<Fault[]>(`axe.run(${options}).then(({ violations }) => violations)`)
+  const faults = await page.evaluate<Fault[]>(
+    `axe.run(${JSON.stringify(part)}, ${options}).then(({ violations }) => violations)`,
+  )
   return faults
     .filter(({ impact }) => impact !== 'minor')
     .map(
@@ -121,32 +138,35 @@ export async function faultsOf(page: Page): Promise<string[]> {
 /** The address of a page, and how to wait until it is loaded. */
 export type LoadedPage = readonly [path: string, loaded: (page: Page) => Promise<void>]
 
-/** What is wrong with pages, in either theme, narrow or wide, and what does not fit 360 pixels. */
-export async function faultsOn(page: Page, pages: readonly LoadedPage[]): Promise<Record<string, unknown>> {
+/** What is wrong with the page in either theme, narrow or wide, and what does not fit 360 pixels. */
+export async function faultsInThemes(page: Page, part?: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
-  for (const [path, loaded] of pages) {
-    await page.setViewportSize({ width: 360, height: 800 })
-    await page.emulateMedia({ colorScheme: 'light' })
-    await page.goto(path)
-    await loaded(page)
-    // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
-    const look = async (theme: 'light' | 'dark', width: number) => {
-      // A page in the background does not render, so it would not notice the theme.
-      await page.bringToFront()
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme: theme })
-      await page.locator(`html[data-theme=${theme}]`).waitFor()
-      const faults = await faultsOf(page)
-      if (faults.length > 0) found[`${path} ${theme} at ${width}`] = faults
-    }
-    await look('light', 360)
-    const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-    if (wide > 360) found[`${path} is wide`] = wide
-    const cut = await page.evaluate<number>(
-      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
-    )
-    if (cut > 0) found[`${path} hides a link of the navigation`] = cut
-    await look('dark', 1440)
+  // One width per theme is enough: contrast does not depend on the width, nor structure on the theme.
+  const look = async (theme: 'light' | 'dark', width: number) => {
+    // A page in the background does not render, so it would not notice the theme.
+    await page.bringToFront()
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme: theme })
+    await page.locator(`html[data-theme=${theme}]`).waitFor()
+    const faults = await faultsOf(page, part)
+    if (faults.length > 0) found[`${theme} at ${width}`] = faults
   }
+  await look('light', 360)
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+  if (wide > 360) found['is wide'] = wide
+  const cut = await page.evaluate<number>(
+    "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.nav'))",
+  )
+  if (cut > 0) found['hides a link of the navigation'] = cut
+  await look('dark', 1440)
   return found
+}
+
+/** Loads a page while it is narrow and light, and finds its faults. */
+export async function faultsOn(page: Page, [path, loaded]: LoadedPage): Promise<Record<string, unknown>> {
+  await page.setViewportSize({ width: 360, height: 800 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.goto(path)
+  await loaded(page)
+  return faultsInThemes(page)
 }

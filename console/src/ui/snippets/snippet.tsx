@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { Choices } from './choices.tsx'
-import { CopyButton } from './copy-button.tsx'
+import { Choices } from '../choices.tsx'
+import { CopyButton } from '../copy-button.tsx'
 import type { Snippet } from './snippets.ts'
 
 export function SnippetBox({ text, label }: { text: string; label: string }) {

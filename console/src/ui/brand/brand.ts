@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { watchable } from '../api/watchable.ts'
+import { watchable } from '../../api/watchable.ts'
 import { brandColors } from './brand-colors.ts'
 
 interface Brand {

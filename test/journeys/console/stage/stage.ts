@@ -1,77 +1,69 @@
 import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
-import { ask } from '../../support/callers.ts'
-import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
-import { type ConsoleOptions, faultsOf, inBrowser, openConsole, sharedBrowser } from './browser.ts'
+import { expect } from 'vitest'
+import { ask } from '../../../support/callers.ts'
+import { openService, type RunningService } from '../../../support/service.ts'
+import { type ConsoleOptions, faultsOf, inBrowser, sharedBrowser } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
+import { openTab, type Tab } from './tab.ts'
 
 export interface Stage {
   service: () => RunningService
   browser: () => Browser
+  tab: () => Tab
   /** Opens a page with the admin token. */
   admin: () => { token: string }
   /** Sends a request with the admin token. */
   asAdmin: (method: string, path: string, body?: unknown) => ReturnType<typeof ask>
 }
 
-async function openFilled(choices?: ServiceChoices): Promise<RunningService> {
-  const service = await openService(choices)
-  await fillWithTraffic(service)
-  return service
-}
+/** For journeys of usage, and of alerts that call a receiver of the test. */
+const environment = { WELLHEAD_STATISTICS: 'on', WELLHEAD_ALERT_HOSTS: '127.0.0.1' }
 
-/** One service for all journeys of a worker that need no settings of their own. */
+/** One service and one tab for all journeys of a worker that need no settings of their own. */
 const onStage = inBrowser.extend(
   'common',
   { scope: 'worker' },
-  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern what a fixture uses.
-  async ({}, { onCleanup }): Promise<RunningService> => {
-    const service = await openFilled()
+  async ({ browser }, { onCleanup }): Promise<{ service: RunningService; tab: Tab }> => {
+    const service = await openService({ environment })
+    await fillWithTraffic(service)
     onCleanup(() => service.close())
-    return service
+    const tab = openTab(
+      () => browser,
+      () => service,
+    )
+    return { service, tab }
   },
 )
 
-/**
- * A browser and a service with an hour of traffic. Files without choices share the service: what they create needs
- * names of its own.
- */
-export function openStage(choices?: ServiceChoices): Stage {
+/** A browser and a service with an hour of traffic. All files share it: what they create needs names of its own. */
+export function openStage(): Stage {
   const browser = sharedBrowser()
   let service: RunningService
-  if (choices) {
-    beforeAll(async () => {
-      service = await openFilled(choices)
-    })
-    afterAll(() => service?.close())
-  } else {
-    onStage.beforeAll(({ common }) => {
-      service = common
-    })
-  }
+  let tab: Tab
+  onStage.beforeAll(({ common }) => {
+    service = common.service
+    tab = common.tab
+  })
   const admin = () => ({ token: service.adminToken.token })
   return {
     service: () => service,
     browser,
+    tab: () => tab,
     admin,
     asAdmin: (method, path, body) => ask(service, admin().token, method, path, body),
   }
 }
 
-/** Runs a journey in a new tab, and fails if the page logs an error. */
-export function onPage({ service, browser }: Pick<Stage, 'service' | 'browser'>) {
+/** Runs a journey in the tab of the stage, or else in a new one, and fails if the page logs an error. */
+export function onPage({ service, browser, tab }: Pick<Stage, 'service' | 'browser'> & Partial<Stage>) {
   return async (
     path: string,
     options: ConsoleOptions,
     journey: (page: Page) => Promise<void>,
   ): Promise<void> => {
-    const tab = await openConsole(browser(), service(), path, options)
-    try {
-      await journey(tab.page)
-      expect(tab.complaints).toEqual([])
-    } finally {
-      await tab.close()
-    }
+    const { visit } = tab?.() ?? openTab(browser, service)
+    const how = tab ? options : { ...options, isFresh: true }
+    expect(await visit(path, how, journey)).toEqual([])
   }
 }
 
@@ -98,13 +90,17 @@ export async function boxOf(element: Locator) {
   return box
 }
 
+/** Fails if the page is wider than its window. */
+export async function expectNoOverflow(page: Page): Promise<void> {
+  const { width = 0 } = page.viewportSize() ?? {}
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+  expect(wide).toBeLessThanOrEqual(width)
+}
+
 /** Fails if the page is wider than its window or has accessibility violations. */
 export async function expectFit(page: Page): Promise<void> {
+  await expectNoOverflow(page)
   const width = page.viewportSize()?.width
-  expect(width).toBeDefined()
-  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
-    width as number,
-  )
   expect([width, await faultsOf(page)]).toEqual([width, []])
 }
 

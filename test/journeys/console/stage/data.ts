@@ -1,5 +1,5 @@
-import { logClient } from '../../support/log-client.ts'
-import type { RunningService } from '../../support/service.ts'
+import { logClient } from '../../../support/log-client.ts'
+import type { RunningService } from '../../../support/service.ts'
 
 export const projects = ['shopprojectabcdefghi', 'notesprojectabcdefgh'] as const
 
