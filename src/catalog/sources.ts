@@ -99,11 +99,11 @@ export class Sources {
   /** Creates the tables where they are missing. A keeper refuses a replica with another order of columns. */
   async #createTables(sources: readonly Source[]): Promise<void> {
     const { topology } = this.#catalog
-    const found = sources.length > 0 ? await this.#typedColumns() : undefined
+    const found = sources.length > 0 ? await this.#typedColumns() : new Map()
+    const missing = sources.filter(({ name }) => topology.cluster !== undefined || !found.has(name))
     await Promise.all(
-      sources.map((source) => {
-        if (found?.has(source.name) && topology.cluster === undefined) return
-        const existing = [...(found?.get(source.name)?.keys() ?? [])]
+      missing.map((source) => {
+        const existing = [...(found.get(source.name)?.keys() ?? [])]
         const place = ({ name }: StoredColumn) =>
           existing.includes(name) ? existing.indexOf(name) : existing.length
         const columns = storedColumns(source).toSorted((one, other) => place(one) - place(other))
