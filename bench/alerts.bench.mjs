@@ -47,8 +47,8 @@ export async function run({ engineNode, patience }) {
     const most = await capacity(call)
     const rate = most * 0.7
     console.error(`${Math.round(most)} requests a second at most`)
-    const alone = await callersAt(rate, seconds, call)
-    for (let n = 0; n < alerts; n++) await ask('POST', '/api/alerts', alertOf(n, results))
+    const alone = await callersAt(rate, Math.min(seconds, 20), call)
+    await createAlerts(ask, alerts, results)
     await settled(ask, alerts)
     const before = await latenessOf(ask)
     const beside = await callersAt(rate, seconds, call)
@@ -94,6 +94,14 @@ function alertOf(n, results) {
     parameters: { project: `p${n % results}` },
     when: `any(errors) >= ${1_000_000 + n}`,
   }
+}
+
+/** Ten at a time. */
+async function createAlerts(ask, alerts, results) {
+  const create = async (first) => {
+    for (let n = first; n < alerts; n += 10) await ask('POST', '/api/alerts', alertOf(n, results))
+  }
+  await Promise.all(Array.from({ length: 10 }, (_, first) => create(first)))
 }
 
 async function fill(engine) {
@@ -142,7 +150,7 @@ async function settled(ask, alerts) {
     return list.length === alerts && list.every(({ evaluated_at }) => evaluated_at !== null)
   }
   while (!(await isEvaluated())) await new Promise((resolve) => setTimeout(resolve, 500))
-  await new Promise((resolve) => setTimeout(resolve, 60_000))
+  await new Promise((resolve) => setTimeout(resolve, 10_000))
 }
 
 /** Cumulated counts by upper bound, in seconds. */

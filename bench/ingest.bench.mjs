@@ -26,11 +26,11 @@ export const about = 'sending logs'
 
 export async function run({ engineNode, patience, choose }) {
   const rowsPerRound = numberFrom('BENCH_ROWS', choose({ full: 16_000, quick: 8_000 }))
-  const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', choose({ full: 20, quick: 5, emulated: 20 }))
+  const steadyMs = 1000 * numberFrom('BENCH_STEADY_SECONDS', choose({ full: 10, quick: 5, emulated: 20 }))
   const service = await openService({ engineNode, patience })
   const sender = openSender()
   const rounds = 3
-  const requestsPerConnection = choose({ full: 50, quick: 5 })
+  const requestsPerConnection = choose({ full: 15, quick: 5 })
   const deadlineMs = 60_000 * patience
   const bench = { service, sender, rounds, requestsPerConnection, deadlineMs, rowsPerRound }
   try {

@@ -19,7 +19,7 @@ export async function run({ engineNode, patience, quick, choose }) {
   const skipped = withoutWrk()
   if (skipped) return skipped
   const seconds = numberFrom('BENCH_SECONDS', 1)
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 3, emulated: 5 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 5, quick: 3, emulated: 5 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const service = await startService(scratch, engineNode, patience)

@@ -2,7 +2,7 @@
  * Queries of the three endpoints over HTTP, compared with the same statement on the same engine and with equivalent
  * queries in PostgreSQL and DuckDB; how the time grows with other projects' data; and how much data is read.
  *
- * BENCH_ROWS: entries of the smaller data set; the larger one has ten times as many.
+ * BENCH_ROWS: entries of the smaller data set; the larger one has five times as many.
  */
 import { openDuckdb } from './databases/duckdb.mjs'
 import { createDuckdbTables } from './databases/duckdb-layout.mjs'
@@ -60,12 +60,12 @@ export async function run({ engineNode, patience, emulated, choose }) {
       stores,
       nowMs,
       rounds: choose({ full: 5, quick: 3 }),
-      calls: choose({ full: 15, quick: 5 }),
-      slowMs: choose({ full: 3_000, quick: 1_000, emulated: 2_000 }),
+      calls: choose({ full: 8, quick: 5 }),
+      slowMs: choose({ full: 2_000, quick: 1_000, emulated: 2_000 }),
       deadlineMs: 60_000 * patience,
     }
     const results = []
-    for (const rows of [smaller, 10 * smaller]) {
+    for (const rows of [smaller, 5 * smaller]) {
       console.error(`Loading ${rows} entries`)
       for (const source of ['edge_logs', 'function_edge_logs']) {
         await command(service.engine, `TRUNCATE TABLE wellhead.${source}`)

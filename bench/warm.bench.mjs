@@ -32,8 +32,8 @@ const cases = [
 export const about = 'refreshing a cached result'
 
 export async function run({ engineNode, patience, choose }) {
-  const largest = numberFrom('BENCH_ENTRIES', choose({ full: 1e7, quick: 1e6, emulated: 1e5 }))
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 9, quick: 3, emulated: 5 }))
+  const largest = numberFrom('BENCH_ENTRIES', choose({ full: 1e6, quick: 1e5, emulated: 1e5 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 7, quick: 3, emulated: 5 }))
   const service = await openService({ engineNode, patience })
   const now = Date.now()
   const clock = { now: () => now }

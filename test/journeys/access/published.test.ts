@@ -36,21 +36,21 @@ function shown({ status, headers, body }: JsonResponse, reference: string) {
 
 describe('an unpublished endpoint', () => {
   test('does not exist for a token with a project, with any scope', async () => {
-    const id = await save('hidden.cached', { published: false, cache_seconds: 600 })
+    const id = await save('unlisted.zq7kxw', { published: false, cache_seconds: 600 })
     // Fills the cache and the hot lane for the admin.
     for (let i = 0; i < 3; i++) {
-      expect((await call(service.adminToken.token, 'hidden.cached')).status).toBe(200)
+      expect((await call(service.adminToken.token, 'unlisted.zq7kxw')).status).toBe(200)
     }
     for (const [scopes, status] of [
       [['query'], 404],
-      [['query:hidden.cached', 'query:logs.all'], 403],
+      [['query:unlisted.zq7kxw', 'query:logs.all'], 403],
       [['query:logs.all'], 403],
     ] as const) {
       const token = await tenantToken([...scopes])
       const nothing = 'nothing.of.this.name'
       const expected = shown(await call(token, nothing), nothing)
       expect(expected).toContain(`[${status},`)
-      for (const reference of ['hidden.cached', id, id.toUpperCase()]) {
+      for (const reference of ['unlisted.zq7kxw', id, id.toUpperCase()]) {
         expect(shown(await call(token, reference), reference)).toBe(expected)
         for (const query of ['_version=1', '_version=7', '_format=none', '_strict=1&x=1', 'project=other']) {
           const refused = await call(token, `${reference}?${query}`)
