@@ -38,7 +38,7 @@ export function defineServe(serve: Command, io: CommandIo): void {
     // The engine's process loads its library while this one loads the service.
     const launched = clickhouseUrl ? undefined : launchHost({ node, environment, sessions: defaultSessions })
     const { runService } = await import('./run-service.ts')
-    await runService({ settings, demo, launched }, io)
+    await runService({ settings, demo, launched }, io).finally(() => launched?.kill('SIGKILL'))
   })
   addExamples(serve, 'wellhead serve --port 4000 --data-dir ./data', 'wellhead serve --demo')
 }

@@ -33,9 +33,10 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
       const alias = aliasOf(query, item)
       if (!alias || !columns.has(alias.name) || !filtered.has(alias.name)) return []
       const text = sql.slice(tokens[alias.first]?.start, tokens[alias.end - 1]?.end)
+      const value = text.replace(/^\(*(?:[\w`"]+\.)*/, '')
       // A time zone changes how an instant is shown, and a typed column has the value of its path.
       const isSameValue =
-        text.replace(/^\(*(?:[\w`"]+\.)*|\)*$/g, '') === alias.name ||
+        (value.startsWith(alias.name) && /^\)*$/.test(value.slice(alias.name.length))) ||
         text.startsWith('toTimeZone(') ||
         (typed.has(alias.name) && text.includes(`${metadata}.`))
       if (isSameValue) return []
