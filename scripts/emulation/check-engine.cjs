@@ -44,7 +44,7 @@ async function checkSums() {
 }
 
 /** What services do most, so that an emulator that keeps translations has them: sources, entries, searches, refusals. */
-async function useAsServicesDo() {
+async function doAsServicesDo() {
   await ask(
     "CREATE TABLE logs (project String CODEC(ZSTD(1)), id String, timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)), " +
       "metadata String, url String MATERIALIZED ifNull(JSONExtract(metadata, 'url', 'Nullable(String)'), ''), " +
@@ -87,7 +87,7 @@ async function useAsServicesDo() {
 
 async function main() {
   await checkSums()
-  await useAsServicesDo()
+  await doAsServicesDo()
   await ask('CREATE TABLE t (n UInt64, j JSON) ENGINE = MergeTree ORDER BY n')
   const rows = Array.from({ length: 1000 }, (_, n) => row(n)).join('\n')
   await session.insert({ table: 't', values: Buffer.from(rows), format: 'JSONEachRow' })
