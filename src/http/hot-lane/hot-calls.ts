@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -94,7 +94,7 @@ export class HotCalls {
     const since = performance.now()
     const { access, calls, open, traces, unread, statistics, requests } = this.#options
     const { headers } = request
-    const token = tokenOf(headers)
+    const token = tokenOf(request)
     const recognized = token ? access.recognize(token) : undefined
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept ?? '', recognized.caller))
     if (!call || !open()) return false
@@ -177,8 +177,9 @@ function nameOf(url: string | undefined, accept: string, { tag }: Caller): strin
 const needFramework =
   'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
 
-/** The token of a request that needs nothing of the framework. */
-function tokenOf(headers: IncomingHttpHeaders): string | undefined {
+/** The token of a request that needs nothing of the framework, which refuses some headers that occur twice. */
+function tokenOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (rawHeaders.length !== 2 * Object.keys(headers).length) return undefined
   for (const name of needFramework) if (headers[name] !== undefined) return undefined
   const { host, 'x-api-key': key, authorization } = headers
   if (host === undefined || (key !== undefined && authorization !== undefined)) return undefined

@@ -325,6 +325,19 @@ describe('cached endpoints', () => {
     }
   })
 
+  test('a repeated request is refused if it has two hosts or two tokens', async () => {
+    await post('/api/endpoints', { name: 'cached.twice', query: 'SELECT 1 AS n', cache_seconds: 600 })
+    const token = `Authorization: Bearer ${service.adminToken.token}\r\n`
+    const head = `GET /api/endpoints/query/cached.twice HTTP/1.1\r\nHost: x\r\n${token}`
+    for (const [again, expected] of [
+      ['Host: x\r\n', 400],
+      [token, 401],
+    ] as const) {
+      const sent = [`${head}\r\n`, `${head}\r\n`, `${head}${again}Connection: close\r\n\r\n`]
+      expect(statusesOf(await conversation(service.url, sent))).toEqual([200, 200, expected])
+    }
+  })
+
   describeCompressedResults({ get, rawGet, post })
 
   test('a replay stops at its time limit and reports what it skipped', async () => {
