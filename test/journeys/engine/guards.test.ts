@@ -98,6 +98,12 @@ describe('the guards of the embedded engine', () => {
     expect(files()).toEqual(before)
   })
 
+  test('merges collect no statistics of columns, and queries read none', async () => {
+    const setting = "SELECT value FROM system.merge_tree_settings WHERE name = 'auto_statistics_types'"
+    expect(await text(setting)).toBe('\n')
+    expect(await text("SELECT getSetting('use_statistics')")).toBe('false\n')
+  })
+
   test('an INSERT without rows is refused instead of reading standard input', async () => {
     expect(readlinkSync(`/proc/${engine.pid}/fd/0`)).toBe('/dev/null')
     await expect(
