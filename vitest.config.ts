@@ -2,18 +2,18 @@ import { availableParallelism, totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longest begin first, so that none of them runs alone at the end. */
+/** Journeys that take longest begin first, so that none of them runs alone at the end. */
 const slow = [
-  'torture-disks',
-  'operating/service',
+  'operating/torture-disks',
   'console/looks',
-  'access/access',
-  'torture-load',
-  'console/charts',
+  'operating/service',
+  'operating/torture-load',
   'console/customers',
+  'access/access',
+  'console/charts',
+  'operating/nodes',
   'operating/backup',
   'operating/copy',
-  'operating/nodes',
   'console/saving',
   'console/tokens',
   'console/endpoint-page',
@@ -22,16 +22,16 @@ const slow = [
   'console/logs-search',
   'console/editor',
   'engine/guards',
-  'getting-started',
-  'stdio',
-  'seed-sql',
+  'alerts/alerts',
+  'logflare/logflare',
+  'docs/getting-started',
 ]
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ moduleId }: TestSpecification) => {
-      const rank = slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
-      return rank >= 0 ? rank : moduleId.includes('/test/journeys/') ? slow.length : slow.length + 1
+      const rank = slow.findIndex((name) => moduleId.endsWith(`/journeys/${name}.test.ts`))
+      return rank >= 0 ? rank : moduleId.includes('/journeys/') ? slow.length : slow.length + 1
     }
     return [...files].sort((one, other) => rankOf(one) - rankOf(other))
   }
@@ -43,8 +43,6 @@ class SlowFirst extends BaseSequencer {
  */
 const loadsOthers =
   process.env.WELLHEAD_TEST_LONG === '1' || Boolean(process.env.WELLHEAD_TEST_CLICKHOUSE_URL)
-const unit = { name: 'unit', include: ['src/**/*.test.ts', 'console/**/*.test.ts'], isolate: false }
-const journeys = { name: 'journeys', include: ['test/**/*.test.ts'], isolate: loadsOthers }
 
 /**
  * A journey spends most of its time waiting: for an engine to end or start, for a page, for a limit. With an emulated
@@ -58,7 +56,8 @@ function workers(): number {
 
 export default defineConfig({
   test: {
-    projects: [unit, journeys].map((test) => ({ extends: true, test })),
+    include: ['src/**/*.test.ts', 'console/**/*.test.ts', 'test/**/*.test.ts'],
+    isolate: loadsOthers,
     // An emulated engine takes a quarter of a minute to start; a native one a tenth of a second.
     testTimeout: 300_000,
     hookTimeout: 300_000,

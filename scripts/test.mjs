@@ -27,12 +27,11 @@ const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))
-const isChosen = (subject) => chosen.length === 0 || chosen.some((file) => subject.test(file))
+// A folder may have anything in it.
+const isChosen = (subject) =>
+  chosen.length === 0 || chosen.some((path) => !path.endsWith('.ts') || subject.test(path))
 if (isChosen(/console|guides|logflare/)) environment.CHROMIUM_PATH = ensureChromium()
 if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
-// Vitest does not pass this flag on to the projects of its configuration.
-const limit = given.find((argument) => argument.startsWith('--maxWorkers='))
-if (limit) environment.VITEST_MAX_WORKERS = limit.split('=')[1]
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const tests = spawn(process.execPath, [...args, ...given], { stdio: 'inherit', env: environment })
 const code = await new Promise((resolve) => tests.on('exit', resolve))

@@ -2,7 +2,9 @@
 
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { extractPackages } from './debian-packages.mjs'
+import { exerciseService } from './exercise-service.mjs'
 
 // The C library comes with it: box64 of these suites needs a newer one than stable systems have.
 const CHOICES = ['forky', 'sid'].map((suite) => [
@@ -46,13 +48,22 @@ async function install(directory) {
 }
 
 /**
- * Keeps what is translated while the engine is used once. Translations are found by the path of what was
- * translated, so the engine has to be in its place; others see all of them or none.
+ * Keeps what is translated while the engine is checked and a service uses it. Translations are found by the path of what
+ * was translated, so the engine has to be in its place; others see all of them or none.
  */
-async function prepare(engine, runOnce) {
+async function prepare(engine, check) {
   const folder = await fs.mkdtemp(join(engine, 'translated.tmp-'))
+  const keep = { BOX64_DYNACACHE: '1', BOX64_DYNACACHE_FOLDER: folder }
   try {
-    await runOnce({ BOX64_DYNACACHE: '1', BOX64_DYNACACHE_FOLDER: folder })
+    await check(keep)
+    // A service hides its environment from its engine.
+    const node = join(folder, 'node')
+    const set = Object.entries(keep).map(([name, value]) => `${name}='${value}'`)
+    const exits = fileURLToPath(new URL('exit-normally.cjs', import.meta.url))
+    const script = `#!/bin/sh\n${set.join(' ')} exec '${engine}/node' --require '${exits}' "$@"\n`
+    await fs.writeFile(node, script, { mode: 0o755 })
+    await exerciseService(node)
+    await fs.rm(node)
     await fs.rename(folder, join(engine, 'translated'))
   } catch {
     // Starts are slower without them, that is all; or another process has finished first.

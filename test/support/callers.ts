@@ -9,7 +9,7 @@ export interface JsonResponse {
 
 /** Sends a request and reads the response. An undefined token sends none. */
 export async function ask(
-  service: RunningService,
+  service: Pick<RunningService, 'url'>,
   token: string | undefined,
   method: string,
   path: string,

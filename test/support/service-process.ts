@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
 
@@ -69,4 +70,11 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** Files of dist that processes with NODE_V8_COVERAGE loaded, if they have ended by themselves. */
+export function loadedFiles(coverage: string): string[] {
+  const reports = readdirSync(coverage).map((file) => readFileSync(join(coverage, file), 'utf8'))
+  const loaded = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
+  return loaded.flatMap(({ url }) => /dist\/([\w-]+)\.js$/.exec(url)?.[1] ?? [])
 }

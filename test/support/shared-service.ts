@@ -4,16 +4,39 @@ import { openService, type RunningService } from './service.ts'
 /** Pages of this origin may send requests to the shared service. */
 export const sharedOrigin = 'https://app.example.com'
 
-const inWorker = test.extend(
+/** For statistics, for requests of pages, and for alerts that call a receiver of the test. */
+const environment = {
+  WELLHEAD_STATISTICS: 'on',
+  WELLHEAD_CORS_ORIGINS: sharedOrigin,
+  WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+}
+
+/**
+ * Opens something once per worker, for a fixture. Vitest would do so for the fixture and again for each fixture that
+ * extends it.
+ */
+export function oncePerWorker<T>(open: () => Promise<T>, close: (opened: T) => Promise<void>) {
+  let opened: Promise<T> | undefined
+  return (onCleanup: (cleanup: () => Promise<void>) => void): Promise<T> => {
+    if (opened === undefined) {
+      const opening = open()
+      opened = opening
+      onCleanup(async () => close(await opening))
+    }
+    return opened
+  }
+}
+
+const openShared = oncePerWorker(
+  () => openService({ environment }),
+  (service) => service.close(),
+)
+
+export const inWorker = test.extend(
   'shared',
   { scope: 'worker' },
   // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern what a fixture uses.
-  async ({}, { onCleanup }): Promise<RunningService> => {
-    const environment = { WELLHEAD_STATISTICS: 'on', WELLHEAD_CORS_ORIGINS: sharedOrigin }
-    const service = await openService({ environment })
-    onCleanup(() => service.close())
-    return service
-  },
+  ({}, { onCleanup }): Promise<RunningService> => openShared(onCleanup),
 )
 
 /**

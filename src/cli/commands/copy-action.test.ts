@@ -22,6 +22,17 @@ test('a copy that an earlier run finished is reported without tables', async () 
   expect(rest).toEqual({ stderr, failure: undefined })
 })
 
+test('tables are listed with their rows, and what has to be done is said', async () => {
+  const { stdout, stderr, failure } = await report([row])
+  expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+    ['NAME', 'ROWS', 'COPIED', 'EQUAL'],
+    ['edge_logs', '3', '3', 'yes'],
+    [''],
+  ])
+  expect(stderr).toMatch(/^All rows are equal\. The admin token is not copied: /)
+  expect(failure).toBeUndefined()
+})
+
 test('a table that differs fails the command', async () => {
   const other = { name: 'auth_logs', rows: 2, copied: 1, equal: false }
   const told = await report([row, other], undefined, { json: true })

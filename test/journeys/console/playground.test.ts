@@ -21,6 +21,9 @@ describe('the playground', () => {
     visit('/', admin(), async (page) => {
       await page.getByRole('link', { name: 'Playground' }).click()
       await sql(page).waitFor()
+      await page.getByRole('button', { name: 'Format' }).waitFor()
+      // Only with the gateway of Logflare.
+      expect(await page.getByRole('button', { name: 'BigQuery' }).count()).toBe(0)
       await page.keyboard.press('Control+Enter')
       await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
       await page.getByRole('searchbox', { name: 'Filter the schema' }).fill('status number')

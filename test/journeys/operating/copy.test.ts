@@ -6,7 +6,14 @@ import type { Engine } from '../../../src/engine/engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
 import type { EnginePort } from '../../support/engine-port.ts'
-import { embeddedEngine, emulated, log, openServer, remoteCredentials } from '../../support/engines.ts'
+import {
+  embeddedEngine,
+  emulated,
+  log,
+  longForms,
+  openServer,
+  remoteCredentials,
+} from '../../support/engines.ts'
 import { openRelay, type Relay } from '../../support/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -207,9 +214,14 @@ async function expectSameService(chosen: Record<string, string>): Promise<void> 
   }
 }
 
-test('a network that is cut in the middle ends a copy to a cluster, which continues later', {
+test('a copy to a cluster that is killed, cut off or stopped continues later, and ends with each row once', {
   timeout: 900_000,
 }, async () => {
+  const onCluster = { WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster }
+  await killDuringInsert(1, onCluster)
+  await expect(openOn(onCluster)).rejects.toThrow(
+    /copy to the database clustered is not finished\. Run wellhead copy again/,
+  )
   const from = embeddedEngine(directory.path, { atRest: true })
   await from.start()
   const to = new ClusterEngine({
@@ -227,10 +239,11 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   await expect(cut).rejects.toMatchObject({ status: 503 })
   await network.mend()
   await vi.waitFor(() => expect(to.state().kind).toBe('ready'), { timeout: 60_000 })
-  // The first day and a part of the second.
+  // A part of the second day, or of the third if the killed copy had stored the first.
   const copied = await entries()
   expect(copied).toBeGreaterThan(10)
-  expect(copied).toBeLessThan(20)
+  expect(copied).toBeLessThan(total)
+  expect(copied % 10).toBeGreaterThan(0)
   expect((await run(copy())).stderr).toMatch(/^wellhead: Another process uses the data directory .* Stop it/)
   const stopped = new AbortController()
   const aborted = copyInstallation({
@@ -242,12 +255,15 @@ test('a network that is cut in the middle ends a copy to a cluster, which contin
   expect(await entries()).toBe(copied)
   const { tables } = await copyInstallation(sides)
   expect(tables.filter(({ equal }) => !equal)).toEqual([])
-  expect(tables).toContainEqual({ name: 'shop_logs', rows: total + 2, copied: total + 2, equal: true })
+  const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]))
+  expect(rows).toMatchObject({ shop_logs: total + 2, auth_logs: total, empty_logs: 0 })
+  expect(rows).toMatchObject({ 'idempotency keys': 1, 'token uses': 1 })
+  expect(rows).not.toHaveProperty('gone_logs')
   expect(await entries()).toBe(total)
   expect(await count('SELECT count() FROM auth_logs_local', to)).toBe(total)
   await refusesForeign(sides)
   await Promise.all([from.close(), to.close()])
-  await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: clustered, WELLHEAD_CLICKHOUSE_CLUSTER: cluster })
+  await expectSameService(onCluster)
 })
 
 const onChunk = (number: number, act: () => void) => {
@@ -271,28 +287,29 @@ async function refusesForeign(sides: Parameters<typeof copyInstallation>[0]): Pr
   )
 }
 
-test('a copy that is killed continues, and ends with each row once', { timeout: 900_000 }, async () => {
-  await killDuringInsert(4)
-  expect(await entriesThere()).toBeGreaterThan(0)
-  expect(await count('SELECT count() FROM _catalog')).toBe(0)
-  await expect(openOn({ WELLHEAD_CLICKHOUSE_DATABASE: database })).rejects.toThrow(
-    /copy to the database moved is not finished\. Run wellhead copy again/,
-  )
-  const done = await run(copy())
-  expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
-  const lines = done.stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(lines).toContainEqual(['shop_logs', `${total + 2}`, `${total + 2}`, 'yes'])
-  expect(lines).toContainEqual(['auth_logs', `${total}`, `${total}`, 'yes'])
-  expect(lines).toContainEqual(['empty_logs', '0', '0', 'yes'])
-  expect(lines).toContainEqual(['idempotency keys', '1', '1', 'yes'])
-  expect(lines).toContainEqual(['token uses', '1', '1', 'yes'])
-  expect(lines.map(([name]) => name)).not.toContain('gone_logs')
-  expect(lines.every(([, rows, copied]) => rows === copied || rows === 'ROWS')).toBe(true)
-  await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: database })
-})
+test.runIf(longForms)(
+  'a copy to a server that is killed continues, and ends with each row once',
+  {
+    timeout: 900_000,
+  },
+  async () => {
+    await killDuringInsert(4)
+    expect(await entriesThere()).toBeGreaterThan(0)
+    expect(await count('SELECT count() FROM _catalog')).toBe(0)
+    const done = await run(copy())
+    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('All rows are equal.')])
+    expect(done.stdout.split('\n').map((line) => line.split(/ {2,}/))).toContainEqual([
+      'shop_logs',
+      `${total + 2}`,
+      `${total + 2}`,
+      'yes',
+    ])
+    await expectSameService({ WELLHEAD_CLICKHOUSE_DATABASE: database })
+  },
+)
 
 /** Starts a copy and kills it when it sends an insert of entries, which may be stored. */
-async function killDuringInsert(number: number): Promise<void> {
+async function killDuringInsert(number: number, chosen: Record<string, string> = {}): Promise<void> {
   let inserts = 0
   let engines: number[] = []
   const kill = () => {
@@ -306,7 +323,7 @@ async function killDuringInsert(number: number): Promise<void> {
     },
     { behind: server.url },
   )
-  const { child, result } = startCommand(copyTo(proxy.url), { environment })
+  const { child, result } = startCommand(copyTo(proxy.url), { environment: { ...environment, ...chosen } })
   expect((await result).signal).toBe('SIGKILL')
   proxy.close()
   expect(engines).toHaveLength(1)

@@ -2,10 +2,18 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { ask } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { openEvents } from '../../support/event-reader.ts'
+import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../support/service-process.ts'
+import {
+  childrenOf,
+  isAlive,
+  loadedFiles,
+  type ServiceProcess,
+  spawnService,
+} from '../../support/service-process.ts'
 import { openTraceReceiver } from '../../support/trace-receiver.ts'
 import { cliJourneys } from './cli.ts'
 import { logCommandJourneys } from './cli-entries.ts'
@@ -18,20 +26,28 @@ describe('a service', () => {
   let url: string
   let token: string
 
-  let receiver: Awaited<ReturnType<typeof openTraceReceiver>>
-  const collected = () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' })
+  let spans: Awaited<ReturnType<typeof openTraceReceiver>>
+  let webhooks: Receiver
+  const environment = () => ({
+    OTEL_EXPORTER_OTLP_ENDPOINT: spans.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+  })
 
   beforeAll(async () => {
-    receiver = await openTraceReceiver()
-    service = spawnService(args, collected())
+    spans = await openTraceReceiver()
+    webhooks = await openReceiver()
+    service = spawnService(args, environment())
     url = await service.ready()
     token = readFileSync(join(directory.path, 'admin-token'), 'utf8').trim()
   })
   afterAll(() => {
     service.child.kill('SIGKILL')
     directory.remove()
-    receiver.close()
+    spans.close()
+    return webhooks.close()
   })
+  const asAdmin = (method: string, path: string, body?: unknown) => ask({ url }, token, method, path, body)
 
   /** Sends text and returns everything the service sends until it closes the connection. */
   const raw = (text: string) =>
@@ -138,6 +154,16 @@ describe('a service', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 
+  test('has no gateway of Logflare if its token is not set', async () => {
+    for (const path of ['/logflare/api/sources', '/logflare/health', '/logflare/api/translate']) {
+      expect(await asAdmin('GET', path)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      })
+    }
+    expect((await asAdmin('GET', '/health')).body).toEqual({ status: 'alive' })
+  })
+
   test('logs one line per request, without values and tokens', async () => {
     await fetch(`${url}/api/status?project=very-secret-value`, {
       headers: { 'X-API-KEY': token, 'X-Request-Id': 'look-for-me' },
@@ -163,7 +189,7 @@ describe('a service', () => {
     const call = `${url}/api/endpoints/query/usage.api-counts?project=traced&interval=daily`
     // Computed, from the cache, and from the cache on the fast path.
     for (let i = 0; i < 3; i++) expect((await fetch(call, { headers })).status).toBe(200)
-    const ofCalls = () => receiver.spans.filter((span) => span.traceId === traceId)
+    const ofCalls = () => spans.spans.filter((span) => span.traceId === traceId)
     await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
     const calls = ofCalls().filter(({ name }) => name === 'GET /api/endpoints/query/:reference')
     expect(calls.map(({ parentId }) => parentId)).toEqual(Array(3).fill('b7ad6b7169203331'))
@@ -182,7 +208,7 @@ describe('a service', () => {
       const spanIds = lines.map((line) => JSON.parse(line).span_id)
       expect(spanIds.sort()).toEqual(calls.map(({ spanId }) => spanId).sort())
     })
-    expect(JSON.stringify(receiver.spans, (_key, value) => String(value))).not.toContain('traced')
+    expect(JSON.stringify(spans.spans, (_key, value) => String(value))).not.toContain('traced')
   })
 
   test('is the only one on its data directory: another one prints one sentence', async () => {
@@ -193,14 +219,21 @@ describe('a service', () => {
     )
   })
 
-  test('leaves no orphan when killed, and keeps the statistics of requests from two seconds before', async () => {
-    const ask = async (path: string, key: string, body?: string) => {
-      const headers = { 'X-API-KEY': key, ...(body && { 'Content-Type': 'application/json' }) }
-      const answer = await fetch(url + path, { headers, ...(body && { method: 'POST', body }) })
-      return answer.json() as Promise<Record<string, never>>
+  const coverage = join(directory.path, 'coverage')
+
+  test('leaves no orphan when killed, and keeps the statistics and alerts of two seconds before', async () => {
+    webhooks.answer('/killed', undefined)
+    expect((await asAdmin('POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })).status).toBe(
+      201,
+    )
+    const notify = [{ type: 'webhook', url: `${webhooks.url}/killed` }]
+    const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 5, notify }
+    expect((await asAdmin('POST', '/api/alerts', alert)).status).toBe(201)
+    await webhooks.until('/killed', 1)
+    const { body: made } = await asAdmin('POST', '/api/access-tokens', { scopes: ['query'] })
+    for (let i = 0; i < 20; i++) {
+      await ask({ url }, made.token, 'GET', '/api/endpoints/query/logs.all?project=x')
     }
-    const made = await ask('/api/access-tokens', token, JSON.stringify({ scopes: ['query'] }))
-    for (let i = 0; i < 20; i++) await ask('/api/endpoints/query/logs.all?project=x', made.token as never)
     const answeredAt = performance.now()
     // Statistics are guaranteed to be stored after this time.
     await vi.waitFor(() => expect(performance.now() - answeredAt).toBeGreaterThan(2000), { timeout: 5_000 })
@@ -209,17 +242,29 @@ describe('a service', () => {
     await service.exit
     await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
 
-    service = spawnService(args, { ...collected(), WELLHEAD_LOG_FORMAT: 'text' })
+    webhooks.answer('/killed', { status: 200 })
+    const more = { WELLHEAD_LOG_FORMAT: 'text', NODE_V8_COVERAGE: coverage }
+    service = spawnService(args, { ...environment(), ...more })
     url = await service.ready()
     expect(service.stderr()).not.toContain('wh_')
     expect(service.stderr()).toContain(`Admin token  stored in ${directory.path}/admin-token`)
-    const { result } = await ask('/api/endpoints/query/wellhead.top-callers?interval=1day', token)
-    expect(result).toContainEqual(expect.objectContaining({ token_id: made.id, calls: 20, errors: 0 }))
+    const { body } = await asAdmin('GET', '/api/endpoints/query/wellhead.top-callers?interval=1day')
+    expect(body.result).toContainEqual(expect.objectContaining({ token_id: made.id, calls: 20, errors: 0 }))
     await vi.waitFor(() =>
       expect(service.stdout()).toMatch(
         /^\d\d:\d\d:\d\d\.\d{3} {2}info {3}GET \/api\/endpoints\/query\/wellhead\.top-callers {2}200 {2}[\d.]+ ms$/m,
       ),
     )
+  })
+
+  test('delivers a notification that was stored before it was killed', async () => {
+    const [lost, again] = (await webhooks.until('/killed', 2)) as [Received, Received]
+    expect(again.text).toBe(lost.text)
+    expect(again.headers['webhook-id']).toBe(lost.headers['webhook-id'])
+    // It is known to fire, so it does not fire a second time.
+    const { body } = await asAdmin('GET', '/api/alerts/killed')
+    expect(body.state).toBe('firing')
+    expect(Date.parse(body.since)).toBeLessThanOrEqual(Date.parse(lost.body.timestamp))
   })
 
   test('stops on SIGTERM with exit code 0', async () => {
@@ -237,6 +282,10 @@ describe('a service', () => {
     expect(await reader.next()).toBeUndefined()
     expect(isAlive(enginePid as number)).toBe(false)
     expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
+    expect(webhooks.at('/killed')).toHaveLength(2)
+    const loaded = loadedFiles(coverage)
+    expect(loaded).toContain('service')
+    expect(loaded).not.toContain('logflare')
   })
 })
 

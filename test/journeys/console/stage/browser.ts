@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { test } from 'vitest'
 import type { RunningService } from '../../../support/service.ts'
+import { inWorker, oncePerWorker } from '../../../support/shared-service.ts'
 
 const require = createRequire(import.meta.url)
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
@@ -38,19 +38,21 @@ export interface OpenConsole {
   close(): Promise<void>
 }
 
+const launch = oncePerWorker(
+  () =>
+    chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: chromiumFlags,
+    }),
+  (browser) => browser.close(),
+)
+
 /** One browser for all journeys of a worker. */
-export const inBrowser = test.extend(
+export const inBrowser = inWorker.extend(
   'browser',
   { scope: 'worker' },
   // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern what a fixture uses.
-  async ({}, { onCleanup }): Promise<Browser> => {
-    const browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-      args: chromiumFlags,
-    })
-    onCleanup(() => browser.close())
-    return browser
-  },
+  ({}, { onCleanup }): Promise<Browser> => launch(onCleanup),
 )
 
 /** The browser, from the hooks of a file on. */

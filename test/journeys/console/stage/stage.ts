@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { ask } from '../../../support/callers.ts'
-import { openService, type RunningService } from '../../../support/service.ts'
+import type { RunningService } from '../../../support/service.ts'
 import { type ConsoleOptions, faultsOf, inBrowser, sharedBrowser } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
 import { openTab, type Tab } from './tab.ts'
@@ -16,22 +16,17 @@ export interface Stage {
   asAdmin: (method: string, path: string, body?: unknown) => ReturnType<typeof ask>
 }
 
-/** For journeys of usage, and of alerts that call a receiver of the test. */
-const environment = { WELLHEAD_STATISTICS: 'on', WELLHEAD_ALERT_HOSTS: '127.0.0.1' }
-
-/** One service and one tab for all journeys of a worker that need no settings of their own. */
+/** The service that the files of a worker share, with an hour of traffic, and one tab for its pages. */
 const onStage = inBrowser.extend(
   'common',
   { scope: 'worker' },
-  async ({ browser }, { onCleanup }): Promise<{ service: RunningService; tab: Tab }> => {
-    const service = await openService({ environment })
-    await fillWithTraffic(service)
-    onCleanup(() => service.close())
+  async ({ browser, shared }): Promise<{ service: RunningService; tab: Tab }> => {
+    await fillWithTraffic(shared)
     const tab = openTab(
       () => browser,
-      () => service,
+      () => shared,
     )
-    return { service, tab }
+    return { service: shared, tab }
   },
 )
 

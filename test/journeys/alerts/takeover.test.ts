@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openServer } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
-import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
+import { openReceiver, type Receiver } from '../../support/receiver.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { spawnService } from '../../support/service-process.ts'
 
 let receiver: Receiver
 beforeAll(async () => {
@@ -19,44 +17,6 @@ const always = (name: string) => ({
   when: 'any(n) = 1',
   every_seconds: 5,
   notify: [{ type: 'webhook', url: `${receiver.url}/${name}` }],
-})
-
-test('a notification that was stored before the service was killed is delivered after the next start', async () => {
-  const directory = scratchDirectory()
-  const environment = {
-    WELLHEAD_PORT: '0',
-    WELLHEAD_DATA_DIR: directory.path,
-    WELLHEAD_ADMIN_TOKEN: 'the-admin-token-of-this-test',
-    WELLHEAD_ALERT_HOSTS: '127.0.0.1',
-  }
-  const start = async () => {
-    const running = spawnService([], environment)
-    onTestFinished(() => void running.child.kill('SIGKILL'))
-    const url = await running.ready()
-    const admin = (method: string, path: string, body?: unknown) =>
-      ask({ url } as RunningService, environment.WELLHEAD_ADMIN_TOKEN, method, path, body)
-    return { ...running, admin }
-  }
-  receiver.answer('/killed', undefined)
-  const first = await start()
-  await first.admin('POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
-  expect((await first.admin('POST', '/api/alerts', always('killed'))).status).toBe(201)
-  const [lost] = (await receiver.until('/killed', 1)) as [Received]
-  first.child.kill('SIGKILL')
-  await first.exit
-  receiver.answer('/killed', { status: 200 })
-  const second = await start()
-  const [, again] = (await receiver.until('/killed', 2)) as [Received, Received]
-  expect(again.text).toBe(lost.text)
-  expect(again.headers['webhook-id']).toBe(lost.headers['webhook-id'])
-  // It is known to fire, so it does not fire a second time.
-  const { body } = await second.admin('GET', '/api/alerts/killed')
-  expect(body.state).toBe('firing')
-  expect(Date.parse(body.since)).toBeLessThanOrEqual(Date.parse(lost.body.timestamp))
-  second.child.kill('SIGTERM')
-  expect(await second.exit).toBe(0)
-  expect(receiver.at('/killed')).toHaveLength(2)
-  directory.remove()
 })
 
 test('of several services on one server one evaluates, and another takes over from it', async () => {
