@@ -42,6 +42,7 @@ export class Evaluator {
   #flushMs = 0
   readonly #runs = new Set<Promise<void>>()
   readonly #stop = new AbortController()
+  #isStarted = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: AlertParts) {
@@ -53,6 +54,13 @@ export class Evaluator {
   }
 
   start(): void {
+    this.#isStarted = true
+    this.#beginTicking()
+  }
+
+  /** A service without alerts does not wake up for them. */
+  #beginTicking(): void {
+    if (!this.#isStarted || this.#timer || this.alerts.size === 0 || this.#stop.signal.aborted) return
     this.#timer = setInterval(() => void this.#tick(), tickMs).unref()
     void this.#tick()
   }
@@ -83,10 +91,10 @@ export class Evaluator {
     for (const alert of alerts) this.alerts.set(alert.id, alert)
     for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
     this.#work()
+    this.#beginTicking()
   }
 
   async #tick(): Promise<void> {
-    if (this.alerts.size === 0) return
     this.#work()
     try {
       await this.#store.renew()
