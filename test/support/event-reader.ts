@@ -49,7 +49,7 @@ async function* readEvents(response: Response, marks: string[]): AsyncGenerator<
     for (const block of blocks) {
       const lines = block
         .split('\n')
-        .map((line) => /^([^:]*):? ?(.*)$/.exec(line)?.slice(1) as [string, string])
+        .map((line) => /^([^:]*):? ?(.*)$/s.exec(line)?.slice(1) as [string, string])
       const values = (name: string) => lines.filter(([field]) => field === name).map(([, value]) => value)
       const [event] = values('event')
       if (event === undefined) marks.push(block)
