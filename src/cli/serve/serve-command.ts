@@ -7,6 +7,7 @@ import {
   settingNames,
   variableOf,
 } from '../../base/settings.ts'
+import { keepTickShape } from '../../base/tick-shape.ts'
 import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -37,6 +38,7 @@ export function defineServe(serve: Command, io: CommandIo): void {
     const { environment } = io
     // The engine's process loads its library while this one loads the service.
     const launched = clickhouseUrl ? undefined : launchHost({ node, environment, sessions: defaultSessions })
+    keepTickShape()
     const { runService } = await import('./run-service.ts')
     await runService({ settings, demo, launched }, io).finally(() => launched?.kill('SIGKILL'))
   })
