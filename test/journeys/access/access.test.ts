@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { systemTime } from '../../../src/base/clock.ts'
+import { emulated } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { attackJourneys } from './attack.ts'
@@ -17,10 +18,14 @@ const clock = manualClock(Date.UTC(2026, 10, 14, 12, 30, 15))
 const authFailuresPerMinute = 600
 let service: RunningService
 beforeAll(async () => {
-  // The route matrix sends many invalid tokens while the clock stands still.
   service = await openService({
     time: systemTime(clock),
-    environment: { WELLHEAD_AUTH_FAILURES_PER_MINUTE: String(authFailuresPerMinute) },
+    environment: {
+      // The route matrix sends many invalid tokens while the clock stands still.
+      WELLHEAD_AUTH_FAILURES_PER_MINUTE: String(authFailuresPerMinute),
+      // A query that ignores its time limit runs for so much longer.
+      WELLHEAD_ENGINE_PATIENCE: emulated ? '4' : '1',
+    },
   })
 })
 afterAll(() => service?.close())
