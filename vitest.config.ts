@@ -33,7 +33,9 @@ class SlowFirst extends BaseSequencer {
       const rank = slow.findIndex((name) => moduleId.endsWith(`/journeys/${name}.test.ts`))
       return rank >= 0 ? rank : moduleId.includes('/journeys/') ? slow.length : slow.length + 1
     }
-    return [...files].sort((one, other) => rankOf(one) - rankOf(other))
+    return [...files].sort(
+      (one, other) => rankOf(one) - rankOf(other) || one.moduleId.localeCompare(other.moduleId),
+    )
   }
 }
 

@@ -27,9 +27,9 @@ const environment = { ...process.env, ...(await engineEnvironment()) }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))
-// A folder may have anything in it.
+// A folder of tests may have anything in it.
 const isChosen = (subject) =>
-  chosen.length === 0 || chosen.some((path) => !path.endsWith('.ts') || subject.test(path))
+  chosen.length === 0 || chosen.some((path) => /^test\/(?:.*\/)?[^.]*$/.test(path) || subject.test(path))
 if (isChosen(/console|guides|logflare/)) environment.CHROMIUM_PATH = ensureChromium()
 if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]

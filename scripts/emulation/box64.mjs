@@ -51,23 +51,33 @@ async function install(directory) {
  * Keeps what is translated while the engine is checked and a service uses it. Translations are found by the path of what
  * was translated, so the engine has to be in its place; others see all of them or none.
  */
-async function prepare(engine, check) {
+async function prepare(engine, check, log) {
   const folder = await fs.mkdtemp(join(engine, 'translated.tmp-'))
   const keep = { BOX64_DYNACACHE: '1', BOX64_DYNACACHE_FOLDER: folder }
   try {
     await check(keep)
-    // A service hides its environment from its engine.
-    const node = join(folder, 'node')
-    const set = Object.entries(keep).map(([name, value]) => `${name}='${value}'`)
-    const exits = fileURLToPath(new URL('exit-normally.cjs', import.meta.url))
-    const script = `#!/bin/sh\n${set.join(' ')} exec '${engine}/node' --require '${exits}' "$@"\n`
-    await fs.writeFile(node, script, { mode: 0o755 })
-    await exerciseService(node)
-    await fs.rm(node)
+    await exercise(engine, folder, keep).catch((error) => {
+      log(`Not all translations could be kept, so starts are slower: ${error.message}`)
+    })
     await fs.rename(folder, join(engine, 'translated'))
   } catch {
     // Starts are slower without them, that is all; or another process has finished first.
     await fs.rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A service hides its environment from its engine, so the engine's Node is a script that sets it. */
+async function exercise(engine, folder, environment) {
+  const node = join(folder, 'node')
+  const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`
+  const set = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`)
+  const exits = fileURLToPath(new URL('exit-normally.cjs', import.meta.url))
+  const command = `exec ${quoted(join(engine, 'node'))} --require ${quoted(exits)} "$@"`
+  await fs.writeFile(node, `#!/bin/sh\n${set.join(' ')} ${command}\n`, { mode: 0o755 })
+  try {
+    await exerciseService(node)
+  } finally {
+    await fs.rm(node)
   }
 }
 

@@ -36,7 +36,7 @@ export async function emulatedEngine({ log = console.error } = {}) {
     await fs.rename(temporary, engine).catch((error) => {
       if (!existsSync(wrapper)) throw error // another process finished first: use its engine
     })
-    await emulator.prepare?.(engine, (environment) => checkEngine(emulator, wrapper, environment))
+    await emulator.prepare?.(engine, (environment) => checkEngine(emulator, wrapper, environment), log)
   } finally {
     await fs.rm(temporary, { recursive: true, force: true })
   }

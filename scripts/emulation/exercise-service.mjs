@@ -41,7 +41,10 @@ const requests = [
   ['DELETE', '/api/sources/used_logs?confirm=used_logs'],
 ]
 
-/** Starts a service twice on an engine, and uses it in between. */
+/** Something is wrong with an engine that takes longer. */
+const withinMs = 120_000
+
+/** Starts a service twice on an engine, and uses it each time. */
 export async function exerciseService(engineNode) {
   const directory = await fs.mkdtemp(join(tmpdir(), 'wellhead-use-'))
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('WELLHEAD_'))
@@ -49,7 +52,8 @@ export async function exerciseService(engineNode) {
     ...Object.fromEntries(others),
     WELLHEAD_ADMIN_TOKEN: token,
     WELLHEAD_ENGINE_NODE: engineNode,
-    WELLHEAD_ENGINE_PATIENCE: '10',
+    // Translations are written at the end, and nothing may cut that short.
+    WELLHEAD_ENGINE_PATIENCE: '100',
     WELLHEAD_LOG_LEVEL: 'silent',
   }
   const args = [join(root, 'dist/main.js'), 'serve', '--port', '0', '--data-dir', directory]
@@ -57,12 +61,15 @@ export async function exerciseService(engineNode) {
     for (const asked of [requests, requests.slice(2, 5)]) {
       const service = spawn(process.execPath, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] })
       const ended = new Promise((resolve) => service.on('exit', resolve))
+      // Its engine ends with it.
+      const late = setTimeout(() => service.kill('SIGKILL'), withinMs)
       try {
         const url = await addressOf(service)
         for (const [method, path, body] of asked) await send(url + path, method, body)
       } finally {
         service.kill('SIGTERM')
         await ended
+        clearTimeout(late)
       }
     }
   } finally {

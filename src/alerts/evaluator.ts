@@ -58,7 +58,7 @@ export class Evaluator {
     this.#beginTicking()
   }
 
-  /** A service without alerts does not wake up for them. */
+  /** A service that never had an alert does not wake up for them. */
   #beginTicking(): void {
     if (!this.#isStarted || this.#timer || this.alerts.size === 0 || this.#stop.signal.aborted) return
     this.#timer = setInterval(() => void this.#tick(), tickMs).unref()

@@ -25,7 +25,7 @@ interface EndReport {
   isRestarting: boolean
 }
 
-const heartbeatMs = 1_000
+const heartbeatMs = 500
 const hangsAfterMs = 2_000
 const startWithinMs = 30_000
 /** Delays before the first restart in a row, the second, and so on. */

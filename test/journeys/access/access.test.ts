@@ -23,7 +23,7 @@ beforeAll(async () => {
     environment: {
       // The route matrix sends many invalid tokens while the clock stands still.
       WELLHEAD_AUTH_FAILURES_PER_MINUTE: String(authFailuresPerMinute),
-      // A query that ignores its time limit runs for so much longer.
+      // How much longer a query may run that ignores its time limit.
       WELLHEAD_ENGINE_PATIENCE: emulated ? '4' : '1',
     },
   })

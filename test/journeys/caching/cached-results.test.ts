@@ -104,7 +104,7 @@ describe('GET /api/usage', () => {
     const now = Date.now()
     const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
     const entries = [0.1, 5, 50].map((hours) => ({ event_message: 'x', timestamp: at(hours) }))
-    expect((await admin('POST', '/api/logs?source=storage_logs', entries)).status).toBe(200)
+    expect((await admin('POST', '/api/logs?source=postgrest_logs', entries)).status).toBe(200)
     for (const [interval, length, seconds, total] of [
       ['1hr', 60, 60, 1],
       ['1day', 96, 900, 2],
@@ -115,11 +115,11 @@ describe('GET /api/usage', () => {
       const { bucket_seconds, buckets } = body.entries
       expect([interval, bucket_seconds, buckets.length]).toEqual([interval, seconds, length])
       const counts = buckets.map(
-        (bucket: { counts: Record<string, number> }) => bucket.counts.storage_logs ?? 0,
+        (bucket: { counts: Record<string, number> }) => bucket.counts.postgrest_logs ?? 0,
       )
       expect([interval, counts.reduce((sum: number, n: number) => sum + n, 0)]).toEqual([interval, total])
       expect(
-        body.sources.find(({ name }: { name: string }) => name === 'storage_logs').per_minute,
+        body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs').per_minute,
       ).toHaveLength(60)
       expect(body.cache).toMatchObject({ max_bytes: expect.any(Number), hits: expect.any(Number) })
       expect(body.cache.bytes).toBeLessThanOrEqual(body.cache.max_bytes)

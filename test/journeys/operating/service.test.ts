@@ -43,7 +43,7 @@ describe('a service', () => {
   })
   afterAll(() => {
     service.child.kill('SIGKILL')
-    directory.remove()
+    for (const { remove } of [directory, coverage]) remove()
     spans.close()
     return webhooks.close()
   })
@@ -154,16 +154,6 @@ describe('a service', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 
-  test('has no gateway of Logflare if its token is not set', async () => {
-    for (const path of ['/logflare/api/sources', '/logflare/health', '/logflare/api/translate']) {
-      expect(await asAdmin('GET', path)).toMatchObject({
-        status: 404,
-        body: { error: { code: 'not_found' } },
-      })
-    }
-    expect((await asAdmin('GET', '/health')).body).toEqual({ status: 'alive' })
-  })
-
   test('logs one line per request, without values and tokens', async () => {
     await fetch(`${url}/api/status?project=very-secret-value`, {
       headers: { 'X-API-KEY': token, 'X-Request-Id': 'look-for-me' },
@@ -219,17 +209,9 @@ describe('a service', () => {
     )
   })
 
-  const coverage = join(directory.path, 'coverage')
+  const coverage = scratchDirectory()
 
-  test('leaves no orphan when killed, and keeps the statistics and alerts of two seconds before', async () => {
-    webhooks.answer('/killed', undefined)
-    expect((await asAdmin('POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })).status).toBe(
-      201,
-    )
-    const notify = [{ type: 'webhook', url: `${webhooks.url}/killed` }]
-    const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 5, notify }
-    expect((await asAdmin('POST', '/api/alerts', alert)).status).toBe(201)
-    await webhooks.until('/killed', 1)
+  test('leaves no orphan when killed, and keeps the statistics of requests from two seconds before', async () => {
     const { body: made } = await asAdmin('POST', '/api/access-tokens', { scopes: ['query'] })
     for (let i = 0; i < 20; i++) {
       await ask({ url }, made.token, 'GET', '/api/endpoints/query/logs.all?project=x')
@@ -237,13 +219,21 @@ describe('a service', () => {
     const answeredAt = performance.now()
     // Statistics are guaranteed to be stored after this time.
     await vi.waitFor(() => expect(performance.now() - answeredAt).toBeGreaterThan(2000), { timeout: 5_000 })
+    webhooks.answer('/killed', undefined)
+    expect((await asAdmin('POST', '/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })).status).toBe(
+      201,
+    )
+    const notify = [{ type: 'webhook', url: `${webhooks.url}/killed` }]
+    const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 5, notify }
+    expect((await asAdmin('POST', '/api/alerts', alert)).status).toBe(201)
     const [enginePid] = childrenOf(service.child.pid as number)
+    await webhooks.until('/killed', 1)
     service.child.kill('SIGKILL')
     await service.exit
     await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
 
     webhooks.answer('/killed', { status: 200 })
-    const more = { WELLHEAD_LOG_FORMAT: 'text', NODE_V8_COVERAGE: coverage }
+    const more = { WELLHEAD_LOG_FORMAT: 'text', NODE_V8_COVERAGE: coverage.path }
     service = spawnService(args, { ...environment(), ...more })
     url = await service.ready()
     expect(service.stderr()).not.toContain('wh_')
@@ -255,6 +245,16 @@ describe('a service', () => {
         /^\d\d:\d\d:\d\d\.\d{3} {2}info {3}GET \/api\/endpoints\/query\/wellhead\.top-callers {2}200 {2}[\d.]+ ms$/m,
       ),
     )
+  })
+
+  test('has no gateway of Logflare if its token is not set', async () => {
+    for (const path of ['/logflare/api/sources', '/logflare/health', '/logflare/api/translate']) {
+      expect(await asAdmin('GET', path)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      })
+    }
+    expect((await asAdmin('GET', '/health')).body).toEqual({ status: 'alive' })
   })
 
   test('delivers a notification that was stored before it was killed', async () => {
@@ -283,7 +283,7 @@ describe('a service', () => {
     expect(isAlive(enginePid as number)).toBe(false)
     expect(existsSync(join(directory.path, 'service.json'))).toBe(false)
     expect(webhooks.at('/killed')).toHaveLength(2)
-    const loaded = loadedFiles(coverage)
+    const loaded = loadedFiles(coverage.path)
     expect(loaded).toContain('service')
     expect(loaded).not.toContain('logflare')
   })
