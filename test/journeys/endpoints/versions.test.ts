@@ -95,7 +95,7 @@ describe('a note', () => {
     expect((await run('endpoint', 'versions', 'from.file')).stdout).toContain('one again')
     const { stdout } = await run('diff', '.')
     expect(stdout).toContain('-SELECT 1 AS n')
-    expect(stdout).not.toContain('chart')
+    expect(stdout).not.toContain('chart:')
     expect(await run('pull', 'from.file', '--directory', 'pulled')).toMatchObject({ code: 0 })
     expect(await run('diff', 'pulled', '--exit-code')).toMatchObject({ code: 0 })
     const pulled = readFileSync(join(files.path, 'pulled/endpoints/from.file.sql'), 'utf8')
