@@ -43,51 +43,8 @@ async function checkSums() {
   }
 }
 
-/** What services do most, so that an emulator that keeps translations has them: sources, entries, searches, refusals. */
-async function doAsServicesDo() {
-  await ask(
-    "CREATE TABLE logs (project String CODEC(ZSTD(1)), id String, timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1)), " +
-      "metadata String, url String MATERIALIZED ifNull(JSONExtract(metadata, 'url', 'Nullable(String)'), ''), " +
-      'INDEX grams url TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16) ENGINE = MergeTree ' +
-      'PARTITION BY toDate(timestamp) ORDER BY (project, timestamp, id) TTL toDateTime(timestamp) + INTERVAL 90 DAY DELETE',
-  )
-  const entry = (n) =>
-    JSON.stringify({ project: `p${n % 3}`, id: `${n}`, timestamp: Date.now(), metadata: '{"url":"/a"}' })
-  for (let i = 0; i < 3; i++) {
-    const values = Buffer.from(Array.from({ length: 50 }, (_, n) => entry(50 * i + n)).join('\n'))
-    await session.insert({
-      table: 'logs',
-      columns: ['project', 'id', 'metadata'],
-      values,
-      format: 'JSONEachRow',
-    })
-  }
-  const where = "project = 'p1' AND timestamp >= toDateTime64('1970-01-01 00:00:00', 6, 'UTC')"
-  const queries = [
-    `SELECT toStartOfMinute(timestamp) AS at, countIf(match(url, '/a')) AS n FROM logs WHERE ${where} GROUP BY at ORDER BY at WITH FILL`,
-    `WITH t AS (SELECT id, metadata FROM logs WHERE ${where} ORDER BY timestamp DESC LIMIT 10) SELECT * FROM t`,
-    `EXPLAIN indexes = 1 SELECT count() FROM logs WHERE ${where} AND match(url, 'a+b')`,
-    'EXPLAIN AST SELECT a, b FROM (SELECT 1 AS a, 2 AS b)',
-    `DESCRIBE (SELECT quantile(0.9)(length(url)) AS q, JSONExtract(metadata, 'a', 'Nullable(Float64)') AS a FROM logs GROUP BY a)`,
-    'SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()',
-    'SELECT table, name, comment FROM system.columns WHERE database = currentDatabase()',
-    'OPTIMIZE TABLE logs FINAL',
-  ]
-  for (const sql of queries) await ask(sql)
-  for (const refused of ['SELECT nothing FROM logs', 'SELECT FROM', 'SELECT throwIf(1)']) {
-    if (
-      await ask(refused).then(
-        () => true,
-        () => false,
-      )
-    )
-      throw new Error(`The engine accepted ${refused}.`)
-  }
-}
-
 async function main() {
   await checkSums()
-  await doAsServicesDo()
   await ask('CREATE TABLE t (n UInt64, j JSON) ENGINE = MergeTree ORDER BY n')
   const rows = Array.from({ length: 1000 }, (_, n) => row(n)).join('\n')
   await session.insert({ table: 't', values: Buffer.from(rows), format: 'JSONEachRow' })

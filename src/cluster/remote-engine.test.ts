@@ -1,70 +1,18 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
+import type { ServerResponse } from 'node:http'
 import { pino } from 'pino'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  breakOff,
+  exception,
+  hang,
+  ok,
+  openNode,
+  type Reply,
+  reset,
+} from '../../test/support/network/scripted-node.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
 import { isolationSettings } from '../sql/isolation.ts'
 import { RemoteEngine } from './remote-engine.ts'
-
-type Reply = (response: ServerResponse, request: IncomingMessage) => void
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-/** Speaks as much of ClickHouse's HTTP interface as a node needs to become ready. */
-async function openNode(reply: Reply, { version = '25.3.1.1', lacks = '' } = {}) {
-  const node = { url: '', version, received: [] as string[], reply, ping, hasTables: true }
-  const settings = Object.keys(isolationSettings).filter((name) => name !== lacks)
-  const server = createServer(async (request, response) => {
-    const body = await text(request)
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://node')
-    if (pathname === '/ping') return node.ping(response, request)
-    if (node.version === 'wrong password') return exception(516)(response, request)
-    const known = settings.map((name) => JSON.stringify({ name })).join('\n')
-    const answers: [RegExp, string][] = [
-      [/SELECT version\(\)/, node.version],
-      [/getSetting\('readonly'\)/, '0'],
-      [/EXISTS DATABASE|CHECK GRANT|system\.databases|clusterAllReplicas/, '1'],
-      [/system\.clusters/, 'main'],
-      [/system\.tables/, node.hasTables ? '1' : '0'],
-      [/system\.settings/, known],
-    ]
-    const answer = answers.find(([statement]) => statement.test(body))
-    if (answer) return void response.end(answer[1])
-    node.received.push(`${searchParams.get('query') ?? body} ${searchParams}`)
-    node.reply(response, request)
-  })
-  const open = async (port = 0) => {
-    await once(server.listen(port, '127.0.0.1'), 'listening')
-    node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
-  const close = async () => {
-    server.closeAllConnections()
-    if (server.listening) await once(server.close(), 'close')
-  }
-  await open()
-  closers.push(close)
-  return Object.assign(node, { close, reopen: () => open(Number(new URL(node.url).port)) })
-}
-
-const ping: Reply = (response) => response.end('Ok.\n')
-const ok: Reply = (response) => response.end('1\n')
-const reset: Reply = (response) => response.destroy()
-const hang: Reply = () => {}
-const breakOff: Reply = (response) => {
-  response.write('half')
-  setImmediate(() => response.destroy())
-}
-const exception =
-  (code: number): Reply =>
-  (response) =>
-    response
-      .writeHead(500, { 'X-ClickHouse-Exception-Code': code })
-      .end(`Code: ${code}. DB::Exception: No. (NO)`)
 
 /** The first request gets one reply, later ones another, whichever nodes they reach. */
 function inOrder(first: Reply, later: Reply = ok): Reply {
@@ -82,7 +30,7 @@ function engineOf(nodes: { url: string }[], options: Options = {}) {
     checkEveryMs: 10,
     ...options,
   })
-  closers.push(() => engine.close())
+  onTestFinished(() => engine.close())
   return engine
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { log } from '../../test/support/engines.ts'
-import { openTraceReceiver } from '../../test/support/trace-receiver.ts'
+import { openTraceReceiver } from '../../test/support/network/trace-receiver.ts'
 import { readTraceContext } from '../base/tracing.ts'
 import { exportWarnings, startTracing } from './otel-tracing.ts'
 

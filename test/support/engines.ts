@@ -9,7 +9,7 @@ import type { Engine } from '../../src/engine/engine.ts'
 import { EngineProcess } from '../../src/engine/engine-process.ts'
 import { defaultGrants } from '../../src/engine/host/engine-config.ts'
 import { type EnginePort, openEnginePort } from './engine-port.ts'
-import { openRelay, type Relay } from './relay.ts'
+import { openRelay, type Relay } from './network/relay.ts'
 import { scratchDirectory } from './scratch.ts'
 
 export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined

@@ -1,4 +1,4 @@
-import { openEvents } from '../../test/support/event-reader.ts'
+import { openEvents } from '../../test/support/network/event-reader.ts'
 import { engineRestarts, loadTarget } from '../load/load-target.ts'
 import { allowedDelayMs, longestDelay, quietDelay } from '../load/longest-delay.ts'
 import type { Scenario } from '../support/scenario.ts'

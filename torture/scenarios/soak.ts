@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { natively } from '../../test/support/engines.ts'
-import { openEvents } from '../../test/support/event-reader.ts'
+import { openEvents } from '../../test/support/network/event-reader.ts'
 import { diceOf } from '../fuzz/dice.ts'
 import { HttpClient } from '../load/http-client.ts'
 import { engineRestarts, loadTarget, median, percentile, residentMiB } from '../load/load-target.ts'

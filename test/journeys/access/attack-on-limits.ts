@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { ask, type MadeToken } from '../../support/callers.ts'
-import { rawRequest } from '../../support/raw-request.ts'
+import { rawRequest } from '../../support/network/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const entries = '/api/endpoints/query/attack.entries'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
-import { rawStatus } from '../../support/raw-request.ts'
+import { rawStatus } from '../../support/network/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 import { attackOnLimits, type Declare } from './attack-on-limits.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { openServer, remoteCredentials } from '../../support/engines.ts'
-import { openEvents } from '../../support/event-reader.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { openAlteredServer } from './altered-server.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
-import { openEvents } from '../../support/event-reader.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
 import type { RunningService } from '../../support/service.ts'
 import { sharedService } from '../../support/shared-service.ts'
 

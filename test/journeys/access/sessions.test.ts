@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemTime } from '../../../src/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openEvents } from '../../support/event-reader.ts'
 import { manualClock } from '../../support/manual-clock.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
 const clock = manualClock(Date.UTC(2026, 10, 14, 12, 30, 15))

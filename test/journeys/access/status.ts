@@ -9,7 +9,7 @@ import { listErrors } from '../../../src/base/errors.ts'
 import { createServer, type ServerOptions } from '../../../src/http/server.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
-import { rawRequest } from '../../support/raw-request.ts'
+import { rawRequest } from '../../support/network/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
 import { openLimitedIntake } from '../logs/limited-intake.ts'
 

@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import type { ManualTime } from '../../support/manual-clock.ts'
-import type { Received, Receiver } from '../../support/receiver.ts'
+import type { Received, Receiver } from '../../support/network/receiver.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** The newest level of a project. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Received } from '../../support/receiver.ts'
+import type { Received } from '../../support/network/receiver.ts'
 import { type AlertClient, type AlertStage, level, types } from './alert-client.ts'
 
 export function receiverJourneys({ receiver, time }: AlertStage, client: AlertClient): void {

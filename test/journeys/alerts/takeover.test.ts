@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { openServer } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
-import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
 let receiver: Receiver

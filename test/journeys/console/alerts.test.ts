@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
-import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { projects } from './stage/data.ts'
 import { expectFit, onPage, openStage, ownRun, show } from './stage/stage.ts'
 

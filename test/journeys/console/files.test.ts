@@ -4,7 +4,7 @@ import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
 import { builtInEndpoints, builtInSources } from '../../../console/src/ui/built-in/built-in.ts'
 import { builtInSources as sourcesOfEveryService } from '../../../src/catalog/built-in-sources.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'
-import { rawStatus } from '../../support/raw-request.ts'
+import { rawStatus } from '../../support/network/raw-request.ts'
 import { projects } from './stage/data.ts'
 import { onPage, openStage } from './stage/stage.ts'
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { openRelay } from '../../support/relay.ts'
+import { openRelay } from '../../support/network/relay.ts'
 import { openConsole } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
 import { onPage, openStage } from './stage/stage.ts'

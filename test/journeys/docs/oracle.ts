@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { type EventReader, openEvents } from '../../support/event-reader.ts'
+import { type EventReader, openEvents } from '../../support/network/event-reader.ts'
 import type { RunningService } from '../../support/service.ts'
 
 /** The index consists of 4-grams, so an attacker must know four letters to start with. */

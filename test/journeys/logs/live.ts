@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { type EventReader, openEvents } from '../../support/event-reader.ts'
 import { logClient } from '../../support/log-client.ts'
+import { type EventReader, openEvents } from '../../support/network/event-reader.ts'
 import type { RunningService } from '../../support/service.ts'
 
 export function liveJourneys(running: () => RunningService): void {

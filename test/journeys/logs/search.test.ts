@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openEvents } from '../../support/event-reader.ts'
 import { logClient } from '../../support/log-client.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { savedSearches } from './saved-searches.ts'
 import { searchAgreement } from './search-agreement.ts'

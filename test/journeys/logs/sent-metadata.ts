@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openEvents } from '../../support/event-reader.ts'
 import { type Entry, logClient } from '../../support/log-client.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
 import type { RunningService } from '../../support/service.ts'
 
 export function describeSentMetadata(service: () => RunningService): void {

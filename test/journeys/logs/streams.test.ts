@@ -19,8 +19,8 @@ import { readEntry } from '../../../src/intake/entry-batch.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
 import { LiveTail } from '../../../src/live/live-tail.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
-import { type EventReader, openEvents } from '../../support/event-reader.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { type EventReader, openEvents } from '../../support/network/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'
 let close = async () => {}

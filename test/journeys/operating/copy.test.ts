@@ -14,7 +14,7 @@ import {
   openServer,
   remoteCredentials,
 } from '../../support/engines.ts'
-import { openRelay, type Relay } from '../../support/relay.ts'
+import { openRelay, type Relay } from '../../support/network/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { childrenOf, isAlive } from '../../support/service-process.ts'

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
-import { openEvents } from '../../support/event-reader.ts'
-import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
+import { openReceiver, type Received, type Receiver } from '../../support/network/receiver.ts'
+import { openTraceReceiver } from '../../support/network/trace-receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import {
   childrenOf,
@@ -14,7 +15,6 @@ import {
   type ServiceProcess,
   spawnService,
 } from '../../support/service-process.ts'
-import { openTraceReceiver } from '../../support/trace-receiver.ts'
 import { cliJourneys } from './cli.ts'
 import { logCommandJourneys } from './cli-entries.ts'
 import { deployCommandJourneys } from './deploy-command.ts'

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { RunningService } from './service.ts'
+import type { RunningService } from '../service.ts'
 
 /** Sends arbitrary bytes and returns everything received until the connection closes. */
 export function rawRequest({ url }: RunningService, bytes: string): Promise<string> {
