@@ -3,12 +3,11 @@ import { leakedProjects } from '../../../torture/load/tenants.ts'
 import { conditions } from '../../../torture/scenarios/conditions.ts'
 import { fuzzLogflare } from '../../../torture/scenarios/fuzz-logflare.ts'
 import { fuzzSql } from '../../../torture/scenarios/fuzz-sql.ts'
-import { results } from '../../../torture/scenarios/results.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
 // What lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
-testShortForms('test/journeys/operating/torture-load.test.ts', [results, conditions, fuzzSql, fuzzLogflare])
+testShortForms('test/journeys/operating/torture-load.test.ts', [conditions, fuzzSql, fuzzLogflare])
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {
