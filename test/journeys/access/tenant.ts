@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { randomOf } from '../../../src/demo/random.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
-import { many } from '../../support/engines.ts'
+import { many, natively } from '../../support/engines.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 import { counters, oracles, projects, readers, secretOf } from './tenant-queries.ts'
@@ -169,7 +169,7 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       const random = randomOf(seed).next
       const below = (limit: number) => Math.floor(random() * limit)
       const leaked: string[] = []
-      let left = many(10_000, 30)
+      let left = many(natively(10_000, 300), 30)
       const caller = async () => {
         while (left-- > 0) {
           const project = projects[below(projects.length)] as string
