@@ -44,7 +44,7 @@ async function install(directory) {
   addTimerCalls(bytes)
   keepThreadsToTheirEnd(bytes)
   loadInsideOfLoops(bytes)
-  // These two only save time. Another box64 may be without them.
+  // These two, and the change to the library, only save time. Another box64 may be without them.
   keepProtection(bytes)
   skipUnusedLookup(bytes)
   await fs.writeFile(program, bytes, { mode: 0o755 })
@@ -148,8 +148,9 @@ function loadInsideOfLoops(bytes) {
 }
 
 /**
- * After it has mapped a program or library, box64 protects each of its pages with a call of its own: 157,000 calls for
- * Node and the engine, whose pages are mapped with that protection already.
+ * After it has loaded a program or library, box64 protects each of its pages with a call of its own: 157,000 calls for
+ * Node and the engine. What is mapped has that protection already. What is read instead stays writable, which harms
+ * nothing; the engine's code is mapped because of `alignCode`.
  */
 function keepProtection(bytes) {
   const matches = matchesOf(bytes, [
@@ -162,6 +163,7 @@ function keepProtection(bytes) {
     [0xfffffc00, 0xd1000400], // sub  x…, size of a page, 1
   ])
   // Once for programs of 64 bits and once for those of 32.
+  if (matches.length > 2) return
   for (const at of matches) {
     const words = (bytes.readUInt32LE(at + 4) << 13) >> 18 // signed, bits 5 to 18
     bytes.writeUInt32LE((0x14000000 | (words & 0x3ffffff)) >>> 0, at + 4) // b next segment
@@ -169,8 +171,8 @@ function keepProtection(bytes) {
 }
 
 /**
- * For each pointer of a library to something that Node has as well, box64 looks through all 75,000 symbols of Node and
- * does not use what it finds.
+ * For each pointer to one of the objects that Node has copied from a library, box64 searches Node's 75,000 symbols one
+ * by one and does not use the result.
  */
 function skipUnusedLookup(bytes) {
   const [at, ...others] = matchesOf(bytes, [
@@ -185,7 +187,7 @@ function skipUnusedLookup(bytes) {
   bytes.writeUInt32LE(0xd503201f, at + 20) // nop
 }
 
-/** box64 maps a segment only if it begins with a page, and otherwise reads it: 400 MB of code for each engine. */
+/** box64 maps a segment only if it starts on a page boundary, and otherwise reads it: 400 MB of code for each engine. */
 async function alignCode(library) {
   const file = await fs.open(library, 'r+')
   try {
@@ -198,10 +200,11 @@ async function alignCode(library) {
     for (let i = 0; i < segments.length; i += size) {
       const [loaded, readAndExecuted] = [1, 5]
       if (segments.readUInt32LE(i) !== loaded || segments.readUInt32LE(i + 4) !== readAndExecuted) continue
-      const excess = segments.readBigUInt64LE(i + 8) % 4096n
-      // Its place in the file and its two addresses begin earlier, and its two sizes grow.
-      for (const field of [8, 16, 24]) add(segments, i + field, -excess)
-      for (const field of [32, 40]) add(segments, i + field, excess)
+      const [inFile, inMemory] = [8, 16].map((field) => segments.readBigUInt64LE(i + field) % 4096n)
+      if (inFile !== inMemory) continue
+      // Its place in the file and its two addresses move back to the boundary, and its two sizes grow.
+      for (const field of [8, 16, 24]) add(segments, i + field, -inFile)
+      for (const field of [32, 40]) add(segments, i + field, inFile)
     }
     await file.write(segments, 0, segments.length, at)
   } finally {

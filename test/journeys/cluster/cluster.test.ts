@@ -13,7 +13,7 @@ import {
 import { ClusterEngine, createDatabase, topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { log, sharedServer } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { runOnCluster } from './run-on-cluster.ts'
@@ -153,6 +153,21 @@ test('reads and inserts carry the settings of a cluster', async () => {
 })
 
 describe('tenants', () => {
+  test('see their rows alone, of an endpoint and with SQL of their own', async () => {
+    const query = 'WITH mine AS (SELECT id FROM orders) SELECT id FROM mine ORDER BY id'
+    for (const fields of [{ name: 'cluster.ids' }, { name: 'cluster.sandbox', sandbox: true }]) {
+      expect((await admin('POST', '/api/endpoints', { ...fields, query })).status).toBe(201)
+    }
+    const sql = encodeURIComponent('SELECT id FROM mine ORDER BY id')
+    for (const [project, ids] of Object.entries({ a: ['a0', 'a1'], b: ['b2'], c: [] })) {
+      const { token } = await makeToken(service, { scopes: ['query'], project })
+      for (const path of ['cluster.ids', `cluster.sandbox?sql=${sql}`]) {
+        const { body } = await ask(service, token, 'GET', `/api/endpoints/query/${path}`)
+        expect([path, project, body]).toEqual([path, project, { result: ids.map((id) => ({ id })) }])
+      }
+    }
+  })
+
   test.each([
     'orders_local',
     '`orders_local`',

@@ -13,7 +13,7 @@ export function runOnCluster(): void {
   })
 }
 
-/** Runs the journeys of another test file on a cluster in the long form, and otherwise skips them visibly. */
+/** Runs the journeys of another file on a cluster in the long form, and otherwise skips them visibly. */
 export async function repeatOnCluster(load: () => Promise<unknown>): Promise<void> {
   if (!longForms) {
     test.skip('use npm run torture -- journeys to run these journeys on a cluster', () => {})

@@ -279,6 +279,8 @@ export function deployCommandJourneys(service: () => LocalService): void {
       // A file without an id, with SQL that is probably wrong.
       const draft = 'templates/endpoints/draft.sql'
       write(draft, '/*\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n')
+      const alert = 'templates/alerts/severe.yaml'
+      write(alert, 'endpoint: logs.by-severity\nparameters: { project: shop }\nwhen: rows > 5\nnotify: []\n')
       const checked = await run('check', 'templates', '--strict', '--fix', '--json')
       const result = JSON.parse(checked.stdout)
       expect([checked.code, checked.stderr, result]).toEqual([
@@ -299,7 +301,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(readFileSync(join(files.path, draft), 'utf8')).toBe(
         `/*\r\nid: ${result.fixed[0].id}\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n`,
       )
-      rmSync(join(files.path, draft))
+      for (const file of [draft, alert]) rmSync(join(files.path, file))
     })
 
     test('pass their tests and can be deployed', async () => {
