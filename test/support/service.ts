@@ -22,11 +22,11 @@ const finishWithinMs = 2_000
 
 /** A complete service in this process, with a real engine in a separate process. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
-  const directory = scratchDirectory()
+  const directory = choices.dataDir === undefined ? scratchDirectory() : undefined
   const server = sharedServer()
   const reading = readSettings({
     WELLHEAD_PORT: '0',
-    WELLHEAD_DATA_DIR: choices.dataDir ?? directory.path,
+    WELLHEAD_DATA_DIR: choices.dataDir ?? directory?.path,
     WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
     // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
@@ -44,6 +44,9 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     log,
     node: process.execPath,
     environment: { ...process.env, ...choices.environment },
+  }).catch((error) => {
+    directory?.remove()
+    throw error
   })
   return {
     ...service,
@@ -57,7 +60,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
       const cut = setTimeout(() => service.http.server.closeAllConnections(), finishWithinMs)
       await service.stop()
       clearTimeout(cut)
-      directory.remove()
+      directory?.remove()
     },
   }
 }
