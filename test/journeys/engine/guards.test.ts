@@ -104,6 +104,12 @@ describe('the guards of the embedded engine', () => {
     expect(await text("SELECT getSetting('use_statistics')")).toBe('false\n')
   })
 
+  test('small queries do not wait until their expressions are compiled', async () => {
+    const counts = ['expression', 'aggregate_expression', 'sort_description']
+    const settings = counts.map((name) => `getSetting('min_count_to_compile_${name}')`)
+    expect(await text(`SELECT ${settings}`)).toBe('20\t20\t20\n')
+  })
+
   test('an INSERT without rows is refused instead of reading standard input', async () => {
     expect(readlinkSync(`/proc/${engine.pid}/fd/0`)).toBe('/dev/null')
     await expect(

@@ -277,9 +277,8 @@ export function deployCommandJourneys(service: () => LocalService): void {
 
     test('have no warnings; check finds those of an unfinished endpoint, and adds its id', async () => {
       // A file without an id, with SQL that is probably wrong.
-      const draft = 'templates/endpoints/draft.sql'
+      const [draft, alert] = ['templates/endpoints/draft.sql', 'templates/alerts/severe.yaml'] as const
       write(draft, '/*\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n')
-      const alert = 'templates/alerts/severe.yaml'
       write(alert, 'endpoint: logs.by-severity\nparameters: { project: shop }\nwhen: rows > 5\nnotify: []\n')
       const checked = await run('check', 'templates', '--strict', '--fix', '--json')
       const result = JSON.parse(checked.stdout)

@@ -6,7 +6,7 @@ import { fuzzSql } from '../../../torture/scenarios/fuzz-sql.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
 import { projects, secretOf } from '../access/tenant-queries.ts'
 
-// What lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
+// Most of what lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
 testShortForms('test/journeys/operating/torture-load.test.ts', [conditions, fuzzSql, fuzzLogflare])
 
 describe('the check for rows of others', () => {
