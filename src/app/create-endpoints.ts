@@ -18,7 +18,8 @@ import type { ServiceOptions } from './service-options.ts'
 /** Requests for a new result that arrive within this time share one run. */
 const gatherFreshCallsMs = 2
 
-const maxSandboxes = 1000
+/** Of SQL that callers sent to sandboxes, with what its check found. */
+const maxCheckedSqlBytes = 16 * 2 ** 20
 
 /** Limits of reading entries for warnings. */
 const samples = { withinMs: 1_000, maxSources: 100 }
@@ -103,7 +104,7 @@ export function createEndpoints(
       runner,
       cache,
       endpoints,
-      sandboxes: new Sandboxes(engine, maxSandboxes),
+      sandboxes: new Sandboxes(engine, maxCheckedSqlBytes),
       clock,
       arrivals: arrivalsOfAll,
     }),

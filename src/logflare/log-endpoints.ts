@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { endpointNotFound, invalidQuery, missingParameter } from '../base/errors.ts'
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
@@ -26,11 +25,7 @@ interface Compiled {
   from: ReturnType<Sources['readable']>
   tables: ReturnType<typeof viewTables>
   endpoints: ReadonlyMap<string, Endpoint>
-  /** Endpoints with the translated SQL of callers. */
-  translated: LRUCache<string, { endpoint: Endpoint; sql: string; hasJson: boolean }>
 }
-
-const maxTranslated = 500
 
 /** What the public API calls the endpoint with ClickHouse SQL. */
 const otelNames = ['logs.all.otel', 'logs']
@@ -66,9 +61,9 @@ export class LogEndpoints {
     if (!project) throw missingParameter('project')
     const isBigQuery = name === 'logs.all'
     if (isBigQuery && !sql) throw missingParameter('sql')
-    const query = isBigQuery ? this.#translated(compiled, endpoint, sql as string) : undefined
+    const query = isBigQuery ? translateBigQuery(sql as string, compiled.tables) : undefined
     const call = {
-      endpoint: query?.endpoint ?? endpoint,
+      endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
       parameters: query ? { ...parameters, sql: query.sql } : parameters,
       format: findFormat('json') as OutputFormat,
       // The engine itself leaves out rows of other projects, whatever the views do.
@@ -79,22 +74,12 @@ export class LogEndpoints {
     }
     try {
       const { body } = (await this.#options.calls.call(call)).result
-      return query?.hasJson ? wrapObjects(body) : body
+      return query && query.json.length > 0 ? await wrapObjects(body) : body
     } catch (error) {
       // Positions would refer to the translated SQL, and so would the names of its tables.
       if (!query || !invalidQuery.is(error)) throw error
       throw invalidQuery(error.message.replace(/\b[TQ]\d+\./g, '').replace(/\bView_(\w+)/g, '$1'))
     }
-  }
-
-  #translated({ tables, translated }: Compiled, endpoint: Endpoint, sql: string) {
-    const known = translated.get(sql)
-    if (known) return known
-    const { sql: text, json } = translateBigQuery(sql, tables)
-    const definition = { ...endpoint.definition, json }
-    const found = { endpoint: { ...endpoint, definition }, sql: text, hasJson: json.length > 0 }
-    translated.set(sql, found)
-    return found
   }
 
   /** Compiled once, and again when the typed columns of a source change. */
@@ -114,11 +99,6 @@ export class LogEndpoints {
     )
     const byName = new Map(endpoints.map((endpoint) => [endpoint.definition.name, endpoint]))
     for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
-    return {
-      from,
-      tables: viewTables(from.typedColumns),
-      endpoints: byName,
-      translated: new LRUCache({ max: maxTranslated }),
-    }
+    return { from, tables: viewTables(from.typedColumns), endpoints: byName }
   }
 }

@@ -161,9 +161,9 @@ function firstWordHint(first: CodeToken | undefined): string {
   return `The query must start with SELECT or WITH.${hint ? ` ${hint}` : didYouMean(meant)}`
 }
 
-export function checkLength(sql: string): void {
-  if (sql.length > maxLength) {
-    throw invalidQuery(`The SQL is longer than ${maxLength} characters. Shorten it.`, { line: 1, column: 1 })
+export function checkLength(sql: string, max = maxLength): void {
+  if (sql.length > max) {
+    throw invalidQuery(`The SQL is longer than ${max} characters. Shorten it.`, { line: 1, column: 1 })
   }
 }
 

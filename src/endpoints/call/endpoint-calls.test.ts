@@ -51,7 +51,7 @@ test('background runs are not refused under load, even if SQL has to be checked 
     }),
     cache,
     endpoints: {} as Endpoints,
-    sandboxes: new Sandboxes(engine, 10),
+    sandboxes: new Sandboxes(engine, 2 ** 20),
     clock: manualClock(),
     arrivals: undefined,
   })

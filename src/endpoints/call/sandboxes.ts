@@ -14,10 +14,18 @@ export class Sandboxes {
   /** By the SQL that they belong to, which changes with typed columns. */
   readonly #views = new WeakMap<CompiledQuery, Promise<readonly SandboxView[]>>()
 
-  constructor(engine: Engine, maxCompiled: number, checkMs = maxCheckMs) {
+  constructor(engine: Engine, maxBytes: number, checkMs = maxCheckMs) {
     this.#engine = engine
     this.#checkMs = checkMs
-    this.#compiled = new LRUCache({ max: maxCompiled })
+    this.#compiled = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ endpoint }, key) => key.length + compiledBytes(endpoint),
+    })
+  }
+
+  /** Memory of what is remembered, roughly. */
+  get bytes(): number {
+    return this.#compiled.calculatedSize
   }
 
   /** Checks the caller's SQL within the time limit of the endpoint. */
@@ -53,4 +61,9 @@ export class Sandboxes {
     views.catch(() => this.#views.delete(compiled))
     return views
   }
+}
+
+/** Characters of a text in UTF-16, words in a set and columns. */
+function compiledBytes({ compiled, columns }: Endpoint): number {
+  return 1_000 + 2 * compiled.sql.length + 100 * (compiled.possibleSources.size + columns.length)
 }

@@ -41,6 +41,8 @@ export const replayShape = z.strictObject({
 export type Replay = Awaited<ReturnType<Replays['replay']>>
 
 const maxRequests = 50
+/** Of SQL that callers sent, which is checked again if it does not fit. */
+const maxCheckedSqlBytes = 16 * 2 ** 20
 const maxWaitingReplays = 20
 
 /** The order of columns does not matter, because every format names them. */
@@ -94,7 +96,7 @@ export class Replays {
         const replayed = await this.#replayAll(current, next, sent.show_values, late.signal, {
           signal: AbortSignal.any([gone, late.signal]),
           nowMicros: BigInt(now) * 1000n,
-          sandboxes: new Sandboxes(this.#options.engine, 2 * maxRequests),
+          sandboxes: new Sandboxes(this.#options.engine, maxCheckedSqlBytes),
         })
         const { definition, version } = current
         return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }

@@ -93,10 +93,10 @@ function ofRule(
   const values = args.map((arg, index) => (typeAt(index) === 'unit' ? nothing : arg.value()))
   const ofType = (...some: string[]) => values.filter((_, index) => some.includes(typeAt(index) ?? ''))
   const shared = { common: commonType(ofType('common')), compared: comparedType(ofType('compared', 'exact')) }
-  const list = values.map((value, index) => {
-    const others = values.filter((_, other) => other !== index)
-    return argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word })
-  })
+  const others = values.slice(1)
+  const list = values.map((value, index) =>
+    argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word }),
+  )
   for (const type of types.slice(list.length)) if (type.includes('=')) list.push(type.replace(/^.*?=/, ''))
   const text = sql.replace(/\$([\d*+d])/g, (_, place: string) => {
     if (place === 'd') return isDistinct ? 'DISTINCT ' : ''
@@ -115,6 +115,7 @@ function resultType(result: string, values: readonly Value[], common: ValueType)
 
 interface Place {
   name: string
+  /** Arguments after the first. */
   others: readonly Value[]
   shared: Record<'common' | 'compared', ValueType>
   word: string | undefined

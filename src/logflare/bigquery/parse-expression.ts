@@ -125,7 +125,7 @@ export class ExpressionParser {
       if (tokens.skip('.')) {
         const key = tokens.name('a field')
         // Names keep their parts together, since only the scope tells a table from a column.
-        if (of.kind === 'name') of = { ...of, parts: [...of.parts, key] }
+        if (of.kind === 'name') of.parts.push(key)
         else of = { kind: 'element', of, key, at }
       } else if (tokens.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
       else if (tokens.skip('[')) {
@@ -187,8 +187,8 @@ export class ExpressionParser {
     if (tokens.skip('case')) return this.#case(at)
     if (word === 'interval' && !/^[.,)]$/.test(tokens.next.text)) {
       tokens.take()
-      const count = this.#sum()
-      const unit = { kind: 'name', parts: [tokens.name('a unit of time')], at } as const
+      const count = tokens.nested(() => this.#sum())
+      const unit: Expression = { kind: 'name', parts: [tokens.name('a unit of time')], at }
       return { kind: 'call', name: 'interval', args: [count, unit], at }
     }
     if (tokens.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {

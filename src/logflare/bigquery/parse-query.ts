@@ -1,3 +1,4 @@
+import { maxSandboxBytes } from '../../endpoints/definition/sandbox.ts'
 import { checkLength } from '../../sql/check.ts'
 import words from './functions.json' with { type: 'json' }
 import { ExpressionParser, isReserved } from './parse-expression.ts'
@@ -12,7 +13,7 @@ const afterItems = ['from', 'where', 'group', 'order', 'limit', 'union', ')']
 
 /** Parses one query as Studio, MCP clients and people write them. Throws an error that names what is not supported. */
 export function parseQuery(sql: string): Query {
-  checkLength(sql)
+  checkLength(sql, maxSandboxBytes)
   return new QueryParser(new TokenReader(sql)).statement()
 }
 

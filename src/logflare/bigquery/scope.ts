@@ -1,5 +1,7 @@
 import type { WellheadError } from '../../base/errors.ts'
+import { grouped } from '../../base/grouped.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import type { Budget } from './budget.ts'
 import {
   type JsonPath,
   jsonObject,
@@ -17,36 +19,60 @@ export interface Column {
   type: ValueType
 }
 
+/** The columns of a table by name. All uses of a subquery share them. */
+export class Columns {
+  readonly list: readonly Column[]
+  readonly #positions: ReadonlyMap<string, readonly number[]>
+
+  constructor(list: readonly Column[]) {
+    this.list = list
+    this.#positions = grouped([...list.keys()], (index) => list[index]?.name.toLowerCase() ?? '')
+  }
+
+  /** Where the columns with this name are, which is in lower case. */
+  named(name: string): readonly number[] {
+    return this.#positions.get(name) ?? []
+  }
+}
+
 /** A table of a FROM clause. */
 export interface ScopeTable {
   /** Its name in the translated SQL. */
   ref: string
   /** Names that the author can use for it, in lower case. */
   names: readonly string[]
-  columns: readonly NamedValue[]
-  /** Columns that * does not select. */
-  hidden?: readonly NamedValue[]
-}
-
-interface NamedValue {
-  name: string
-  value: Value
+  columns: Columns
+  /** The number of columns that * selects, which are the first ones. */
+  shown: number
+  /** Whether its rows are entries. */
+  isLog: boolean
+  valueAt(column: number): Value
 }
 
 /** What names mean inside of one SELECT. Names of tables, columns and aliases ignore case, as in BigQuery. */
 export class Scope {
   readonly tables: ScopeTable[] = []
+  readonly #named = new Map<string, ScopeTable>()
   readonly #paths = new Map<string, JsonPath>()
+  /** Columns that were found by their names alone. */
+  readonly #found = new Map<string, Value>()
   readonly #grouped = new Set<string>()
   /** Selected columns by name, where they can be used. */
   outputs: ReadonlyMap<string, Value> | undefined
-  readonly refuse: (message: string, at: number) => WellheadError
-  /** Counts the length of the translation, because short SQL can have a long one. */
-  readonly spend: (length: number, at: number) => void
+  readonly budget: Budget
 
-  constructor({ refuse, spend }: Pick<Scope, 'refuse' | 'spend'>) {
-    this.refuse = refuse
-    this.spend = spend
+  constructor(budget: Budget) {
+    this.budget = budget
+  }
+
+  addTable(table: ScopeTable): void {
+    this.tables.push(table)
+    for (const name of table.names) if (!this.#named.has(name)) this.#named.set(name, table)
+    this.#found.clear()
+  }
+
+  table(name: string): ScopeTable | undefined {
+    return this.#named.get(name.toLowerCase())
   }
 
   /** An alias of UNNEST is another name for a path: metadata holds objects, not arrays of one object. */
@@ -60,8 +86,7 @@ export class Scope {
   }
 
   has(name: string): boolean {
-    const lower = name.toLowerCase()
-    return this.#paths.has(lower) || this.tables.some(({ names }) => names.includes(lower))
+    return this.#paths.has(name.toLowerCase()) || this.table(name) !== undefined
   }
 
   resolve(parts: readonly string[], at: number): Value {
@@ -77,8 +102,8 @@ export class Scope {
     if (output) return output
     const path = this.#paths.get(lower)
     if (path) return rest.length === 0 ? pathValue(path) : member(path, ...rest)
-    const table = this.tables.find(({ names }) => names.includes(lower))
-    if (table) return rest.length === 0 ? jsonObject(table.columns) : this.#ofTable(table, rest, at)
+    const table = this.table(lower)
+    if (table) return rest.length === 0 ? jsonObject(shownColumns(table)) : this.#ofTable(table, rest, at)
     const column = this.#column(lower, at)
     if (column) return inside(column, rest) ?? this.#noField(first, rest, at)
     const field = this.#field(parts)
@@ -87,25 +112,34 @@ export class Scope {
   }
 
   #ofTable(table: ScopeTable, [name = '', ...rest]: readonly string[], at: number): Value {
-    const column = columnsOf(table).find((each) => each.name.toLowerCase() === name.toLowerCase())
-    if (column) return inside(column.value, rest) ?? this.#noField(name, rest, at)
-    const names = table.columns.map((each) => each.name)
+    const [position] = table.columns.named(name.toLowerCase())
+    if (position !== undefined) return inside(table.valueAt(position), rest) ?? this.#noField(name, rest, at)
+    const names = namesOf(table)
     const closest = didYouMean(closestName(name, names))
-    throw this.refuse(`${table.names[0]} has no column "${name}".${closest} Columns: ${shown(names)}.`, at)
+    throw this.budget.refuse(
+      `${table.names[0]} has no column "${name}".${closest} Columns: ${listed(names)}.`,
+      at,
+    )
   }
 
   #noField(name: string, rest: readonly string[], at: number): never {
-    throw this.refuse(`The column "${name}" has no field "${rest[0]}".`, at)
+    throw this.budget.refuse(`The column "${name}" has no field "${rest[0]}".`, at)
   }
 
   #column(lower: string, at: number): Value | undefined {
-    const found = this.tables.flatMap((table) =>
-      columnsOf(table).filter(({ name }) => name.toLowerCase() === lower),
+    const known = this.#found.get(lower)
+    if (known) return known
+    const [found, ...others] = this.tables.flatMap((table) =>
+      table.columns.named(lower).map((position) => table.valueAt(position)),
     )
-    if (found.length > 1) {
-      throw this.refuse(`The name "${lower}" is ambiguous. Write the table before it: table.${lower}.`, at)
+    if (others.length > 0) {
+      throw this.budget.refuse(
+        `The name "${lower}" is ambiguous. Write the table before it: table.${lower}.`,
+        at,
+      )
     }
-    return found[0]?.value
+    if (found) this.#found.set(lower, found)
+    return found
   }
 
   /** A bare name can be a field of any object that was unnested. */
@@ -121,21 +155,24 @@ export class Scope {
   }
 
   #unknown(name: string, at: number): WellheadError {
-    const names = this.tables.flatMap(({ columns, names }) => [
-      ...columns.map((column) => column.name),
-      ...names,
-    ])
+    const sets = new Map(this.tables.map((table) => [table.columns, table]))
+    const names = [...[...sets.values()].flatMap(namesOf), ...this.#named.keys()]
     const closest = closestName(name, names)
     const help =
       closest === undefined
         ? ' To read a field of metadata, add CROSS JOIN UNNEST(metadata) AS m and write m.field.'
         : didYouMean(closest)
-    return this.refuse(`Unrecognized name "${name}".${help}`, at)
+    return this.budget.refuse(`Unrecognized name "${name}".${help}`, at)
   }
 }
 
-function columnsOf({ columns, hidden = [] }: ScopeTable): readonly NamedValue[] {
-  return [...columns, ...hidden]
+/** What * selects. */
+export function shownColumns({ columns, shown, valueAt }: ScopeTable): { name: string; value: Value }[] {
+  return columns.list.slice(0, shown).map(({ name }, index) => ({ name, value: valueAt(index) }))
+}
+
+function namesOf({ columns, shown }: ScopeTable): string[] {
+  return columns.list.slice(0, shown).map(({ name }) => name)
 }
 
 function keyOf({ base, keys }: JsonPath): string {
@@ -148,6 +185,6 @@ function inside(value: Value, keys: readonly string[]): Value | undefined {
   return path && member(path, ...keys)
 }
 
-function shown(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   return names.length > 20 ? `${names.slice(0, 20).join(', ')} and more` : names.join(', ')
 }

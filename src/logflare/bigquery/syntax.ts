@@ -1,7 +1,7 @@
 /** The syntax tree of a BigQuery query. Every node knows where it starts, for the position of an error. */
 export type Expression = { at: number } & (
   | { kind: 'literal'; type: 'string' | 'int' | 'number' | 'bool' | 'null'; value: string }
-  | { kind: 'name'; parts: readonly string[] }
+  | { kind: 'name'; parts: string[] }
   /** A field by its name, or an element by its offset. */
   | { kind: 'element'; of: Expression; key: string | number }
   /** A function or an operator. Casts and parts of dates are functions with two words: "cast int64". */
@@ -49,7 +49,7 @@ export interface Join {
 }
 
 export type Table = { at: number; alias: string | undefined } & (
-  | { kind: 'table'; parts: readonly string[] }
+  | { kind: 'table'; parts: string[] }
   | { kind: 'unnest'; of: Expression }
   | { kind: 'subquery'; query: Query }
   | { kind: 'joined'; from: From }

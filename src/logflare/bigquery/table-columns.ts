@@ -1,5 +1,5 @@
 import { invalidQuery } from '../../base/errors.ts'
-import type { Column, ScopeTable } from './scope.ts'
+import { Columns, type ScopeTable } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
 import { type ColumnOf, dateTimeText, nothing, type Value, type ValueType } from './value.ts'
 
@@ -15,38 +15,41 @@ export interface LogTable {
 
 export const baseColumns = ['id', 'timestamp', 'event_message', 'metadata', 'project']
 
-export function logTable(
-  ref: string,
-  names: readonly string[],
-  { columns, wholeMetadata }: LogTable,
-): ScopeTable {
-  const columnOf: ColumnOf = (path) => columns.find((column) => column.path === path)
-  const metadata = `${ref}.metadata`
-  const path = { base: metadata, keys: [], typed: { table: ref, columnOf } }
-  const column = (name: string, type: ValueType) => ({ name, value: { sql: `${ref}.${name}`, type } })
-  return {
-    ref,
-    names,
-    columns: [
-      column('id', 'string'),
-      column('timestamp', 'timestamp'),
-      column('event_message', 'string'),
-      { name: 'metadata', value: { sql: wholeMetadata?.(metadata) ?? metadata, type: 'json', path } },
-    ],
-    hidden: [{ name: 'identifier', value: { sql: `${ref}.project`, type: 'string' } }],
+const logColumns = new Columns([
+  { name: 'id', type: 'string' },
+  { name: 'timestamp', type: 'timestamp' },
+  { name: 'event_message', type: 'string' },
+  { name: 'metadata', type: 'json' },
+  { name: 'identifier', type: 'string' },
+])
+
+export function logTable(ref: string, names: readonly string[], table: LogTable): ScopeTable {
+  const columnOf: ColumnOf = (path) => table.columns.find((column) => column.path === path)
+  const base = `${ref}.metadata`
+  const metadata: Value = {
+    sql: table.wholeMetadata?.(base) ?? base,
+    type: 'json',
+    path: { base, keys: [], typed: { table: ref, columnOf } },
   }
+  const valueAt = (index: number): Value => {
+    const { name = '', type = 'null' } = logColumns.list[index] ?? {}
+    if (name === 'metadata') return metadata
+    return { sql: `${ref}.${name === 'identifier' ? 'project' : name}`, type }
+  }
+  // All but the identifier.
+  return { ref, names, columns: logColumns, shown: logColumns.list.length - 1, isLog: true, valueAt }
 }
 
-export function derivedTable(ref: string, names: readonly string[], columns: readonly Column[]): ScopeTable {
-  return {
-    ref,
-    names: names.map((name) => name.toLowerCase()),
-    columns: columns.map(({ name, type }, index) => ({ name, value: { sql: `${ref}.O${index + 1}`, type } })),
-  }
+export function derivedTable(ref: string, names: readonly string[], columns: Columns): ScopeTable {
+  const valueAt = (index: number) => ({
+    sql: `${ref}.O${index + 1}`,
+    type: columns.list[index]?.type ?? 'null',
+  })
+  return { ref, names, columns, shown: columns.list.length, isLog: false, valueAt }
 }
 
 /** For the right side of a LEFT JOIN: without this, the engine fills missing rows with zeros and empty texts. */
-export function nullable(sql: string, columns: readonly Column[]): string {
+export function nullable(sql: string, { list: columns }: Columns): string {
   const list = columns.map((_, index) => `toNullable(O${index + 1}) AS O${index + 1}`)
   return `SELECT ${list.join(', ')} FROM (\n${sql}\n)`
 }
@@ -68,10 +71,15 @@ export function leafName(value: Expression): string | undefined {
 /** BigQuery calls columns without a name f0_, f1_ and so on. */
 export function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>()
+  const numbers = new Map<string, number>()
   return names.map((name, index) => {
     const own = name === '' ? `f${index}_` : name
     let distinct = own
-    for (let number = 1; taken.has(distinct); number++) distinct = `${own}_${number}`
+    while (taken.has(distinct)) {
+      const number = (numbers.get(own) ?? 0) + 1
+      numbers.set(own, number)
+      distinct = `${own}_${number}`
+    }
     taken.add(distinct)
     return distinct
   })

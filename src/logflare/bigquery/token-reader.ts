@@ -3,6 +3,8 @@ import { refuse, type Token, tokensOf } from './tokens.ts'
 
 /** Deeper SQL would exhaust the stack. */
 const maxNesting = 100
+/** As in BigQuery. Names of columns occur many times in a translation. */
+const maxName = 300
 
 /** Walks through the tokens of a statement. Words ignore case; callers write them in lower case. */
 export class TokenReader {
@@ -44,10 +46,7 @@ export class TokenReader {
 
   /** Whether these words and symbols follow. */
   is(...texts: readonly string[]): boolean {
-    return texts.every((text, ahead) => {
-      const token = this.#tokens[this.#index + ahead]
-      return (token?.kind === 'word' || token?.kind === 'symbol') && token.text.toLowerCase() === text
-    })
+    return texts.every((text, ahead) => this.#tokens[this.#index + ahead]?.key === text)
   }
 
   skip(...texts: readonly string[]): boolean {
@@ -57,7 +56,10 @@ export class TokenReader {
   }
 
   oneOf(texts: readonly string[]): string | undefined {
-    return texts.find((text) => this.skip(text))
+    const { key } = this.current
+    if (!texts.includes(key)) return undefined
+    this.#index++
+    return key
   }
 
   expect(text: string): void {
@@ -85,6 +87,7 @@ export class TokenReader {
     const { kind, text } = this.current
     if (kind !== 'name' && kind !== 'word') throw this.unexpected(expected)
     if (text === '') throw this.refuse('A name in backticks is empty.')
+    if (text.length > maxName) throw this.refuse(`A name is longer than ${maxName} characters.`)
     this.#index++
     return text
   }
@@ -100,10 +103,8 @@ export class TokenReader {
   startsQuery(): boolean {
     let index = this.#index
     const last = index + maxNesting
-    while (index < last && this.#tokens[index]?.kind === 'symbol' && this.#tokens[index]?.text === '(')
-      index++
-    const token = this.#tokens[index]
-    return token?.kind === 'word' && /^(?:select|with)$/i.test(token.text)
+    while (index < last && this.#tokens[index]?.key === '(') index++
+    return /^(?:select|with)$/.test(this.#tokens[index]?.key ?? '')
   }
 
   unexpected(expected: string): WellheadError {

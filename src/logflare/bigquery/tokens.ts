@@ -6,6 +6,8 @@ export interface Token {
   kind: 'word' | 'name' | 'string' | 'number' | 'symbol' | 'end'
   /** As written; the value of a string, and the name in backticks. */
   text: string
+  /** A word in lower case, or a symbol: what the grammar compares with. Empty for others. */
+  key: string
   start: number
 }
 
@@ -19,7 +21,7 @@ export function tokensOf(sql: string): Token[] {
     const { kind, text, start } = token
     const last = end === start ? tokens.at(-1) : undefined
     end = token.end
-    const [first = ''] = text
+    const first = text.charAt(0)
     if (kind === 'unterminated') {
       const what = first === '/' ? 'comment' : first === '`' ? 'name in backticks' : 'string'
       throw refuse(`A ${what} is not closed.`, sql, start)
@@ -36,13 +38,17 @@ export function tokensOf(sql: string): Token[] {
       if (prefix.includes('b'))
         throw refuse('Bytes such as b"…" are not supported. Use a string.', sql, start)
       if (prefix !== '') tokens.pop()
-      tokens.push({ kind: 'string', text: stringValue(text, prefix === 'r'), start })
-    } else if (first === '`') tokens.push({ kind: 'name', text: identifierOf(token) ?? '', start })
-    else if (kind === 'symbol' && last?.kind === 'symbol' && pairs.has(last.text + text)) last.text += text
-    else if (kind === 'word' || kind === 'number' || kind === 'symbol') tokens.push({ kind, text, start })
-    else throw refuse(`Unexpected character "${first}".`, sql, start)
+      tokens.push({ kind: 'string', text: stringValue(text, prefix === 'r'), key: '', start })
+    } else if (first === '`') tokens.push({ kind: 'name', text: identifierOf(token) ?? '', key: '', start })
+    else if (kind === 'symbol' && last?.kind === 'symbol' && pairs.has(last.text + text)) {
+      last.text += text
+      last.key = last.text
+    } else if (kind === 'word' || kind === 'number' || kind === 'symbol')
+      tokens.push({ kind, text, key: kind === 'number' ? '' : text.toLowerCase(), start })
+    else throw refuse(`Unexpected character "${text}".`, sql, start)
   }
-  return [...tokens, { kind: 'end', text: '', start: sql.length }]
+  tokens.push({ kind: 'end', text: '', key: '', start: sql.length })
+  return tokens
 }
 
 const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', a: '\x07', v: '\v' }

@@ -16,14 +16,10 @@ import {
   type ValueType,
 } from './value.ts'
 
-/** Operators without brackets nest, too. */
-const maxDepth = 300
-
 /** Translates expressions with the names of a scope. */
 export class ExpressionTranslator {
   readonly #scope: Scope
   readonly #subquery: (query: Query) => { sql: string; type: ValueType }
-  #depth = 0
   /** Whether an aggregate function was translated. */
   hasAggregate = false
 
@@ -37,18 +33,15 @@ export class ExpressionTranslator {
   }
 
   value(expression: Expression): Value {
-    if (++this.#depth > maxDepth)
-      throw this.#scope.refuse(`An expression has more than ${maxDepth} levels.`, expression.at)
+    const { budget } = this.#scope
+    const { at } = expression
     try {
-      const value = this.#translate(expression)
-      this.#scope.spend(value.sql.length, expression.at)
+      const value = budget.nested(at, () => this.#translate(expression))
+      budget.produce(value.sql, at)
       return value
     } catch (error) {
-      if (invalidQuery.is(error) && error.details.line === undefined)
-        throw this.#scope.refuse(error.message, expression.at)
+      if (invalidQuery.is(error) && error.details.line === undefined) throw budget.refuse(error.message, at)
       throw error
-    } finally {
-      this.#depth--
     }
   }
 
@@ -85,7 +78,8 @@ export class ExpressionTranslator {
     // An object is an array of one object in BigQuery, so a field is read from either.
     const isFirst = of.kind === 'element' && of.key === 0 && typeof key === 'string'
     const path = pathOf(this.value(isFirst ? of.of : of))
-    if (!path) throw this.#scope.refuse('This value is not part of metadata, so it has no elements.', at)
+    if (!path)
+      throw this.#scope.budget.refuse('This value is not part of metadata, so it has no elements.', at)
     if (key === 0) return firstOf(path)
     return member(path, typeof key === 'number' ? key + 1 : key)
   }

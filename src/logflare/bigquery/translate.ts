@@ -1,7 +1,9 @@
+import type { WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlName } from '../../sql/names.ts'
+import { Budget } from './budget.ts'
 import { parseQuery } from './parse-query.ts'
-import { type Column, Scope } from './scope.ts'
+import { type Column, Columns, Scope, shownColumns } from './scope.ts'
 import type { Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 import {
   baseColumns,
@@ -15,7 +17,6 @@ import {
   nullable,
   outward,
 } from './table-columns.ts'
-import { refuse } from './tokens.ts'
 import { ExpressionTranslator } from './translate-expression.ts'
 import { commonType, convert, type JsonPath, pathOf, type Value, type ValueType } from './value.ts'
 
@@ -31,11 +32,7 @@ interface Derived {
   columns: readonly Column[]
 }
 
-/** Subqueries are part of the statement each time they are used. */
-const maxTables = 300
 const maxColumns = 1_000
-/** Of all expressions together. The engine refuses a statement that is much shorter. */
-const maxLength = 4_000_000
 
 /**
  * Translates a BigQuery query into one query of the engine over the views. Tables, subqueries and columns get names of
@@ -50,18 +47,16 @@ interface Selected {
   value: (expressions: ExpressionTranslator) => Value
 }
 
-type Ctes = ReadonlyMap<string, { ref: string; columns: readonly Column[]; uses: number }>
+type Ctes = Map<string, { ref: string; columns: Columns; uses: number }>
 
 class Translator {
-  readonly #source: string
+  readonly #budget: Budget
   readonly #tables: ReadonlyMap<string, LogTable>
   readonly #with: string[] = []
   #refs = 0
-  #uses = 0
-  #length = 0
 
   constructor(source: string, tables: ReadonlyMap<string, LogTable>) {
-    this.#source = source
+    this.#budget = new Budget(source)
     this.#tables = tables
   }
 
@@ -73,40 +68,36 @@ class Translator {
     )
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {
-      sql: `${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n)`,
+      sql: this.#budget.finish(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n)`),
       json: names.filter((_, index) => columns[index]?.type === 'json'),
     }
   }
 
-  readonly #refuse = (message: string, at: number) => refuse(message, this.#source, at)
-
-  readonly #spend = (length: number, at: number) => {
-    this.#length += length
-    if (this.#length > maxLength) throw this.#refuse('The query is too complex. Make it shorter.', at)
-  }
-
-  #scope(): Scope {
-    return new Scope({ refuse: this.#refuse, spend: this.#spend })
-  }
-
-  #use(tables: number, at: number): void {
-    this.#uses += tables
-    if (this.#uses > maxTables) throw this.#refuse(`The query reads more than ${maxTables} tables.`, at)
+  #refuse(message: string, at: number): WellheadError {
+    return this.#budget.refuse(message, at)
   }
 
   #query(query: Query, outer: Ctes): Derived {
-    const ctes = new Map(outer)
+    // Copied at most as often as tables can be read.
+    const ctes = query.ctes.length > 0 ? new Map(outer) : outer
     for (const { name, query: inner } of query.ctes) {
-      const before = this.#uses
+      const before = this.#budget.tables
+      this.#budget.read(1, inner.at)
       const { sql, columns } = this.#query(inner, ctes)
       const ref = `Q${this.#with.length + 1}`
       this.#with.push(`${ref} AS (\n${sql}\n)`)
-      ctes.set(name.toLowerCase(), { ref, columns, uses: this.#uses - before + 1 })
+      const uses = this.#budget.tables - before
+      ctes.set(name.toLowerCase(), { ref, columns: new Columns(columns), uses })
     }
+    const { sql, columns } = this.#body(query, ctes)
+    return { sql: this.#budget.produce(sql, query.at), columns }
+  }
+
+  #body(query: Query, ctes: Ctes): Derived {
     const { body } = query
     if (body.kind === 'select') return this.#select(body.select, query, ctes)
     const { sql, columns } = this.#union(body.branches, body.distinct, ctes)
-    const scope = this.#scope()
+    const scope = new Scope(this.#budget)
     const outputs = columns.map(({ name, type }, index) => ({ name, value: { sql: `O${index + 1}`, type } }))
     scope.outputs = byName(outputs)
     const order = this.#order(query, outputs, this.#expressions(scope, ctes))
@@ -145,15 +136,18 @@ class Translator {
   }
 
   #select(select: Select, query: Query, ctes: Ctes): Derived {
-    const scope = this.#scope()
+    const scope = new Scope(this.#budget)
     const from = select.from ? `\nFROM ${this.#from(select.from, scope, ctes)}` : ''
     const expressions = this.#expressions(scope, ctes)
     const where = select.where ? `\nWHERE ${expressions.condition(select.where)}` : ''
     if (expressions.hasAggregate)
       throw this.#refuse('WHERE cannot use aggregate functions. Use HAVING.', select.at)
-    const items = select.items.flatMap((item) => this.#expand(item, scope))
-    if (items.length > maxColumns)
-      throw this.#refuse(`More than ${maxColumns} columns are selected.`, select.at)
+    const items: Selected[] = []
+    for (const item of select.items) {
+      for (const selected of this.#expand(item, scope)) items.push(selected)
+      if (items.length > maxColumns)
+        throw this.#refuse(`More than ${maxColumns} columns are selected.`, select.at)
+    }
     const group = this.#group(select, items, scope, expressions)
     const outputs = items.map(({ name, value }, index) => {
       const { sql, type } = value(expressions)
@@ -167,7 +161,7 @@ class Translator {
     const isPlain = !expressions.hasAggregate && group === '' && !select.distinct
     const [table] = scope.tables
     // Entries of the same instant must not change places from page to page.
-    const tie = isPlain && order !== '' && scope.tables.length === 1 && table?.hidden !== undefined
+    const tie = isPlain && order !== '' && scope.tables.length === 1 && table?.isLog
     const direction = query.order.at(-1)?.direction
     const list = outputs.map(({ sql }, index) => `${sql} AS O${index + 1}`)
     return {
@@ -183,20 +177,26 @@ class Translator {
       const name = item.alias ?? leafName(item.value) ?? ''
       return [{ name, value: (expressions) => expressions.value(item.value) }]
     }
-    const wanted = item.of?.toLowerCase()
-    const tables = scope.tables.filter(({ names }) => wanted === undefined || names.includes(wanted))
+    const wanted = item.of === undefined ? undefined : scope.table(item.of)
+    const tables = item.of === undefined ? scope.tables : wanted ? [wanted] : []
     if (tables.length === 0) {
       const message =
-        wanted === undefined
+        item.of === undefined
           ? 'SELECT * needs a table.'
           : `"${item.of}.*" cannot be expanded, because metadata has no fixed fields. Select ${item.of}, or name the fields.`
       throw this.#refuse(message, item.at)
     }
     const except = new Set(item.except.map((name) => name.toLowerCase()))
     return tables
-      .flatMap(({ columns }) => columns)
+      .flatMap((table) => shownColumns(table))
       .filter(({ name }) => !except.has(name.toLowerCase()))
-      .map(({ name, value }) => ({ name, value: () => value }))
+      .map(({ name, value }) => ({
+        name,
+        value: () => {
+          this.#budget.produce(value.sql, item.at)
+          return value
+        },
+      }))
   }
 
   /** Resolves group keys: a position, a selected column by its name, or an expression. */
@@ -211,11 +211,10 @@ class Translator {
       const found = value(own)
       return own.hasAggregate ? [] : [found]
     }
+    const named = new Map(items.toReversed().map((item) => [item.name.toLowerCase(), item]))
     const ofKey = (key: Expression) => {
       const name = key.kind === 'name' && key.parts.length === 1 ? key.parts[0]?.toLowerCase() : undefined
-      const item =
-        this.#atPosition(key, items, 'GROUP') ??
-        items.find((each) => name !== undefined && each.name.toLowerCase() === name)
+      const item = this.#atPosition(key, items, 'GROUP') ?? (name === undefined ? undefined : named.get(name))
       return item ? item.value(expressions) : expressions.value(key)
     }
     const keys = group === 'all' ? items.flatMap(ofItem) : group.map(ofKey)
@@ -256,7 +255,7 @@ class Translator {
   }
 
   #join({ type, table, on }: Join, scope: Scope, ctes: Ctes): string {
-    this.#use(1, table.at)
+    this.#budget.read(1, table.at)
     const path = this.#unnested(table, scope, ctes)
     if (path) {
       if (on && !(on.kind === 'literal' && on.value === 'true')) {
@@ -309,8 +308,10 @@ class Translator {
     const ref = `T${++this.#refs}`
     if (table.kind === 'subquery') {
       const { sql, columns } = this.#query(table.query, ctes)
-      scope.tables.push(derivedTable(ref, table.alias === undefined ? [] : [table.alias], columns))
-      return `(\n${isNullable ? nullable(sql, columns) : sql}\n) AS ${ref}`
+      const names = table.alias === undefined ? [] : [table.alias.toLowerCase()]
+      const own = new Columns(columns)
+      scope.addTable(derivedTable(ref, names, own))
+      return `(\n${isNullable ? this.#nullable(sql, own, table.at) : sql}\n) AS ${ref}`
     }
     const name = (table.parts.at(-1) ?? '').toLowerCase()
     const names = [...(table.alias === undefined ? [] : [table.alias]), name].map((each) =>
@@ -318,10 +319,10 @@ class Translator {
     )
     const cte = table.parts.length === 1 ? ctes.get(name) : undefined
     if (cte) {
-      this.#use(cte.uses, table.at)
-      scope.tables.push(derivedTable(ref, names, cte.columns))
+      this.#budget.read(cte.uses, table.at)
+      scope.addTable(derivedTable(ref, names, cte.columns))
       return isNullable
-        ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns)}\n) AS ${ref}`
+        ? `(\n${this.#nullable(`SELECT * FROM ${cte.ref}`, cte.columns, table.at)}\n) AS ${ref}`
         : `${cte.ref} AS ${ref}`
     }
     const found = this.#tables.get(name)
@@ -333,9 +334,12 @@ class Translator {
         table.at,
       )
     }
-    scope.tables.push(logTable(ref, names, found))
+    scope.addTable(logTable(ref, names, found))
     if (!isNullable) return `${found.view} AS ${ref}`
     const columns = [...baseColumns, ...found.columns.map((column) => column.name)]
     return `(SELECT ${columns.map((column) => `toNullable(\`${column}\`) AS \`${column}\``).join(', ')} FROM ${found.view}) AS ${ref}`
+  }
+  #nullable(sql: string, columns: Columns, at: number): string {
+    return this.#budget.produce(nullable(sql, columns), at)
   }
 }

@@ -242,11 +242,25 @@ describe('sandboxed SQL', () => {
     expect(known.filter((name) => isSandboxFunction(name))).toEqual([])
   })
 
+  test('is remembered within a limit of memory, whatever its size', async () => {
+    const sandboxes = new Sandboxes(open.engine, 2 ** 20)
+    const words = (name: string) => Array.from({ length: 800 }, (_, n) => `${name}${n}`).join(' ')
+    const long = (n: number) => `SELECT id AS id${n} FROM entries -- ${words(`word${n}x`)}\nWHERE id != ''`
+    const first = await sandboxes.compile(endpoint, long(0), [])
+    expect(await sandboxes.compile(endpoint, long(0), [])).toBe(first)
+    for (let n = 1; n < 40; n++) {
+      await sandboxes.compile(endpoint, long(n), [])
+      expect(sandboxes.bytes).toBeGreaterThan(long(n).length)
+      expect(sandboxes.bytes).toBeLessThanOrEqual(2 ** 20)
+    }
+    expect(await sandboxes.compile(endpoint, long(0), [])).not.toBe(first)
+  })
+
   test.each([
     ['the check', 200, 30, '0.2 s'],
     ['the endpoint', 60_000, 1, '1 s'],
   ])('names the time limit of %s if that one applied', async (_, checkMs, timeoutSeconds, named) => {
-    const sandboxes = new Sandboxes(open.engine, 10, checkMs)
+    const sandboxes = new Sandboxes(open.engine, 2 ** 20, checkMs)
     const limited = {
       ...endpoint,
       definition: { ...endpoint.definition, timeout_seconds: timeoutSeconds },

@@ -1,0 +1,57 @@
+import type { WellheadError } from '../../base/errors.ts'
+import { maxSandboxBytes } from '../../endpoints/definition/sandbox.ts'
+import { refuse } from './tokens.ts'
+
+/** Operators without brackets nest, too. */
+const maxDepth = 300
+/** Subqueries are part of the statement each time they are used. */
+const maxTables = 300
+/** Of all expressions and queries together, in which parts occur again. */
+const maxProduced = 16 * maxSandboxBytes
+
+/** What one translation may take: short SQL can have a long translation, and the service does nothing else meanwhile. */
+export class Budget {
+  readonly #sql: string
+  #produced = 0
+  #depth = 0
+  tables = 0
+
+  constructor(sql: string) {
+    this.#sql = sql
+  }
+
+  refuse(message: string, at: number): WellheadError {
+    return refuse(message, this.#sql, at)
+  }
+
+  /** Counts translated text. */
+  produce(text: string, at: number): string {
+    this.#produced += text.length
+    if (text.length > maxSandboxBytes || this.#produced > maxProduced) throw this.#tooLong(at)
+    return text
+  }
+
+  /** Checks the whole translation. */
+  finish(text: string): string {
+    if (Buffer.byteLength(text) > maxSandboxBytes) throw this.#tooLong(0)
+    return text
+  }
+
+  #tooLong(at: number): WellheadError {
+    const message = `The query is too complex: its translation is longer than ${maxSandboxBytes} bytes. Make it shorter.`
+    return this.refuse(message, at)
+  }
+
+  read(tables: number, at: number): void {
+    this.tables += tables
+    if (this.tables > maxTables) throw this.refuse(`The query reads more than ${maxTables} tables.`, at)
+  }
+
+  /** Counts levels of all expressions around this one, also of those that contain its query. */
+  nested<T>(at: number, translate: () => T): T {
+    if (++this.#depth > maxDepth) throw this.refuse(`An expression has more than ${maxDepth} levels.`, at)
+    const translated = translate()
+    this.#depth--
+    return translated
+  }
+}

@@ -1,0 +1,73 @@
+import { Session } from 'node:inspector/promises'
+import { setFlagsFromString } from 'node:v8'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { viewTables } from '../log-views.ts'
+import { translateBigQuery } from './translate.ts'
+
+const tables = viewTables(() => undefined)
+
+function outcome(sql: string): string {
+  try {
+    return translateBigQuery(sql, tables).sql
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const list = (length: number, item: (index: number) => string, between = ',') =>
+  Array.from({ length }, (_, index) => item(index)).join(between)
+
+/** Hostile SQL of any size. */
+const shapes: Record<string, (size: number) => string> = {
+  'a list of numbers': (size) => `select id from edge_logs where 1 in (${list(size, () => '1')})`,
+  'a list of texts': (size) => `select id from edge_logs where id not in (${list(size, () => "'a'")})`,
+  'names of columns': (size) =>
+    `with a as (select ${list(100, (n) => `1 as c${n}`)}) select ${list(size, (n) => `c${n % 100}`, '+0,')} from a`,
+  'names of a wide table': (size) =>
+    `with a as (select ${list(size, (n) => `1 as c${n}`)}) select ${list(size, (n) => `c${n}`, '+0,')} from a`,
+  'names beside wide tables': (size) =>
+    `with w as (select ${list(100, (n) => `1 as c${n}`)}), o as (select 1 as x) select ${list(size, () => 'x')} from o${list(size >> 3, (n) => `, w as w${n}`, '')}`,
+  'names of fields': (size) => `select ${list(size, () => 'm.a')} from edge_logs, unnest(metadata) as m`,
+  'a path': (size) => `select m${list(size, () => '.a', '')} from edge_logs, unnest(metadata) as m`,
+  'subqueries in WITH': (size) =>
+    `with ${list(size >> 3, (n) => `a${n} as (select (with b as (select 1 as x) select x from b) as x)`)} select * from a0`,
+  'tables in UNION': (size) =>
+    `with a as (select 1 as x, 2 as y) ${list(size >> 3, () => 'select * from a', ' union all ')}`,
+  'group keys': (size) =>
+    `select ${list(size, (n) => `1 as c${n}`)} from edge_logs group by ${list(size, (n) => `c${n}`)}`,
+  positions: (size) =>
+    `select id from edge_logs group by ${list(size, () => '1')} order by ${list(size, () => '1')}`,
+  'columns of one name': (size) => `select ${list(size, () => '1 as x')}`,
+  conditions: (size) => `select id from edge_logs where ${list(size, () => 'id = id', ' and ')}`,
+  cases: (size) => `select case id ${list(size, () => "when 'a' then 1", ' ')} end from edge_logs`,
+  arguments: (size) => `select concat(${list(size, () => 'id')}) from edge_logs`,
+  quotes: (size) => `select 'x${list(size, () => "''", '')}' as x`,
+  comments: (size) => `select 1 as x ${list(size, () => '/**/', '')}`,
+}
+
+/** How often V8 entered a function or a block of ours: the same in every run, unless code is optimized. */
+async function workOf(sql: string): Promise<number> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  outcome(sql)
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  session.disconnect()
+  return result
+    .filter(({ url }) => /\/src\/(?:logflare|sql|base)\//.test(url))
+    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
+    .reduce((sum, { count }) => sum + count, 0)
+}
+
+describe('the work of a translation', () => {
+  beforeAll(() => setFlagsFromString('--no-opt'))
+  afterAll(() => setFlagsFromString('--opt'))
+
+  test.each(Object.entries(shapes))('grows no faster than the SQL: %s', async (_, shape) => {
+    await workOf(shape(8))
+    const [small, large] = [await workOf(shape(200)), await workOf(shape(800))]
+    expect(outcome(shape(200))).toMatch(/^(?:WITH|SELECT)/)
+    expect(large).toBeLessThan(4.5 * small)
+  })
+})
