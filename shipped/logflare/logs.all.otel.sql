@@ -16,7 +16,7 @@ parameters:
 sandbox: true
 */
 WITH
-    logs AS (
+    Logs AS (
         SELECT
             id,
             timestamp,
@@ -94,4 +94,4 @@ WITH
         )
     )
 
-SELECT id, timestamp, event_message, source, severity_text, log_attributes, project FROM logs
+SELECT id, timestamp, event_message, source, severity_text, log_attributes, project FROM Logs

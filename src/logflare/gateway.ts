@@ -34,7 +34,9 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
       .filter(Boolean)
       .flatMap((token) => [[Buffer.from(token).toString('latin1'), token] as const, [token, token] as const]),
   )
-  server.server.prependListener('request', (request: IncomingMessage) => adaptRequest(request, accepted))
+  server.server.prependListener('request', (request: IncomingMessage) =>
+    adaptRequest(request, accepted, tokens.private),
+  )
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       if (request.caller?.id === privateId) return
@@ -70,11 +72,18 @@ function ingestToken(token: string): StoredToken {
   }
 }
 
+/** Studio drops the path of its LOGFLARE_URL on the settings page, so the private token has these at the root, too. */
+const studioPath = /^\/api\/(?:endpoints\/query\/[^/]+|sources|(?:backends|rules)(?:\/[^/]+)?)$/
+
 /**
  * Leads requests to the routes that serve them. Older Vector configurations send the token in the URL, from where it
  * must not get into a log.
  */
-function adaptRequest(request: IncomingMessage, tokens: ReadonlyMap<string, string>): void {
+function adaptRequest(
+  request: IncomingMessage,
+  tokens: ReadonlyMap<string, string>,
+  privateToken: string,
+): void {
   const { headers } = request
   const [bearer = '', ...repeated] = (headers.authorization && request.headersDistinct.authorization) || []
   const given = headers['x-api-key'] ?? (repeated.length === 0 && /^Bearer +(\S.*)$/i.exec(bearer)?.[1])
@@ -87,6 +96,7 @@ function adaptRequest(request: IncomingMessage, tokens: ReadonlyMap<string, stri
   // Vector starts to send as soon as the service is healthy, and drops what is refused.
   if (path === '/health' || path === `${prefix}/health`) request.url = `/ready${query}`
   const own = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
+  if (known === privateToken && studioPath.test(path)) request.url = prefix + url
   const isIntake = own === '/api/logs' || own === '/logs'
   if (isIntake) request.url = own + query
   if (!query.includes('api_key=') || !(isIntake || own !== path)) return
@@ -136,8 +146,9 @@ function addDrainRoutes(server: FastifyInstance): void {
   for (const [path, list] of Object.entries({ backends: [], rules: [], sources })) {
     server.get(`${prefix}/api/${path}`, { config: { access: 'any' } }, async () => list)
   }
+  // Studio ignores the status, and would show any JSON as a created drain.
   const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
-    reply.code(422).send({ error: noDrains, message: noDrains })
+    reply.code(422).type('text/plain; charset=utf-8').send(`${noDrains}\n`)
   for (const url of ['/api/backends', '/api/backends/:id', '/api/rules', '/api/rules/:id', '/api/sources']) {
     const methods = url.endsWith(':id') ? ['PUT', 'PATCH', 'DELETE'] : ['POST']
     server.route({ method: methods, url: prefix + url, config: { access: 'any' }, handler: refuse })

@@ -1,4 +1,4 @@
-import { endpointNotFound, invalidQuery, missingParameter } from '../base/errors.ts'
+import { endpointNotFound, invalidQuery, missingParameter, WellheadError } from '../base/errors.ts'
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -8,7 +8,12 @@ import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Engine } from '../engine/engine.ts'
+import { editSql } from '../sql/edits.ts'
+import { scopesOf } from '../sql/scopes.ts'
+import { codeTokens, identifierOf, isSymbol } from '../sql/tokens.ts'
+import { subqueryNames } from '../sql/with.ts'
 import { translateBigQuery } from './bigquery/translate.ts'
+import { withTime } from './bigquery/value.ts'
 import { bigQueryDefinition, sourceTables, viewTables } from './log-views.ts'
 import { wrapObjects } from './wrap-objects.ts'
 
@@ -57,14 +62,19 @@ export class LogEndpoints {
     const compiled = await this.#current()
     const endpoint = compiled.endpoints.get(name)
     if (!endpoint) throw endpointNotFound(name, closestName(name, compiled.endpoints.keys()))
-    const { project, sql } = parameters
+    const { project, sql, iso_timestamp_start: start, iso_timestamp_end: end } = parameters
     if (!project) throw missingParameter('project')
     const isBigQuery = name === 'logs.all'
     if (isBigQuery && !sql) throw missingParameter('sql')
     const query = isBigQuery ? translateBigQuery(sql as string, compiled.tables) : undefined
     const call = {
       endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
-      parameters: query ? { ...parameters, sql: query.sql } : parameters,
+      parameters: {
+        ...parameters,
+        ...(start !== undefined && { iso_timestamp_start: withTime(start) }),
+        ...(end !== undefined && { iso_timestamp_end: withTime(end) }),
+        ...(sql !== undefined && { sql: query?.sql ?? overLogsView(sql) }),
+      },
       format: findFormat('json') as OutputFormat,
       // The engine itself leaves out rows of other projects, whatever the views do.
       project,
@@ -76,9 +86,10 @@ export class LogEndpoints {
       const { body } = (await this.#options.calls.call(call)).result
       return query && query.json.length > 0 ? await wrapObjects(body) : body
     } catch (error) {
+      if (!invalidQuery.is(error)) throw error
+      if (!query) throw new WellheadError(invalidQuery, error.message.replaceAll(logsView, 'logs'), error)
       // Positions would refer to the translated SQL, and so would the names of its tables.
-      if (!query || !invalidQuery.is(error)) throw error
-      throw invalidQuery(error.message.replace(/\b[TQ]\d+\./g, '').replace(/\bView_(\w+)/g, '$1'))
+      throw invalidQuery(error.message.replace(/\b[TQR]\d*\./g, '').replace(/\bView_(\w+)/g, '$1'))
     }
   }
 
@@ -101,4 +112,20 @@ export class LogEndpoints {
     for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
     return { from, tables: viewTables(from.typedColumns), endpoints: byName }
   }
+}
+
+/** No source has a capital letter. The length is that of the name that callers know, for the positions of errors. */
+const logsView = 'Logs'
+
+/** Reads the view instead of logs, which can be the name of a source. */
+function overLogsView(sql: string): string {
+  if (subqueryNames(sql).has('logs')) return sql
+  const tokens = codeTokens(sql)
+  const { tableTokens } = scopesOf(tokens)
+  const edits = tokens.flatMap((token, at) => {
+    const isTable = tableTokens.has(at) || (isSymbol(tokens[at + 1], '.') && !isSymbol(tokens[at - 1], '.'))
+    if (!isTable || identifierOf(token) !== 'logs') return []
+    return [{ start: token.start, end: token.end, text: token.text.replace('logs', logsView) }]
+  })
+  return editSql(sql, edits).text
 }

@@ -77,7 +77,7 @@ export function checkTree(
   /** For the positions of errors. */
   authorSql = '',
 ): void {
-  const aliases = new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
+  const aliases = plainAliases(nodes)
   for (const node of nodes) {
     if (!allowedKinds.has(node.kind)) {
       const clause = clauses[node.kind] ?? node.kind
@@ -91,11 +91,28 @@ export function checkTree(
     }
     if (node.kind !== 'Function') continue
     for (const name of checkFunction(node, authorSql)) checkAllowedFunction(name)
-    if (!comparesWithTable.test(node.name)) continue
-    // The right side of IN and the argument of EXISTS can be the bare name of a table or of a value.
-    const right = argumentsOf(node).at(-1)
-    if (right?.kind === 'Identifier' && !aliases.has(right.name)) checkTable(right.name)
+    const compared = comparedName(node)
+    if (compared !== undefined && !aliases.has(compared)) checkTable(compared)
   }
+}
+
+function plainAliases(nodes: readonly SqlNode[]): Set<string> {
+  return new Set(nodes.flatMap(({ alias }) => alias ?? []).filter(isPlainName))
+}
+
+/** The right side of IN and the argument of EXISTS can be the bare name of a table or of a value. */
+function comparedName(node: SqlNode): string | undefined {
+  if (node.kind !== 'Function' || !comparesWithTable.test(node.name)) return undefined
+  const right = argumentsOf(node).at(-1)
+  return right?.kind === 'Identifier' ? right.name : undefined
+}
+
+/** Aliases that the engine could take for tables: those of tables and subqueries, and those that are compared with. */
+export function tableAliases(nodes: readonly SqlNode[]): string[] {
+  const aliases = plainAliases(nodes)
+  const compared = nodes.flatMap((node) => comparedName(node) ?? []).filter((name) => aliases.has(name))
+  const tables = nodes.filter(({ kind, parent }) => kind === 'Subquery' || parent?.kind === 'TableExpression')
+  return [...compared, ...tables.flatMap(({ alias }) => alias ?? [])]
 }
 
 function checkColumn(name: string, sql: string): void {

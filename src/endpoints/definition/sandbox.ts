@@ -2,7 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { queryText } from '../../engine/json-rows.ts'
-import { checkTokens, checkTree, isPlainName } from '../../sql/check.ts'
+import { checkTokens, checkTree, isPlainName, tableAliases } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
@@ -86,7 +86,7 @@ async function compile(
   if (unusable !== undefined) {
     throw invalidQuery(`The subquery ${unusable} needs a plain name of letters, digits and underscores.`)
   }
-  checkNames(checking, [...subqueries, ...nodes.flatMap(({ alias }) => alias ?? [])], views)
+  checkNames(checking, [...subqueries, ...tableAliases(nodes)], views)
   const read = views.names.filter((view) =>
     nodes.some(({ kind, name }) => tableKinds.has(kind) && name === view),
   )

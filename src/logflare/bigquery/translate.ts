@@ -64,11 +64,11 @@ class Translator {
     const { sql, columns } = this.#query(query, new Map())
     const names = distinctNames(columns.map(({ name }) => name))
     const selected = columns.map(
-      ({ type }, index) => `${outward(`O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
+      ({ type }, index) => `${outward(`R.O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
     )
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {
-      sql: this.#budget.finish(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n)`),
+      sql: this.#budget.finish(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n) AS R`),
       json: names.filter((_, index) => columns[index]?.type === 'json'),
     }
   }

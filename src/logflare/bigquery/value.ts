@@ -159,9 +159,13 @@ function timeOf(value: Value): string {
   throw invalidQuery(`A ${type} cannot be used as a timestamp.`)
 }
 
+/** A date alone is its first instant. */
+export function withTime(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
 function timeLiteral(text: string): string {
-  const trimmed = text.trim().replace(/ UTC$/, 'Z')
-  const micros = parseIsoTimestamp(/^\d{4}-\d\d-\d\d$/.test(trimmed) ? `${trimmed}T00:00:00Z` : trimmed)
+  const micros = parseIsoTimestamp(withTime(text.trim().replace(/ UTC$/, 'Z')))
   if (micros === undefined) {
     throw invalidQuery(`"${text.slice(0, 60)}" is not a timestamp. Write it as 2026-01-31T12:00:00Z.`)
   }

@@ -60,6 +60,19 @@ export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[
     'SELECT count() AS n FROM entries AS me, (SELECT now64(6) + INTERVAL 1 YEAR AS since) AS later',
     [{ n: 4 }],
   ],
+  // A value can have any name, also that of a source or of a view.
+  [
+    "SELECT count() AS edge_logs, 'x (alias y)' AS auth_logs, edge_logs + 1 AS sessions FROM entries",
+    [{ edge_logs: 4, auth_logs: 'x (alias y)', sessions: 5 }],
+  ],
+  [
+    'SELECT entries.status AS entries, count() AS edge_logs FROM entries WHERE entries.status = 500 GROUP BY entries ORDER BY edge_logs',
+    [{ entries: 500, edge_logs: 1 }],
+  ],
+  [
+    'SELECT edge_logs FROM (SELECT id AS edge_logs, id AS auth_logs FROM entries) WHERE auth_logs IN (SELECT id AS edge_logs FROM entries WHERE status = 500)',
+    [{ edge_logs: 'a3' }],
+  ],
   ['SELECT 1 AS one', [{ one: 1 }]],
   ['SELECT count() AS n FROM entries', [{ n: 4 }]],
   ['SELECT count() FROM entries', [{ 'count()': 4 }]],

@@ -206,7 +206,11 @@ export const hostileSandbox: Record<string, readonly string[]> = {
     'SELECT 1 AS edge_logs, 1 IN edge_logs AS x',
     'SELECT count() AS n FROM numbers(1) AS edge_logs',
     'WITH [1] AS sessions SELECT 1 IN sessions AS x',
-    "SELECT 'x (alias y)' AS edge_logs",
+    'SELECT (SELECT 1) AS edge_logs',
+    'SELECT count() AS n FROM (SELECT 1) AS edge_logs',
+    'SELECT count() AS n FROM entries AS edge_logs',
+    'SELECT count() AS n FROM numbers(1) AS _catalog',
+    'SELECT count() AS edge_logs FROM entries HAVING 1 GLOBAL NOT IN edge_logs',
   ],
   'needs a plain name': [
     'SELECT * FROM _catalog WHERE 1 IN (WITH _catalog AS (SELECT 1) SELECT * FROM _catalog)',

@@ -19,6 +19,12 @@ let service: RunningService
 
 beforeAll(async () => {
   service = await openService({ environment: tokens })
+  // Names of views, of columns that Studio selects, and of aliases in its queries.
+  for (const name of ['logs', 'path', 'count', 'timestamp', 'level', 'source', 'query']) {
+    const body = JSON.stringify({ name })
+    const created = await service.call('/api/sources', { ...json, method: 'POST', body })
+    expect(created.status).toBe(201)
+  }
   // As Vector does: the first request follows the health check.
   expect((await fetch(`${service.url}/health`)).status).toBe(200)
   for (const { source, events } of vectorSinks(startMs)) {
@@ -30,6 +36,8 @@ beforeAll(async () => {
 })
 
 afterAll(() => service?.close())
+
+const json = { headers: { 'content-type': 'application/json' } }
 
 /** The bytes of a text, as fetch takes them. */
 const header = (text: string) => Buffer.from(text).toString('latin1')
@@ -347,13 +355,43 @@ describe('the gateway', () => {
     }
   })
 
-  test('gives the tokens no rights outside of the gateway but sending logs', async () => {
+  test('serves the paths of Logflare at the root, too, to the private token', async () => {
+    const search = new URLSearchParams({ project: 'default', ...window, sql: 'select id from auth_logs' })
     for (const path of [
-      '/api/endpoints/query/logs.all?project=default',
+      `/api/endpoints/query/logs.all?${search}`,
+      '/api/endpoints/query/service-health?project=default',
+      '/api/backends?metadata%5Btype%5D=log-drain',
       '/api/sources',
+      '/api/rules',
+    ]) {
+      const texts = [await get(path), await get(`/logflare${path}`)].map((response) => response.text())
+      const [root, below] = await Promise.all(texts)
+      expect([path, root]).toEqual([path, below])
+      expect((await get(path, publicToken)).status).toBe(
+        path.includes('/backends') || path.includes('/rules') ? 404 : 403,
+      )
+    }
+    // For other tokens, nothing changes.
+    const admin = service.adminToken.token
+    expect(await (await get('/api/sources', admin)).json()).toContainEqual(
+      expect.objectContaining({ name: 'path' }),
+    )
+    const saved = await get('/api/endpoints/query/logs.all?project=default&project_tier=FREE', admin)
+    expect(Object.keys(((await saved.json()) as Result).result?.[0] ?? {})).toContain('metadata')
+    expect((await get('/api/backends', admin)).status).toBe(404)
+  })
+
+  test('gives the tokens no other rights outside of the gateway than sending logs', async () => {
+    for (const path of [
+      '/api/endpoints',
+      '/api/endpoints/logs.all',
+      '/api/endpoints/query/logs.all/explain',
+      '/api/sources/edge_logs',
+      '/api/sources/edge_logs/schema',
+      '/api/%73ources',
       '/api/access-tokens',
     ]) {
-      expect((await get(path)).status).toBe(403)
+      expect([path, (await get(path)).status]).toEqual([path, expect.toBeOneOf([403, 404])])
     }
     const who = await (await get('/api/whoami')).json()
     expect(who).toMatchObject({ admin: false, query: false, ingest: true, bigquery: false, sources: [] })
@@ -366,19 +404,26 @@ describe('the gateway', () => {
     }
   })
 
-  test('lists no log drains and refuses new ones', async () => {
+  test('lists no log drains, and fails as soon as Studio reads a response to a new one', async () => {
     const bearer = { authorization: 'Bearer private', 'content-type': 'application/json' }
     const call = (path: string, init: RequestInit = {}) =>
-      fetch(`${service.url}/logflare/api${path}`, { ...init, headers: bearer })
+      fetch(`${service.url}/api${path}`, { ...init, headers: bearer })
     expect(await (await call('/backends?metadata%5Btype%5D=log-drain')).json()).toEqual([])
     expect(await (await call('/rules')).json()).toEqual([])
     const sources = (await (await call('/sources')).json()) as { id: number; name: string }[]
     expect(sources.map(({ name }) => name)).toContain('cloudflare.logs.prod')
-    const created = await call('/backends', { method: 'POST', body: '{"name":"x"}' })
-    expect([created.status, await created.json()]).toEqual([
-      422,
-      expect.objectContaining({ error: expect.stringMatching(/Log drains are not supported/) }),
-    ])
+    for (const [method, path] of [
+      ['POST', '/backends'],
+      ['PUT', '/backends/x'],
+      ['POST', '/rules'],
+    ] as const) {
+      const refused = await call(path, { method, body: '{"name":"x"}' })
+      expect([refused.status, await refused.clone().text()]).toEqual([
+        422,
+        expect.stringMatching(/^Log drains are not supported here/),
+      ])
+      await expect(refused.json()).rejects.toThrow(SyntaxError)
+    }
   })
 })
 

@@ -106,6 +106,16 @@ UNION ALL
       rows: [{ id: 'e2' }],
     },
     {
+      name: 'O2: the names of views and sources as aliases',
+      sql: "SELECT count() AS logs, any(logs.source) AS path, 1 AS `edge_logs` FROM `logs` WHERE logs.source = 'edge_logs'",
+      rows: [{ logs: 4, path: 'edge_logs', edge_logs: 1 }],
+    },
+    {
+      name: 'O2: a subquery with a name, and an alias of the table',
+      sql: "WITH counts AS (SELECT count() AS n FROM logs AS l WHERE l.source = 'auth_logs') SELECT n FROM counts",
+      rows: [{ n: 3 }],
+    },
+    {
       name: 'O12: the default text of the Explorer',
       sql: "select timestamp, event_message, log_attributes from logs where source = 'realtime_logs' order by timestamp desc limit 5",
       rows: [

@@ -138,6 +138,16 @@ ORDER BY dimension, count, value`,
       ],
     },
     {
+      name: 'U2: columns can have the names of tables, views and sources, and those of the translation',
+      sql: "select null as logs, count(*) as edge_logs, 'a' as function_logs, 'b' as O2, 'c' as O1, 'd' as R, 'e' as r, 'f' as T1, 'g' as View_edge_logs, 'h' as Q1 from edge_logs",
+      rows: [
+        {
+          ...{ logs: null, edge_logs: 4, function_logs: 'a', O2: 'b', O1: 'c', R: 'd', r: 'e', T1: 'f' },
+          ...{ View_edge_logs: 'g', Q1: 'h' },
+        },
+      ],
+    },
+    {
       name: 'U2: structs in an array',
       sql: 'select ARRAY_AGG(STRUCT(id as id, length(event_message) as size)) as logs from realtime_logs',
       rows: [{ logs: [{ id: 't1', size: 16 }] }],
