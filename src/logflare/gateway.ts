@@ -79,11 +79,7 @@ const studioPath = /^\/api\/(?:endpoints\/query\/[^/]+|sources|(?:backends|rules
  * Leads requests to the routes that serve them. Older Vector configurations send the token in the URL, from where it
  * must not get into a log.
  */
-function adaptRequest(
-  request: IncomingMessage,
-  tokens: ReadonlyMap<string, string>,
-  privateToken: string,
-): void {
+function adaptRequest(request: IncomingMessage, tokens: ReadonlyMap<string, string>, secret: string): void {
   const { headers } = request
   const [bearer = '', ...repeated] = (headers.authorization && request.headersDistinct.authorization) || []
   const given = headers['x-api-key'] ?? (repeated.length === 0 && /^Bearer +(\S.*)$/i.exec(bearer)?.[1])
@@ -96,7 +92,7 @@ function adaptRequest(
   // Vector starts to send as soon as the service is healthy, and drops what is refused.
   if (path === '/health' || path === `${prefix}/health`) request.url = `/ready${query}`
   const own = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
-  if (known === privateToken && studioPath.test(path)) request.url = prefix + url
+  if (known === secret && studioPath.test(path)) request.url = prefix + url
   const isIntake = own === '/api/logs' || own === '/logs'
   if (isIntake) request.url = own + query
   if (!query.includes('api_key=') || !(isIntake || own !== path)) return

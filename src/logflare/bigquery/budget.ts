@@ -14,6 +14,7 @@ export class Budget {
   readonly #sql: string
   #produced = 0
   #depth = 0
+  #names = 0
   tables = 0
 
   constructor(sql: string) {
@@ -24,22 +25,18 @@ export class Budget {
     return refuse(message, this.#sql, at)
   }
 
+  /** A name that no other table or value of the translation has. */
+  name(kind: 'T' | 'F'): string {
+    return `${kind}${++this.#names}`
+  }
+
   /** Counts translated text. */
   produce(text: string, at: number): string {
-    this.#produced += text.length
-    if (text.length > maxSandboxBytes || this.#produced > maxProduced) throw this.#tooLong(at)
-    return text
-  }
-
-  /** Checks the whole translation. */
-  finish(text: string): string {
-    if (Buffer.byteLength(text) > maxSandboxBytes) throw this.#tooLong(0)
-    return text
-  }
-
-  #tooLong(at: number): WellheadError {
+    const bytes = Buffer.byteLength(text)
+    this.#produced += bytes
+    if (bytes <= maxSandboxBytes && this.#produced <= maxProduced) return text
     const message = `The query is too complex: its translation is longer than ${maxSandboxBytes} bytes. Make it shorter.`
-    return this.refuse(message, at)
+    throw this.refuse(message, at)
   }
 
   read(tables: number, at: number): void {

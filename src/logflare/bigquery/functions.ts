@@ -2,6 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlText } from '../../sql/names.ts'
 import words from './functions.json' with { type: 'json' }
+import type { Modifiers } from './syntax.ts'
 import {
   boolOf,
   commonType,
@@ -9,6 +10,7 @@ import {
   convert,
   jsonOf,
   member,
+  nestedJson,
   nothing,
   numberOf,
   pathOf,
@@ -24,16 +26,24 @@ export interface Argument {
   value(): Value
 }
 
+/** What a call has beside its arguments, in SQL. All keys of ORDER BY have the same direction. */
+export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'limit'> {
+  order: { keys: string; isDescending: boolean } | '' | undefined
+  /** The clause OVER, or nothing. */
+  window: string
+}
+
 /**
  * The type of the result, the types of the arguments, and the SQL: $1 and $2 are arguments, $* is all of them, $+ all but
- * the first, and $d is where DISTINCT belongs.
+ * the first, $d is where DISTINCT belongs, $w where OVER does, and $l is a list of the values of the first argument.
  */
 type Rule = readonly [result: string, args: string, sql: string]
 
 const rulesOf = (rules: Record<string, string[]>) =>
   new Map(Object.entries(rules).map(([name, rule]) => [name, rule as unknown as Rule]))
 const aggregates = rulesOf(words.aggregates)
-const functions = rulesOf(words.functions)
+const windows = rulesOf(words.windows)
+const rules = new Map([...aggregates, ...windows, ...rulesOf(words.functions)])
 const aliases = new Map(Object.entries(words.aliases))
 const alternatives = new Map(Object.entries(words.alternatives))
 const formats = new Map(Object.entries(words.formats))
@@ -42,17 +52,25 @@ const formats = new Map(Object.entries(words.formats))
 export function callFunction(
   written: string,
   args: readonly Argument[],
-  isDistinct: boolean,
+  modifiers: CallModifiers = { distinct: false, order: undefined, limit: undefined, window: '' },
 ): { value: Value; isAggregate: boolean } {
   const name = aliases.get(written) ?? written
   const special = specials.get(name)
-  const rule = aggregates.get(name) ?? functions.get(name)
+  const isWindow = windows.has(name)
+  const rule = rules.get(name)
   if (!special && !rule) throw unknown(written)
-  if (isDistinct && !rule?.[2].includes('$d')) {
-    throw invalidQuery(`DISTINCT is not supported in ${shown(written)}.`)
-  }
-  const value = special ? special(args, name) : ofRule(rule as Rule, written, args, isDistinct)
-  return { value, isAggregate: aggregates.has(name) || specialAggregates.has(name) }
+  const isAggregate = aggregates.has(name) || specialAggregates.has(name)
+  const { distinct, order, limit, window } = modifiers
+  const refused = [
+    distinct && !/\$[dl]/.test(rule?.[2] ?? '') && 'DISTINCT',
+    order && !rule?.[2].includes('$l') && 'ORDER BY',
+    limit !== undefined && !rule?.[2].includes('$l') && 'LIMIT',
+    window !== '' && !isAggregate && !isWindow && 'OVER',
+  ].find(Boolean)
+  if (refused) throw invalidQuery(`${refused} is not supported in ${shown(written)}.`)
+  if (isWindow && window === '') throw invalidQuery(`${shown(written)} needs OVER (ORDER BY …).`)
+  const value = special ? special(args, name, window) : ofRule(rule as Rule, written, args, modifiers)
+  return { value, isAggregate: isAggregate && window === '' }
 }
 
 function shown(name: string): string {
@@ -66,7 +84,7 @@ function unknown(name: string) {
       `The type ${shown(type)} is not supported. Use INT64, FLOAT64, STRING, BOOL, TIMESTAMP, DATETIME, DATE or JSON.`,
     )
   }
-  const names = [...aggregates.keys(), ...functions.keys(), ...aliases.keys(), ...specials.keys()]
+  const names = [...rules.keys(), ...aliases.keys(), ...specials.keys()]
   const alternative = alternatives.get(name)
   const closest = closestName(name, names)
   const help = alternative === undefined ? didYouMean(closest && shown(closest)) : ` ${alternative}`
@@ -77,7 +95,7 @@ function ofRule(
   [result, spec, sql]: Rule,
   name: string,
   args: readonly Argument[],
-  isDistinct: boolean,
+  modifiers: CallModifiers,
 ): Value {
   const types = spec === '' ? [] : spec.split(' ')
   const fewest = types.filter((type) => !/[?*=]/.test(type)).length
@@ -98,12 +116,23 @@ function ofRule(
     argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word }),
   )
   for (const type of types.slice(list.length)) if (type.includes('=')) list.push(type.replace(/^.*?=/, ''))
-  const text = sql.replace(/\$([\d*+d])/g, (_, place: string) => {
-    if (place === 'd') return isDistinct ? 'DISTINCT ' : ''
+  const text = sql.replace(/\$([\d*+dlw])/g, (_, place: string) => {
+    if (place === 'd') return modifiers.distinct ? 'DISTINCT ' : ''
+    if (place === 'w') return modifiers.window
+    if (place === 'l') return listOf(list[0] ?? '', modifiers)
     if (place === '*' || place === '+') return list.slice(place === '+' ? 1 : 0).join(', ')
     return list[Number(place) - 1] ?? ''
   })
   return { sql: text, type: resultType(result, values, shared.common) }
+}
+
+/** Values are in the order of the rows, unless the call has another one. */
+function listOf(value: string, { distinct, order, limit = 1_000, window }: CallModifiers): string {
+  const [unique, most] = [distinct ? 'DISTINCT ' : '', Math.min(limit, 1_000)]
+  if (!order) return `groupArray(${most})(${unique}${value})${window}`
+  const pairs = `arrayFilter(x -> isNotNull(x.1), groupArray(${unique}(${value}, ${order.keys}))${window})`
+  const sorted = `${order.isDescending ? 'arrayReverseSort' : 'arraySort'}(x -> x.2, ${pairs})`
+  return `arrayMap(x -> assumeNotNull(x.1), arraySlice(${sorted}, 1, ${most}))`
 }
 
 function resultType(result: string, values: readonly Value[], common: ValueType): ValueType {
@@ -177,7 +206,7 @@ function formatOf(format: string): string {
 const specialAggregates = new Set(['min', 'max', 'approx_quantiles[]'])
 
 /** Functions whose SQL depends on more than the types of their arguments. */
-const specials = new Map<string, (args: readonly Argument[], name: string) => Value>([
+const specials = new Map<string, (args: readonly Argument[], name: string, window: string) => Value>([
   ['min', extreme],
   ['max', extreme],
   ['and', logic],
@@ -187,6 +216,7 @@ const specials = new Map<string, (args: readonly Argument[], name: string) => Va
   ['json_query', (args, name) => ({ sql: `nullIf(${jsonOf(jsonAt(args, name))}, 'null')`, type: 'json' })],
   ['approx_quantiles[]', quantile],
   ['array', list],
+  ['to_json_string', ([arg]) => ({ sql: nestedJson(arg?.value() ?? nothing), type: 'string' })],
 ])
 
 function list(args: readonly Argument[]): Value {
@@ -210,22 +240,23 @@ function cases(args: readonly Argument[]): Value {
 }
 
 /** The least or greatest value. JSON may hold numbers, which must not be compared as text. */
-function extreme([arg, ...others]: readonly Argument[], name: string): Value {
+function extreme([arg, ...others]: readonly Argument[], name: string, window: string): Value {
   if (!arg || others.length > 0) throw invalidQuery(`${shown(name)} needs 1 argument.`)
   const value = arg.value()
-  if (value.type !== 'json') return { sql: `${name}(${value.sql})`, type: value.type }
-  const [asNumber, asText] = [`${name}(${numberOf(value)})`, `${name}(${textOf(value)})`]
+  const of = (sql: string) => `${name}OrNull(${sql})${window}`
+  if (value.type !== 'json') return { sql: of(value.sql), type: value.type }
+  const [asNumber, asText] = [of(numberOf(value)), of(textOf(value))]
   return { sql: `if(isNull(${asNumber}), toJSONString(${asText}), toString(${asNumber}))`, type: 'json' }
 }
 
 /** The element of APPROX_QUANTILES, which is the first argument. */
-function quantile(args: readonly Argument[]): Value {
+function quantile(args: readonly Argument[], _name: string, window: string): Value {
   const [offset, value = nothing, parts] = args.map((arg) => arg.value())
   const share = Number(offset?.literal) / Number(parts?.literal)
   if (!(share >= 0 && share <= 1)) {
     throw invalidQuery('APPROX_QUANTILES needs a number of quantiles, such as 100, and an element of them.')
   }
-  return { sql: `quantileGK(1000, ${share})(${numberOf(value)})`, type: 'number' }
+  return { sql: `quantileGKOrNull(1000, ${share})(${numberOf(value)})${window}`, type: 'number' }
 }
 
 /** The value at a path such as $.a.b[0]["c"]. */

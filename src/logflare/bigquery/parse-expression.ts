@@ -1,10 +1,12 @@
-import type { Expression, Query } from './syntax.ts'
+import type { Expression, Modifiers, OrderKey, Query } from './syntax.ts'
 import type { TokenReader } from './token-reader.ts'
 
 const comparisons = ['=', '!=', '<>', '<', '<=', '>', '>=']
 const sums = ['+', '-', '||']
 const products = ['*', '/', '%']
 const predicates = ['in', 'like', 'ilike', 'between']
+/** The engine's words for the frame of a window are the same. */
+const frameWord = /^(?:rows|range|between|and|unbounded|preceding|following|current|row|\d{1,9})$/i
 
 /** Words that end an expression, so a name cannot be one of them without backticks. */
 const reserved = new Set(
@@ -30,6 +32,21 @@ export class ExpressionParser {
 
   readonly expression = (): Expression => this.#tokens.nested(() => this.#logic('or'))
 
+  /** The keys of ORDER BY, if it follows. */
+  order(): OrderKey[] {
+    return this.#tokens.skip('order', 'by') ? this.#tokens.list(() => this.#orderKey()) : []
+  }
+
+  #orderKey(): OrderKey {
+    const tokens = this.#tokens
+    const by = this.expression()
+    const direction = tokens.oneOf(['asc', 'desc']) === 'desc' ? 'DESC' : 'ASC'
+    if (!tokens.skip('nulls')) return { by, direction, nulls: '' }
+    if (tokens.skip('first')) return { by, direction, nulls: ' NULLS FIRST' }
+    tokens.expect('last')
+    return { by, direction, nulls: ' NULLS LAST' }
+  }
+
   #logic(name: 'and' | 'or'): Expression {
     const { at } = this.#tokens
     const term = () => (name === 'or' ? this.#logic('and') : this.#not())
@@ -54,9 +71,12 @@ export class ExpressionParser {
         left = { kind: 'call', name: operator, args: [left, this.#sum()], at }
       } else if (tokens.skip('is')) {
         const not = tokens.skip('not') ? 'not ' : ''
-        const what = tokens.oneOf(['null', 'true', 'false'])
-        if (what === undefined) throw tokens.unexpected('NULL, TRUE or FALSE')
-        left = { kind: 'call', name: `is ${not}${what}`, args: [left], at }
+        const what = tokens.skip('distinct', 'from')
+          ? 'distinct from'
+          : tokens.oneOf(['null', 'true', 'false'])
+        if (what === undefined) throw tokens.unexpected('NULL, TRUE, FALSE or DISTINCT FROM')
+        const args = what === 'distinct from' ? [left, this.#sum()] : [left]
+        left = { kind: 'call', name: `is ${not}${what}`, args, at }
       } else {
         const not = predicates.some((word) => tokens.is('not', word)) && tokens.skip('not')
         const word = tokens.oneOf(predicates)
@@ -187,9 +207,14 @@ export class ExpressionParser {
     if (tokens.skip('case')) return this.#case(at)
     if (word === 'interval' && !/^[.,)]$/.test(tokens.next.text)) {
       tokens.take()
-      const count = tokens.nested(() => this.#sum())
-      const unit: Expression = { kind: 'name', parts: [tokens.name('a unit of time')], at }
-      return { kind: 'call', name: 'interval', args: [count, unit], at }
+      const isText = tokens.current.kind === 'string'
+      const count = isText ? this.#primary() : tokens.nested(() => this.#sum())
+      // PostgreSQL has the number and the unit in a string.
+      const [value, word] =
+        (isText && count.kind === 'literal' && count.value.split(/(?<=\d) *(?=[a-z])/i)) || []
+      const number: Expression = word && value ? { kind: 'literal', type: 'string', value, at } : count
+      const unit: Expression = { kind: 'name', parts: [word ?? tokens.name('a unit of time')], at }
+      return { kind: 'call', name: 'interval', args: [number, unit], at }
     }
     if (tokens.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
       tokens.take()
@@ -263,16 +288,23 @@ export class ExpressionParser {
     const isCount = name === 'count' && tokens.skip('*')
     const isQuery = tokens.is('select') || tokens.is('with')
     const args = isCount ? [] : isQuery ? [this.#subquery()] : tokens.list(this.expression, [')'])
-    const clause = tokens.is('order') ? 'ORDER BY' : tokens.is('limit') && 'LIMIT'
-    if (clause) {
-      throw tokens.refuse(
-        `${clause} inside of ${name.toUpperCase()} is not supported. Use it in a subquery that selects the rows.`,
-      )
-    }
+    const order = this.order()
+    const limit = tokens.skip('limit') ? tokens.wholeNumber('a number of values') : undefined
     tokens.expect(')')
-    if (tokens.is('over')) {
-      throw tokens.refuse('Window functions (OVER) are not supported. Use GROUP BY in a subquery.')
-    }
-    return { kind: 'call', name, args, distinct, at }
+    const over = tokens.skip('over') ? tokens.inBrackets(() => this.#window()) : undefined
+    // PostgreSQL has the unit first, and returns a timestamp.
+    const [unit] = args
+    if (name === 'date_trunc' && unit?.kind === 'literal' && /^[a-z]+$/i.test(unit.value))
+      return { kind: 'call', name: 'timestamp_trunc', args: args.reverse(), at }
+    return { kind: 'call', name, args, modifiers: { distinct, order, limit, over }, at }
+  }
+
+  #window(): Modifiers['over'] {
+    const tokens = this.#tokens
+    const partition = tokens.skip('partition', 'by') ? tokens.list(this.expression) : []
+    const order = this.order()
+    const frame: string[] = []
+    while (frameWord.test(tokens.current.text)) frame.push(tokens.take().text)
+    return { partition, order, frame: frame.join(' ') }
   }
 }

@@ -19,11 +19,13 @@ export function parseQuery(sql: string): Query {
 
 class QueryParser {
   readonly #tokens: TokenReader
+  readonly #expressions: ExpressionParser
   readonly #expression: () => Expression
 
   constructor(tokens: TokenReader) {
     this.#tokens = tokens
-    this.#expression = new ExpressionParser(tokens, this.#query).expression
+    this.#expressions = new ExpressionParser(tokens, this.#query)
+    this.#expression = this.#expressions.expression
   }
 
   statement(): Query {
@@ -49,7 +51,7 @@ class QueryParser {
     const { at } = tokens
     const ctes = tokens.skip('with') ? tokens.list(() => this.#cte(), ['select']) : []
     const body = this.#body()
-    const order = tokens.skip('order', 'by') ? tokens.list(() => this.#orderKey()) : []
+    const order = this.#expressions.order()
     const limit = tokens.skip('limit') ? tokens.wholeNumber('a number of rows') : undefined
     const offset = tokens.skip('offset') ? tokens.wholeNumber('a number of rows') : undefined
     return { at, ctes, body, order, limit, offset }
@@ -90,16 +92,6 @@ class QueryParser {
     return { at, ctes: [], body, order: [], limit: undefined, offset: undefined }
   }
 
-  #orderKey(): Query['order'][number] {
-    const tokens = this.#tokens
-    const by = this.#expression()
-    const direction = tokens.oneOf(['asc', 'desc']) === 'desc' ? 'DESC' : 'ASC'
-    if (!tokens.skip('nulls')) return { by, direction, nulls: '' }
-    if (tokens.skip('first')) return { by, direction, nulls: ' NULLS FIRST' }
-    tokens.expect('last')
-    return { by, direction, nulls: ' NULLS LAST' }
-  }
-
   #select(): Select {
     const tokens = this.#tokens
     const { at } = tokens
@@ -115,8 +107,9 @@ class QueryParser {
         : tokens.list(this.#expression)
       : []
     const having = tokens.skip('having') ? this.#expression() : undefined
+    const qualify = tokens.skip('qualify') ? this.#expression() : undefined
     this.#refuseClause()
-    return { at, distinct, items, from, where, group, having }
+    return { at, distinct, items, from, where, group, having, qualify }
   }
 
   #refuseClause(): void {
@@ -136,8 +129,11 @@ class QueryParser {
 
   #except(): string[] {
     const tokens = this.#tokens
-    if (!tokens.skip('except')) return []
-    return tokens.inBrackets(() => tokens.list(() => tokens.name('a column')))
+    return tokens.skip('except') ? this.#names() : []
+  }
+
+  #names(): string[] {
+    return this.#tokens.inBrackets(() => this.#tokens.list(() => this.#tokens.name('a column')))
   }
 
   /** Any word after AS is an alias; without AS, only one that is not reserved. */
@@ -154,7 +150,8 @@ class QueryParser {
     const joins: Join[] = []
     for (let type = this.#joinType(); type !== undefined; type = this.#joinType()) {
       const table = this.#table()
-      joins.push({ type, table, on: tokens.skip('on') ? this.#expression() : undefined })
+      const on = tokens.skip('on') ? this.#expression() : undefined
+      joins.push({ type, table, on, using: tokens.skip('using') ? this.#names() : [] })
     }
     return { first, joins }
   }
@@ -163,7 +160,10 @@ class QueryParser {
     const tokens = this.#tokens
     if (tokens.skip(',') || tokens.skip('cross', 'join')) return 'CROSS'
     if (tokens.skip('join') || tokens.skip('inner', 'join')) return 'INNER'
-    if (tokens.skip('left', 'join') || tokens.skip('left', 'outer', 'join')) return 'LEFT'
+    for (const type of ['LEFT', 'RIGHT', 'FULL'] as const) {
+      const word = type.toLowerCase()
+      if (tokens.skip(word, 'join') || tokens.skip(word, 'outer', 'join')) return type
+    }
     this.#refuseClause()
     return undefined
   }

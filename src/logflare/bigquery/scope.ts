@@ -19,20 +19,12 @@ export interface Column {
   type: ValueType
 }
 
-/** The columns of a table by name. All uses of a subquery share them. */
-export class Columns {
-  readonly list: readonly Column[]
-  readonly #positions: ReadonlyMap<string, readonly number[]>
+/** All uses of a subquery share them. */
+export type Columns = ReturnType<typeof columnsOf>
 
-  constructor(list: readonly Column[]) {
-    this.list = list
-    this.#positions = grouped([...list.keys()], (index) => list[index]?.name.toLowerCase() ?? '')
-  }
-
-  /** Where the columns with this name are, which is in lower case. */
-  named(name: string): readonly number[] {
-    return this.#positions.get(name) ?? []
-  }
+/** The columns of a table, and their positions by name in lower case. */
+export function columnsOf(list: readonly Column[]) {
+  return { list, positions: grouped([...list.keys()], (index) => list[index]?.name.toLowerCase() ?? '') }
 }
 
 /** A table of a FROM clause. */
@@ -42,9 +34,7 @@ export interface ScopeTable {
   /** Names that the author can use for it, in lower case. */
   names: readonly string[]
   columns: Columns
-  /** The number of columns that * selects, which are the first ones. */
-  shown: number
-  /** Whether its rows are entries. */
+  /** Whether its rows are entries. Then * does not select the last column. */
   isLog: boolean
   valueAt(column: number): Value
 }
@@ -54,15 +44,22 @@ export class Scope {
   readonly tables: ScopeTable[] = []
   readonly #named = new Map<string, ScopeTable>()
   readonly #paths = new Map<string, JsonPath>()
-  /** Columns that were found by their names alone. */
+  /** Columns and fields that were found by their names alone. */
   readonly #found = new Map<string, Value>()
+  /** Columns that USING names, which are the same in both tables. */
+  readonly merged = new Map<string, Value>()
+  /** Definitions of fields that could be in several objects, once the tables are known. */
+  fields: string[] | undefined
   readonly #grouped = new Set<string>()
   /** Selected columns by name, where they can be used. */
   outputs: ReadonlyMap<string, Value> | undefined
   readonly budget: Budget
+  /** That of the query around this one. */
+  readonly #outer: Scope | undefined
 
-  constructor(budget: Budget) {
+  constructor(budget: Budget, outer?: Scope) {
     this.budget = budget
+    this.#outer = outer
   }
 
   addTable(table: ScopeTable): void {
@@ -80,13 +77,20 @@ export class Scope {
     this.#paths.set(alias.toLowerCase(), path)
   }
 
+  /** Adds what a join in brackets contains. */
+  addAll(joined: Scope): void {
+    for (const table of joined.tables) this.addTable(table)
+    for (const [alias, path] of joined.#paths) this.addPath(alias, path)
+  }
+
   /** From now on, the value of a path that is a group key can be read only through the key. */
   group(value: Value): void {
     if (value.path) this.#grouped.add(keyOf(value.path))
   }
 
   has(name: string): boolean {
-    return this.#paths.has(name.toLowerCase()) || this.table(name) !== undefined
+    const lower = name.toLowerCase()
+    return this.#paths.has(lower) || this.#named.has(lower) || this.#outer?.has(lower) === true
   }
 
   resolve(parts: readonly string[], at: number): Value {
@@ -101,18 +105,19 @@ export class Scope {
     const output = rest.length === 0 ? this.outputs?.get(lower) : undefined
     if (output) return output
     const path = this.#paths.get(lower)
-    if (path) return rest.length === 0 ? pathValue(path) : member(path, ...rest)
+    if (path) return rest.length === 0 ? { ...pathValue(path), isElement: true } : member(path, ...rest)
     const table = this.table(lower)
-    if (table) return rest.length === 0 ? jsonObject(shownColumns(table)) : this.#ofTable(table, rest, at)
+    if (table) return rest.length === 0 ? jsonObject(shownColumns(table)) : this.ofTable(table, rest, at)
     const column = this.#column(lower, at)
     if (column) return inside(column, rest) ?? this.#noField(first, rest, at)
-    const field = this.#field(parts)
+    const field = rest.length > 0 && this.#outer?.has(first) ? undefined : this.#field(parts)
     if (field) return field
+    if (this.#outer) return this.#outer.resolve(parts, at)
     throw this.#unknown(first, at)
   }
 
-  #ofTable(table: ScopeTable, [name = '', ...rest]: readonly string[], at: number): Value {
-    const [position] = table.columns.named(name.toLowerCase())
+  ofTable(table: ScopeTable, [name = '', ...rest]: readonly string[], at: number): Value {
+    const [position] = table.columns.positions.get(name.toLowerCase()) ?? []
     if (position !== undefined) return inside(table.valueAt(position), rest) ?? this.#noField(name, rest, at)
     const names = namesOf(table)
     const closest = didYouMean(closestName(name, names))
@@ -127,31 +132,36 @@ export class Scope {
   }
 
   #column(lower: string, at: number): Value | undefined {
-    const known = this.#found.get(lower)
+    const known = this.merged.get(lower) ?? this.#found.get(lower)
     if (known) return known
-    const [found, ...others] = this.tables.flatMap((table) =>
-      table.columns.named(lower).map((position) => table.valueAt(position)),
+    const [found, ...others] = this.tables.flatMap(({ columns, valueAt }) =>
+      (columns.positions.get(lower) ?? []).map((position) => valueAt(position)),
     )
-    if (others.length > 0) {
-      throw this.budget.refuse(
-        `The name "${lower}" is ambiguous. Write the table before it: table.${lower}.`,
-        at,
-      )
-    }
+    const help = `Write the table before it: table.${lower}.`
+    if (others.length > 0) throw this.budget.refuse(`The name "${lower}" is ambiguous. ${help}`, at)
     if (found) this.#found.set(lower, found)
     return found
   }
 
   /** A bare name can be a field of any object that was unnested. */
   #field(parts: readonly string[]): Value | undefined {
+    const key = `.${parts.join('.')}`
+    const known = this.#found.get(key)
+    if (known) return known
     const candidates = [...this.#paths.values()].map((path) => ({ ...path, keys: [...path.keys, ...parts] }))
     const typed = candidates.filter((path) => typedColumn(path) !== undefined)
     const [only] = typed.length === 1 ? typed : candidates
     if (only === undefined) return undefined
-    if (typed.length === 1 || candidates.length === 1) return pathValue(only)
+    const isOnly = typed.length === 1 || candidates.length === 1
     // Read as JSON, so that all have the same type.
     const values = candidates.map((path) => `nullIf(${jsonOf({ ...pathValue(path), path })}, 'null')`)
-    return { sql: `coalesce(${values.join(', ')})`, type: 'json' }
+    const value: Value = isOnly ? pathValue(only) : { sql: `coalesce(${values.join(', ')})`, type: 'json' }
+    if (!this.fields) return value
+    // Once in a SELECT, because it is long.
+    const named = isOnly ? value : { sql: this.budget.name('F'), type: value.type }
+    if (!isOnly) this.fields.push(`${value.sql} AS ${named.sql}`)
+    this.#found.set(key, named)
+    return named
   }
 
   #unknown(name: string, at: number): WellheadError {
@@ -167,12 +177,12 @@ export class Scope {
 }
 
 /** What * selects. */
-export function shownColumns({ columns, shown, valueAt }: ScopeTable): { name: string; value: Value }[] {
-  return columns.list.slice(0, shown).map(({ name }, index) => ({ name, value: valueAt(index) }))
+export function shownColumns({ columns: { list }, isLog, valueAt }: ScopeTable) {
+  return list.slice(0, isLog ? -1 : list.length).map(({ name }, index) => ({ name, value: valueAt(index) }))
 }
 
-function namesOf({ columns, shown }: ScopeTable): string[] {
-  return columns.list.slice(0, shown).map(({ name }) => name)
+function namesOf(table: ScopeTable): string[] {
+  return shownColumns(table).map(({ name }) => name)
 }
 
 function keyOf({ base, keys }: JsonPath): string {

@@ -5,16 +5,30 @@ export type Expression = { at: number } & (
   /** A field by its name, or an element by its offset. */
   | { kind: 'element'; of: Expression; key: string | number }
   /** A function or an operator. Casts and parts of dates are functions with two words: "cast int64". */
-  | { kind: 'call'; name: string; args: readonly Expression[]; distinct?: boolean }
+  | { kind: 'call'; name: string; args: readonly Expression[]; modifiers?: Modifiers }
   | { kind: 'struct'; members: readonly { name: string | undefined; value: Expression }[] }
   | { kind: 'query'; query: Query }
 )
+
+export interface OrderKey {
+  by: Expression
+  direction: 'ASC' | 'DESC'
+  nulls: '' | ' NULLS FIRST' | ' NULLS LAST'
+}
+
+/** What a call of an aggregate or window function can have beside its arguments. */
+export interface Modifiers {
+  distinct: boolean
+  order: readonly OrderKey[]
+  limit: number | undefined
+  over: { partition: readonly Expression[]; order: readonly OrderKey[]; frame: string } | undefined
+}
 
 export interface Query {
   at: number
   ctes: readonly { name: string; query: Query }[]
   body: Body
-  order: readonly { by: Expression; direction: 'ASC' | 'DESC'; nulls: '' | ' NULLS FIRST' | ' NULLS LAST' }[]
+  order: readonly OrderKey[]
   limit: number | undefined
   offset: number | undefined
 }
@@ -31,6 +45,7 @@ export interface Select {
   where: Expression | undefined
   group: readonly Expression[] | 'all'
   having: Expression | undefined
+  qualify: Expression | undefined
 }
 
 export type SelectItem =
@@ -43,9 +58,10 @@ export interface From {
 }
 
 export interface Join {
-  type: 'CROSS' | 'INNER' | 'LEFT'
+  type: 'CROSS' | 'INNER' | 'LEFT' | 'RIGHT' | 'FULL'
   table: Table
   on: Expression | undefined
+  using: readonly string[]
 }
 
 export type Table = { at: number; alias: string | undefined } & (

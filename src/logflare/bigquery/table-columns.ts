@@ -1,5 +1,6 @@
 import { invalidQuery } from '../../base/errors.ts'
-import { Columns, type ScopeTable } from './scope.ts'
+import type { Budget } from './budget.ts'
+import { type Columns, columnsOf, type ScopeTable } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
 import { type ColumnOf, dateTimeText, nothing, type Value, type ValueType } from './value.ts'
 
@@ -15,7 +16,7 @@ export interface LogTable {
 
 export const baseColumns = ['id', 'timestamp', 'event_message', 'metadata', 'project']
 
-const logColumns = new Columns([
+const logColumns = columnsOf([
   { name: 'id', type: 'string' },
   { name: 'timestamp', type: 'timestamp' },
   { name: 'event_message', type: 'string' },
@@ -36,8 +37,7 @@ export function logTable(ref: string, names: readonly string[], table: LogTable)
     if (name === 'metadata') return metadata
     return { sql: `${ref}.${name === 'identifier' ? 'project' : name}`, type }
   }
-  // All but the identifier.
-  return { ref, names, columns: logColumns, shown: logColumns.list.length - 1, isLog: true, valueAt }
+  return { ref, names, columns: logColumns, isLog: true, valueAt }
 }
 
 export function derivedTable(ref: string, names: readonly string[], columns: Columns): ScopeTable {
@@ -45,13 +45,13 @@ export function derivedTable(ref: string, names: readonly string[], columns: Col
     sql: `${ref}.O${index + 1}`,
     type: columns.list[index]?.type ?? 'null',
   })
-  return { ref, names, columns, shown: columns.list.length, isLog: false, valueAt }
+  return { ref, names, columns, isLog: false, valueAt }
 }
 
 /** For the right side of a LEFT JOIN: without this, the engine fills missing rows with zeros and empty texts. */
-export function nullable(sql: string, { list: columns }: Columns): string {
+export function nullable(sql: string, { list: columns }: Columns, budget: Budget): string {
   const list = columns.map((_, index) => `toNullable(O${index + 1}) AS O${index + 1}`)
-  return `SELECT ${list.join(', ')} FROM (\n${sql}\n)`
+  return budget.produce(`SELECT ${list.join(', ')} FROM (\n${sql}\n)`, 0)
 }
 
 export function byName(outputs: readonly { name: string; value: Value }[]): ReadonlyMap<string, Value> {

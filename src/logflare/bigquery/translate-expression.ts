@@ -1,8 +1,8 @@
 import { invalidQuery } from '../../base/errors.ts'
 import { sqlText } from '../../sql/names.ts'
-import { callFunction } from './functions.ts'
+import { type CallModifiers, callFunction } from './functions.ts'
 import type { Scope } from './scope.ts'
-import type { Expression, Query } from './syntax.ts'
+import type { Expression, Modifiers, Query } from './syntax.ts'
 import {
   boolOf,
   convert,
@@ -11,19 +11,23 @@ import {
   member,
   nothing,
   pathOf,
+  sortKey,
   textOf,
   type Value,
   type ValueType,
 } from './value.ts'
 
+/** Translates a query inside of an expression. It has one column, except in EXISTS. */
+type Subquery = (query: Query, isOneColumn: boolean) => { sql: string; type: ValueType }
+
 /** Translates expressions with the names of a scope. */
 export class ExpressionTranslator {
   readonly #scope: Scope
-  readonly #subquery: (query: Query) => { sql: string; type: ValueType }
+  readonly #subquery: Subquery
   /** Whether an aggregate function was translated. */
   hasAggregate = false
 
-  constructor(scope: Scope, subquery: (query: Query) => { sql: string; type: ValueType }) {
+  constructor(scope: Scope, subquery: Subquery) {
     this.#scope = scope
     this.#subquery = subquery
   }
@@ -54,7 +58,7 @@ export class ExpressionTranslator {
       case 'element':
         return this.#element(expression)
       case 'call':
-        return this.#call(expression.name, expression.args, expression.distinct)
+        return this.#call(expression.name, expression.args, expression.modifiers)
       case 'struct': {
         const members = expression.members.map(({ name, value }, index) => ({
           name: name ?? `_field_${index + 1}`,
@@ -63,7 +67,7 @@ export class ExpressionTranslator {
         return jsonObject(members)
       }
       case 'query': {
-        const { sql, type } = this.#subquery(expression.query)
+        const { sql, type } = this.#subquery(expression.query, true)
         return { sql: `(${sql})`, type }
       }
     }
@@ -84,22 +88,36 @@ export class ExpressionTranslator {
     return member(path, typeof key === 'number' ? key + 1 : key)
   }
 
-  #call(name: string, args: readonly Expression[], isDistinct = false): Value {
+  #call(name: string, args: readonly Expression[], modifiers?: Modifiers): Value {
     const [tested, items] = args
+    if (name === 'exists' && tested?.kind === 'query')
+      return { sql: `EXISTS (${this.#subquery(tested.query, false).sql})`, type: 'bool' }
     if (items?.kind === 'query' && tested && (name === 'in' || name === 'not in')) {
       return this.#inSubquery(this.value(tested), name, items.query)
     }
     const list = args.map((arg) => ({
-      word: arg.kind === 'name' ? arg.parts[0] : undefined,
+      word: arg.kind === 'name' ? arg.parts[0] : arg.kind === 'literal' ? arg.value : undefined,
       value: () => this.value(arg),
     }))
-    const { value, isAggregate } = callFunction(name, list, isDistinct)
+    const { value, isAggregate } = callFunction(name, list, modifiers && this.#modifiers(modifiers))
     this.hasAggregate ||= isAggregate
     return value
   }
 
+  #modifiers({ distinct, order, limit, over }: Modifiers): CallModifiers {
+    const isDescending = order[0]?.direction === 'DESC'
+    if (order.some(({ direction }) => (direction === 'DESC') !== isDescending))
+      throw invalidQuery('ORDER BY in a function needs the same direction for all keys.')
+    const keys = order.map(({ by }) => this.value(by).sql).join(', ')
+    const partition = over?.partition.map((key) => this.value(key).sql).join(', ')
+    const sorted = over?.order.map((key) => sortKey(this.value(key.by), key)).join(', ')
+    const window = [partition && `PARTITION BY ${partition}`, sorted && `ORDER BY ${sorted}`, over?.frame]
+    const clause = over ? ` OVER (${window.filter(Boolean).join(' ')})` : ''
+    return { distinct, limit, order: keys && { keys: `(${keys})`, isDescending }, window: clause }
+  }
+
   #inSubquery(value: Value, name: string, query: Query): Value {
-    const { sql, type } = this.#subquery(query)
+    const { sql, type } = this.#subquery(query, true)
     const isText = type === 'json' || type === 'null'
     const rows = isText ? `SELECT ${textOf({ sql: 'O1', type })} FROM (${sql})` : sql
     const left = isText ? textOf(value) : convert(value, type)

@@ -2,9 +2,10 @@ import type { WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlName } from '../../sql/names.ts'
 import { Budget } from './budget.ts'
+import { callFunction } from './functions.ts'
 import { parseQuery } from './parse-query.ts'
-import { type Column, Columns, Scope, shownColumns } from './scope.ts'
-import type { Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
+import { type Column, type Columns, columnsOf, Scope, type ScopeTable, shownColumns } from './scope.ts'
+import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 import {
   baseColumns,
   byName,
@@ -18,7 +19,7 @@ import {
   outward,
 } from './table-columns.ts'
 import { ExpressionTranslator } from './translate-expression.ts'
-import { commonType, convert, type JsonPath, pathOf, type Value, type ValueType } from './value.ts'
+import { commonType, convert, type JsonPath, pathOf, sortKey, type Value, type ValueType } from './value.ts'
 
 export interface Translation {
   sql: string
@@ -53,7 +54,6 @@ class Translator {
   readonly #budget: Budget
   readonly #tables: ReadonlyMap<string, LogTable>
   readonly #with: string[] = []
-  #refs = 0
 
   constructor(source: string, tables: ReadonlyMap<string, LogTable>) {
     this.#budget = new Budget(source)
@@ -68,7 +68,7 @@ class Translator {
     )
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {
-      sql: this.#budget.finish(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n) AS R`),
+      sql: this.#budget.produce(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n) AS R`, 0),
       json: names.filter((_, index) => columns[index]?.type === 'json'),
     }
   }
@@ -77,7 +77,7 @@ class Translator {
     return this.#budget.refuse(message, at)
   }
 
-  #query(query: Query, outer: Ctes): Derived {
+  #query(query: Query, outer: Ctes, around?: Scope): Derived {
     // Copied at most as often as tables can be read.
     const ctes = query.ctes.length > 0 ? new Map(outer) : outer
     for (const { name, query: inner } of query.ctes) {
@@ -87,16 +87,16 @@ class Translator {
       const ref = `Q${this.#with.length + 1}`
       this.#with.push(`${ref} AS (\n${sql}\n)`)
       const uses = this.#budget.tables - before
-      ctes.set(name.toLowerCase(), { ref, columns: new Columns(columns), uses })
+      ctes.set(name.toLowerCase(), { ref, columns: columnsOf(columns), uses })
     }
-    const { sql, columns } = this.#body(query, ctes)
+    const { sql, columns } = this.#body(query, ctes, around)
     return { sql: this.#budget.produce(sql, query.at), columns }
   }
 
-  #body(query: Query, ctes: Ctes): Derived {
+  #body(query: Query, ctes: Ctes, around?: Scope): Derived {
     const { body } = query
-    if (body.kind === 'select') return this.#select(body.select, query, ctes)
-    const { sql, columns } = this.#union(body.branches, body.distinct, ctes)
+    if (body.kind === 'select') return this.#select(body.select, query, ctes, new Scope(this.#budget, around))
+    const { sql, columns } = this.#union(body, ctes, around)
     const scope = new Scope(this.#budget)
     const outputs = columns.map(({ name, type }, index) => ({ name, value: { sql: `O${index + 1}`, type } }))
     scope.outputs = byName(outputs)
@@ -104,8 +104,8 @@ class Translator {
     return { sql: `SELECT * FROM (\n${sql}\n)${order}${limits(query)}`, columns }
   }
 
-  #union(branches: readonly Query[], isDistinct: boolean, ctes: Ctes): Derived {
-    const parts = branches.map((branch) => this.#query(branch, ctes))
+  #union({ branches, distinct }: Body & { kind: 'union' }, ctes: Ctes, around?: Scope): Derived {
+    const parts = branches.map((branch) => this.#query(branch, ctes, around))
     const [first] = parts as [Derived]
     const odd = parts.findIndex(({ columns }) => columns.length !== first.columns.length)
     if (odd >= 0) {
@@ -123,22 +123,23 @@ class Translator {
       })
       return `SELECT ${items.join(', ')} FROM (\n${sql}\n)`
     })
-    return { sql: selects.join(isDistinct ? '\nUNION DISTINCT\n' : '\nUNION ALL\n'), columns }
+    return { sql: selects.join(distinct ? '\nUNION DISTINCT\n' : '\nUNION ALL\n'), columns }
   }
 
   #expressions(scope: Scope, ctes: Ctes): ExpressionTranslator {
-    return new ExpressionTranslator(scope, (query) => {
-      const { sql, columns } = this.#query(query, ctes)
-      if (columns.length !== 1)
+    return new ExpressionTranslator(scope, (query, isOneColumn) => {
+      // The engine returns wrong counts if other subqueries use columns of the query around them.
+      const { sql, columns } = this.#query(query, ctes, isOneColumn ? undefined : scope)
+      if (isOneColumn && columns.length !== 1)
         throw this.#refuse('A subquery in an expression must have one column.', query.at)
       return { sql, type: columns[0]?.type ?? 'null' }
     })
   }
 
-  #select(select: Select, query: Query, ctes: Ctes): Derived {
-    const scope = new Scope(this.#budget)
+  #select(select: Select, query: Query, ctes: Ctes, scope: Scope): Derived {
     const from = select.from ? `\nFROM ${this.#from(select.from, scope, ctes)}` : ''
     const expressions = this.#expressions(scope, ctes)
+    scope.fields = []
     const where = select.where ? `\nWHERE ${expressions.condition(select.where)}` : ''
     if (expressions.hasAggregate)
       throw this.#refuse('WHERE cannot use aggregate functions. Use HAVING.', select.at)
@@ -157,6 +158,7 @@ class Translator {
     if (outputs.length === 0) throw this.#refuse('No columns are selected.', select.at)
     scope.outputs = byName(outputs)
     const having = select.having ? `\nHAVING ${expressions.condition(select.having)}` : ''
+    const qualify = select.qualify ? `\nQUALIFY ${expressions.condition(select.qualify)}` : ''
     const order = this.#order(query, outputs, expressions)
     const isPlain = !expressions.hasAggregate && group === '' && !select.distinct
     const [table] = scope.tables
@@ -164,9 +166,10 @@ class Translator {
     const tie = isPlain && order !== '' && scope.tables.length === 1 && table?.isLog
     const direction = query.order.at(-1)?.direction
     const list = outputs.map(({ sql }, index) => `${sql} AS O${index + 1}`)
+    const fields = scope.fields.length > 0 ? `WITH ${scope.fields.join(', ')}\n` : ''
     return {
       sql:
-        `SELECT ${select.distinct ? 'DISTINCT ' : ''}${list.join(', ')}${from}${where}${group}${having}${order}` +
+        `${fields}SELECT ${select.distinct ? 'DISTINCT ' : ''}${list.join(', ')}${from}${where}${group}${having}${qualify}${order}` +
         `${tie ? `, ${table.ref}.id ${direction}` : ''}${limits(query)}`,
       columns: outputs.map(({ name, value }) => ({ name, type: value.type })),
     }
@@ -189,14 +192,16 @@ class Translator {
     const except = new Set(item.except.map((name) => name.toLowerCase()))
     return tables
       .flatMap((table) => shownColumns(table))
-      .filter(({ name }) => !except.has(name.toLowerCase()))
-      .map(({ name, value }) => ({
-        name,
-        value: () => {
-          this.#budget.produce(value.sql, item.at)
-          return value
-        },
-      }))
+      .flatMap(({ name, value }) => {
+        const lower = name.toLowerCase()
+        if (except.has(lower)) return []
+        const merged = item.of === undefined ? scope.merged.get(lower) : undefined
+        // What USING names is selected once.
+        if (merged) except.add(lower)
+        const selected = merged ?? value
+        this.#budget.produce(selected.sql, item.at)
+        return [{ name, value: () => selected }]
+      })
   }
 
   /** Resolves group keys: a position, a selected column by its name, or an expression. */
@@ -238,23 +243,21 @@ class Translator {
     expressions: ExpressionTranslator,
   ): string {
     if (order.length === 0) return ''
-    const keys = order.map(({ by, direction, nulls }) => {
-      const value = this.#atPosition(by, outputs, 'ORDER')?.value ?? expressions.value(by)
-      // The engine sorts nulls last; in BigQuery they are the smallest values.
-      const place = nulls || (direction === 'ASC' && value.type !== 'timestamp' ? ' NULLS FIRST' : '')
-      const sorted = `${value.sql} ${direction}${place}`
-      if (value.type !== 'json') return sorted
-      return `toFloat64OrNull(${value.sql}) ${direction}${place}, ${sorted}`
+    const keys = order.map((key) => {
+      const value = this.#atPosition(key.by, outputs, 'ORDER')?.value ?? expressions.value(key.by)
+      return sortKey(value, key)
     })
     return `\nORDER BY ${keys.join(', ')}`
   }
 
   #from({ first, joins }: From, scope: Scope, ctes: Ctes, isNullable = false): string {
-    const table = this.#table(first, scope, ctes, isNullable)
-    return table + joins.map((join) => this.#join(join, scope, ctes)).join('')
+    // These joins keep rows of the right side for which all tables before have none.
+    const last = joins.findLastIndex(({ type }) => type === 'RIGHT' || type === 'FULL')
+    const table = this.#table(first, scope, ctes, isNullable || last >= 0)
+    return table + joins.map((join, index) => this.#join(join, scope, ctes, index < last)).join('')
   }
 
-  #join({ type, table, on }: Join, scope: Scope, ctes: Ctes): string {
+  #join({ type, table, on, using }: Join, scope: Scope, ctes: Ctes, isNullable: boolean): string {
     this.#budget.read(1, table.at)
     const path = this.#unnested(table, scope, ctes)
     if (path) {
@@ -265,11 +268,23 @@ class Translator {
       if (alias !== undefined) scope.addPath(alias, path)
       return ''
     }
-    const right = this.#table(table, scope, ctes, type === 'LEFT')
+    const shared = using.map((name) => [name, scope.resolve([name], table.at)] as const)
+    const right = this.#table(table, scope, ctes, isNullable || type === 'LEFT' || type === 'FULL')
+    const same = shared.map(([name, value]) => this.#merge(name, value, scope, type, table.at))
+    if (same.length > 0) return `\n${type} JOIN ${right} ON ${same.join(' AND ')}`
     if (!on && type !== 'CROSS') throw this.#refuse('JOIN needs ON.', table.at)
     if (!on || (on.kind === 'literal' && on.value === 'true')) return `\nCROSS JOIN ${right}`
     if (type === 'CROSS') throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
     return `\n${type} JOIN ${right} ON ${this.#expressions(scope, ctes).condition(on)}`
+  }
+
+  /** The condition for a column of USING, which means both columns afterward. */
+  #merge(name: string, left: Value, scope: Scope, type: Join['type'], at: number): string {
+    const right = scope.ofTable(scope.tables.at(-1) as ScopeTable, [name], at)
+    const args = [left, right].map((value) => ({ word: undefined, value: () => value }))
+    const merged = type === 'FULL' ? callFunction('coalesce', args).value : type === 'RIGHT' ? right : left
+    scope.merged.set(name.toLowerCase(), merged)
+    return callFunction('=', args).value.sql
   }
 
   /** The path that a table of FROM stands for: UNNEST(m.request), or m.request alone. */
@@ -294,24 +309,25 @@ class Translator {
 
   #table(table: Table, scope: Scope, ctes: Ctes, isNullable: boolean): string {
     if (table.kind === 'joined') {
-      const before = scope.tables.length
-      const sql = this.#from(table.from, scope, ctes, isNullable)
+      const own = new Scope(this.#budget)
+      const sql = this.#from(table.from, own, ctes, isNullable)
       // The others must be fields of its metadata.
-      if (scope.tables.length - before > 1)
+      if (own.tables.length > 1)
         throw this.#refuse('A join in brackets can only have one table. Use a subquery.', table.at)
+      scope.addAll(own)
       return sql
     }
     if (table.kind === 'unnest') {
       const example = 'FROM edge_logs CROSS JOIN UNNEST(metadata) AS m'
       throw this.#refuse(`UNNEST must follow a table: ${example}.`, table.at)
     }
-    const ref = `T${++this.#refs}`
+    const ref = this.#budget.name('T')
     if (table.kind === 'subquery') {
       const { sql, columns } = this.#query(table.query, ctes)
       const names = table.alias === undefined ? [] : [table.alias.toLowerCase()]
-      const own = new Columns(columns)
+      const own = columnsOf(columns)
       scope.addTable(derivedTable(ref, names, own))
-      return `(\n${isNullable ? this.#nullable(sql, own, table.at) : sql}\n) AS ${ref}`
+      return `(\n${isNullable ? nullable(sql, own, this.#budget) : sql}\n) AS ${ref}`
     }
     const name = (table.parts.at(-1) ?? '').toLowerCase()
     const names = [...(table.alias === undefined ? [] : [table.alias]), name].map((each) =>
@@ -322,7 +338,7 @@ class Translator {
       this.#budget.read(cte.uses, table.at)
       scope.addTable(derivedTable(ref, names, cte.columns))
       return isNullable
-        ? `(\n${this.#nullable(`SELECT * FROM ${cte.ref}`, cte.columns, table.at)}\n) AS ${ref}`
+        ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns, this.#budget)}\n) AS ${ref}`
         : `${cte.ref} AS ${ref}`
     }
     const found = this.#tables.get(name)
@@ -338,8 +354,5 @@ class Translator {
     if (!isNullable) return `${found.view} AS ${ref}`
     const columns = [...baseColumns, ...found.columns.map((column) => column.name)]
     return `(SELECT ${columns.map((column) => `toNullable(\`${column}\`) AS \`${column}\``).join(', ')} FROM ${found.view}) AS ${ref}`
-  }
-  #nullable(sql: string, columns: Columns, at: number): string {
-    return this.#budget.produce(nullable(sql, columns), at)
   }
 }

@@ -2,6 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { parseIsoTimestamp } from '../../base/text/timestamps.ts'
 import { finiteNumber } from '../../catalog/tables.ts'
 import { sqlText } from '../../sql/names.ts'
+import type { OrderKey } from './syntax.ts'
 
 /** What the translation knows of an expression. `json` is the text of any JSON value, an array or a struct among them. */
 export type ValueType =
@@ -22,6 +23,8 @@ export interface Value {
   readonly type: ValueType
   /** Set if it is a value inside of JSON text, which can be read with any type. */
   readonly path?: JsonPath
+  /** Set if it is an alias of UNNEST, and so no array. */
+  readonly isElement?: true
   /** Set if it is a literal. */
   readonly literal?: string
 }
@@ -134,6 +137,8 @@ function integerOf(value: Value): string {
   const { sql, type, path } = value
   if (type === 'int' || type === 'null') return sql
   if (type === 'bool') return `toInt64(${sql})`
+  if (type === 'timestamp' || type === 'datetime' || type === 'date')
+    return `toUnixTimestamp64Micro(${timeOf(value)})`
   if (type === 'number' || (path && typedColumn(path)?.type === 'number'))
     return `accurateCastOrNull(round(${numberOf(value)}), 'Int64')`
   return `toInt64OrNull(${textOf(value)})`
@@ -184,6 +189,21 @@ export function jsonOf(value: Value): string {
     : `ifNull(toJSONString(${outward}), 'null')`
 }
 
+/** JSON text as BigQuery has it: a field of metadata that is an object is an array of one object. */
+export function nestedJson(value: Value): string {
+  const json = jsonOf(value)
+  if (!value.path) return json
+  const nested = withArrays(json)
+  return `if(startsWith(${json}, '{'), ${value.isElement ? nested : `concat('[', ${nested}, ']')`}, ${json})`
+}
+
+function withArrays(object: string, levels = 6): string {
+  const m = `m${levels}`
+  const inner = levels === 1 ? `${m}.2` : withArrays(`${m}.2`, levels - 1)
+  const member = `concat(toJSONString(${m}.1), ':', if(startsWith(${m}.2, '{'), concat('[', ${inner}, ']'), ${m}.2))`
+  return `concat('{', arrayStringConcat(arrayMap(${m} -> ${member}, JSONExtractKeysAndValuesRaw(${object})), ','), '}')`
+}
+
 /** An object as JSON text. */
 export function jsonObject(members: readonly { name: string; value: Value }[]): Value {
   const parts = members.map(
@@ -226,6 +246,17 @@ export function textColumn({ path }: Value, texts: readonly Value[]): string | u
   const column = path && typedColumn(path)
   const isApart = texts.every(({ type, literal = '' }) => type === 'string' && /[^%]/.test(literal))
   return column?.type === 'text' && isApart ? column.sql : undefined
+}
+
+/** A key of ORDER BY. The engine sorts nulls last; in BigQuery they are the smallest values. */
+export function sortKey(
+  { sql, type }: Value,
+  { direction, nulls }: Pick<OrderKey, 'direction' | 'nulls'>,
+): string {
+  const place = nulls || (direction === 'ASC' && type !== 'timestamp' ? ' NULLS FIRST' : '')
+  const sorted = `${sql} ${direction}${place}`
+  // JSON may hold numbers, which must not be sorted as text.
+  return type === 'json' ? `toFloat64OrNull(${sql}) ${direction}${place}, ${sorted}` : sorted
 }
 
 /** How a value is read with the types that arguments have, too. */

@@ -116,7 +116,7 @@ from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' an
 })
 
 describe('ClickHouse SQL', () => {
-  test.concurrent.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
+  test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
     expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
   })
 
@@ -253,6 +253,15 @@ describe('window and project', () => {
     expect(await ids({ iso_timestamp_start: iso(0) })).toEqual(['e3', 'e4'])
     expect(await ids({ iso_timestamp_end: iso(61) })).toEqual(['e1', 'e2', 'e3'])
     expect(await ids({ iso_timestamp_start: '' })).toEqual(['e1', 'e2', 'e3', 'e4'])
+  })
+
+  test('a date alone is its first instant', async () => {
+    const day = (days: number) => new Date(startMs + days * 86_400_000).toISOString().slice(0, 10)
+    expect(await ids({ iso_timestamp_start: day(0), iso_timestamp_end: day(1) })).toHaveLength(4)
+    expect(await ids({ iso_timestamp_start: day(1) })).toEqual([])
+    expect(await ids({ iso_timestamp_start: '', iso_timestamp_end: day(0) })).toEqual([])
+    const { error } = await query('logs.all', { iso_timestamp_start: '2026-02-30', sql: 'select 1 as n' })
+    expect(error).toMatch(/iso_timestamp_start must be an ISO 8601 date/)
   })
 
   test('SQL sees no rows of other projects', async () => {

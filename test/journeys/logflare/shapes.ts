@@ -342,11 +342,10 @@ export const refused: [sql: string, message: RegExp][] = [
   ],
   ['select idd from edge_logs', /Unrecognized name "idd". Did you mean id\?/],
   ['select e.path from edge_logs e', /has no column "path".*Columns: id, timestamp, event_message, metadata/],
-  [
-    'select row_number() over (order by id) from edge_logs',
-    /Window functions \(OVER\) are not supported. Use GROUP BY/,
-  ],
-  ['select id from edge_logs qualify true', /QUALIFY is not supported/],
+  ['select row_number() from edge_logs', /ROW_NUMBER needs OVER/],
+  ['select lower(id) over (order by id) from edge_logs', /OVER is not supported in LOWER/],
+  ['select id from edge_logs window w as (order by id)', /WINDOW is not supported/],
+  ['select sum(1) over (order by id rows between x and y) from edge_logs', /expected "\)" but found "x"/],
   ['select approx_quantiles(id, 100) from edge_logs', /APPROX_QUANTILES is not supported. Choose an element/],
   [
     'select regex_contains(id, "a") from edge_logs',
@@ -362,9 +361,14 @@ export const refused: [sql: string, message: RegExp][] = [
   ['select id from edge_logs a join postgres_logs b on a.id = b.id', /The name "id" is ambiguous/],
   ['select 1; select 2', /Only one query is supported/],
   ['delete from edge_logs', /must start with SELECT or WITH/],
+  ['select 1 from edge_logs join postgres_logs using (x)', /Unrecognized name "x"/],
   [
-    'select id from edge_logs full join postgres_logs using (id)',
-    /FULL JOIN is not supported. Use LEFT JOIN/,
+    'select 1 from (select id as x from edge_logs) join postgres_logs using (x)',
+    /postgres_logs has no column "x"/,
+  ],
+  [
+    'select (select count(*) from auth_logs a where a.id = e.id) as n from edge_logs e',
+    /Unrecognized name "e"/,
   ],
   [
     "select id from edge_logs where regexp_contains(event_message, '(')",
@@ -380,7 +384,12 @@ export const refused: [sql: string, message: RegExp][] = [
   ],
   [`select '''it's''' as a`, /Strings in triple quotes are not supported.*column 8/],
   ['select r"""a"b""" as a', /Strings in triple quotes are not supported/],
-  ['select array_agg(id limit 5) from edge_logs', /LIMIT inside of ARRAY_AGG is not supported.*subquery/],
+  ['select max(id order by id) from edge_logs', /ORDER BY is not supported in MAX/],
+  ['select count(id limit 5) from edge_logs', /LIMIT is not supported in COUNT/],
+  [
+    'select array_agg(id order by id, timestamp desc) from edge_logs',
+    /needs the same direction for all keys/,
+  ],
   ['select id from edge_logs where id in unnest(metadata)', /IN UNNEST needs a list/],
   ['select id from system.tables', /"system.tables" does not exist/],
 ]
