@@ -18,6 +18,7 @@ import { refusedWrites } from './scenarios/refused-writes.ts'
 import { results } from './scenarios/results.ts'
 import { soak } from './scenarios/soak.ts'
 import { stall } from './scenarios/stall.ts'
+import { studio } from './scenarios/studio.ts'
 import { tenants } from './scenarios/tenants.ts'
 import { unreadLogs } from './scenarios/unread-logs.ts'
 import type { Scenario } from './support/scenario.ts'
@@ -45,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
   clients,
   fuzzSql,
   fuzzLogflare,
+  studio,
   // Deletes endpoints and sources.
   fuzzHttp,
 ]

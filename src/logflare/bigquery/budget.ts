@@ -1,4 +1,3 @@
-import type { WellheadError } from '../../base/errors.ts'
 import { maxSandboxBytes } from '../../endpoints/definition/sandbox.ts'
 import { refuse } from './tokens.ts'
 
@@ -21,9 +20,7 @@ export class Budget {
     this.#sql = sql
   }
 
-  refuse(message: string, at: number): WellheadError {
-    return refuse(message, this.#sql, at)
-  }
+  readonly refuse = (message: string, at: number) => refuse(message, this.#sql, at)
 
   /** A name that no other table or value of the translation has. */
   name(kind: 'T' | 'F'): string {

@@ -176,6 +176,10 @@ function argument(type: string, value: Value, { name, others, shared, word }: Pl
     case 'digits':
       if (value.type === 'int' && Number(value.literal) <= 15) return String(Number(value.literal))
       throw invalidQuery(`${shown(name)} needs a number of digits from 0 to 15.`)
+    case 'pattern':
+      // Without a group, the engine ignores a bracket that closes none, and a backslash at the end.
+      if (/\)|\\$/.test(value.literal ?? '')) return sqlText(`(?:${value.literal})`)
+      return textOf(value)
     case 'format':
       if (value.literal !== undefined) return sqlText(formatOf(value.literal))
       throw invalidQuery(`${shown(name)} needs a format such as '%Y-%m-%d'.`)

@@ -1,4 +1,3 @@
-import type { WellheadError } from '../../base/errors.ts'
 import { grouped } from '../../base/grouped.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Budget } from './budget.ts'
@@ -164,7 +163,7 @@ export class Scope {
     return named
   }
 
-  #unknown(name: string, at: number): WellheadError {
+  #unknown(name: string, at: number) {
     const sets = new Map(this.tables.map((table) => [table.columns, table]))
     const names = [...[...sets.values()].flatMap(namesOf), ...this.#named.keys()]
     const closest = closestName(name, names)

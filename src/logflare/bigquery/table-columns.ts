@@ -70,17 +70,16 @@ export function leafName(value: Expression): string | undefined {
 
 /** BigQuery calls columns without a name f0_, f1_ and so on. */
 export function distinctNames(names: readonly string[]): string[] {
-  const taken = new Set<string>()
-  const numbers = new Map<string, number>()
+  const uses = new Map<string, number>()
   return names.map((name, index) => {
     const own = name === '' ? `f${index}_` : name
     let distinct = own
-    while (taken.has(distinct)) {
-      const number = (numbers.get(own) ?? 0) + 1
-      numbers.set(own, number)
+    while (uses.has(distinct)) {
+      const number = (uses.get(own) ?? 0) + 1
+      uses.set(own, number)
       distinct = `${own}_${number}`
     }
-    taken.add(distinct)
+    uses.set(distinct, 0)
     return distinct
   })
 }

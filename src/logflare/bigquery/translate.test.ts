@@ -28,6 +28,12 @@ const shapes: Record<string, (size: number) => string> = {
   'names beside wide tables': (size) =>
     `with w as (select ${list(100, (n) => `1 as c${n}`)}), o as (select 1 as x) select ${list(size, () => 'x')} from o${list(size >> 3, (n) => `, w as w${n}`, '')}`,
   'names of fields': (size) => `select ${list(size, () => 'm.a')} from edge_logs, unnest(metadata) as m`,
+  'bare names among objects': (size) =>
+    `select ${list(size, (n) => `f${n % 9}`)} from edge_logs, unnest(metadata) as m${list(size >> 5, (n) => `, unnest(m.a) as u${n}`, '')}`,
+  windows: (size) =>
+    `select ${list(size >> 3, () => 'sum(1) over (partition by id order by timestamp, id)')} from edge_logs`,
+  'columns of USING': (size) =>
+    `with w as (select ${list(size, (n) => `1 as c${n}`)}) select 1 from w as a join w as b using (${list(size, (n) => `c${n}`)})`,
   'a path': (size) => `select m${list(size, () => '.a', '')} from edge_logs, unnest(metadata) as m`,
   'subqueries in WITH': (size) =>
     `with ${list(size >> 3, (n) => `a${n} as (select (with b as (select 1 as x) select x from b) as x)`)} select * from a0`,

@@ -1,4 +1,3 @@
-import type { WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlName } from '../../sql/names.ts'
 import { Budget } from './budget.ts'
@@ -73,9 +72,7 @@ class Translator {
     }
   }
 
-  #refuse(message: string, at: number): WellheadError {
-    return this.#budget.refuse(message, at)
-  }
+  readonly #refuse = (message: string, at: number) => this.#budget.refuse(message, at)
 
   #query(query: Query, outer: Ctes, around?: Scope): Derived {
     // Copied at most as often as tables can be read.

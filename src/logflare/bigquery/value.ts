@@ -249,10 +249,7 @@ export function textColumn({ path }: Value, texts: readonly Value[]): string | u
 }
 
 /** A key of ORDER BY. The engine sorts nulls last; in BigQuery they are the smallest values. */
-export function sortKey(
-  { sql, type }: Value,
-  { direction, nulls }: Pick<OrderKey, 'direction' | 'nulls'>,
-): string {
+export function sortKey({ sql, type }: Value, { direction, nulls }: OrderKey): string {
   const place = nulls || (direction === 'ASC' && type !== 'timestamp' ? ' NULLS FIRST' : '')
   const sorted = `${sql} ${direction}${place}`
   // JSON may hold numbers, which must not be sorted as text.

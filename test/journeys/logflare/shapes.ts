@@ -374,6 +374,9 @@ export const refused: [sql: string, message: RegExp][] = [
     "select id from edge_logs where regexp_contains(event_message, '(')",
     /cannot compile|regular expression/i,
   ],
+  // Without a group around them, the engine would ignore the bracket and the backslash.
+  ["select id from edge_logs where regexp_contains(event_message, 'GET)')", /cannot compile/i],
+  ["select id from edge_logs where regexp_contains(event_message, 'GET\\\\')", /cannot compile/i],
   ['select id, count(*) from edge_logs', /id.*GROUP BY/],
   ["select 'a", /A string is not closed/],
   ['select id from edge_logs where', /expected a value but found the end of the query/],
