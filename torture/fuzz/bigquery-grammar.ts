@@ -136,6 +136,19 @@ const types = [
   'text',
   'array<int64>',
 ]
+const windowed = [
+  'row_number',
+  'rank',
+  'lag',
+  'lead',
+  'first_value',
+  'sum',
+  'count',
+  'max',
+  'string_agg',
+  'lower',
+  'ntile',
+]
 const units = ['minute', 'hour', 'day', 'week', 'isoweek', 'microsecond', 'year', 'parsec']
 const operators = [
   '=',
@@ -190,8 +203,26 @@ export function bigQueryGrammar(dice: Dice): () => string {
       () => `struct(${inner()} as a, ${inner()})`,
       () => `(${query(depth - 2)})`,
       () => `${inner()} in (${query(depth - 2)})`,
+      () => `${dice.percent(50) ? 'not ' : ''}exists (${query(depth - 2)})`,
+      () => `${inner()} is ${dice.percent(50) ? 'not ' : ''}distinct from ${inner()}`,
+      () => `${dice.pick(windowed)}(${dice.percent(60) ? inner() : ''}) over (${window(inner)})`,
+      () => `${dice.pick(['array_agg', 'string_agg', 'max'])}(${inner()} order by ${inner()} desc limit 3)`,
+      () => `date_trunc('${dice.pick(units)}', ${inner()})`,
+      () => `${inner()} - interval '${dice.below(40)} ${dice.pick(units)}s'`,
+      () => `parse_timestamp('%Y-%m-%d', ${inner()})`,
     ]
     return dice.pick(forms)()
+  }
+
+  function window(inner: () => string): string {
+    const frames = [
+      '',
+      '',
+      ' rows between unbounded preceding and current row',
+      ' range 1 preceding',
+      ' rows',
+    ]
+    return `${dice.percent(50) ? `partition by ${inner()} ` : ''}${dice.percent(70) ? `order by ${inner()} desc` : ''}${dice.pick(frames)}`
   }
 
   function from(): string {
@@ -205,6 +236,10 @@ export function bigQueryGrammar(dice: Dice): () => string {
       ' join auth_logs a on a.id = t.id',
       ` left join (${query(1)}) as w on t.id = w.x`,
       ' cross join postgres_logs p',
+      ' full join auth_logs a using (id)',
+      ' right join auth_logs a on a.id = t.id',
+      ' join postgres_logs p using (id, timestamp)',
+      ' left join (auth_logs a cross join unnest(metadata) as am) on a.id = t.id',
       ' left join (auth_logs a cross join unnest(a.metadata) as am) on a.id = t.id',
     ]
     const first = dice.percent(90)
@@ -225,7 +260,8 @@ export function bigQueryGrammar(dice: Dice): () => string {
       : ''
     return (
       `select ${dice.percent(10) ? 'distinct ' : ''}${list(item, 4)}${dice.percent(10) ? ',' : ''} from ${from()}` +
-      `${dice.percent(50) ? ` where ${expression(depth)}` : ''}${group}${dice.percent(10) ? ` having ${expression(1)}` : ''}`
+      `${dice.percent(50) ? ` where ${expression(depth)}` : ''}${group}${dice.percent(10) ? ` having ${expression(1)}` : ''}` +
+      `${dice.percent(5) ? ` qualify ${expression(1)}` : ''}`
     )
   }
 
