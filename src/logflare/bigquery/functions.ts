@@ -28,7 +28,7 @@ export interface Argument {
 
 /** What a call has beside its arguments, in SQL. All keys of ORDER BY have the same direction. */
 export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'limit'> {
-  order: { keys: string; isDescending: boolean } | '' | undefined
+  order: { keys: string; isDescending: boolean } | undefined
   /** The clause OVER, or nothing. */
   window: string
 }

@@ -30,11 +30,11 @@ export function tokensOf(sql: string): Token[] {
       throw refuse('Parameters such as @name are not supported. Write the value instead.', sql, start)
     }
     if (first === "'" || first === '"') {
+      const prefix = last?.kind === 'word' && /^[rb]{1,2}$/i.test(last.text) ? last.text.toLowerCase() : ''
       // Studio doubles a single quote, also at the start and at the end of a string.
-      const isTriple = first === '"' || /\w/.test(sql.charAt(end))
+      const isTriple = first === '"' || prefix !== '' || /\w/.test(sql.charAt(end))
       if (isTriple && text.startsWith(first.repeat(3)))
         throw refuse('Strings in triple quotes are not supported. Use one quote on each side.', sql, start)
-      const prefix = last?.kind === 'word' && /^[rb]{1,2}$/i.test(last.text) ? last.text.toLowerCase() : ''
       if (prefix.includes('b'))
         throw refuse('Bytes such as b"…" are not supported. Use a string.', sql, start)
       if (prefix !== '') tokens.pop()

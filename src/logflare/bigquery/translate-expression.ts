@@ -113,7 +113,8 @@ export class ExpressionTranslator {
     const sorted = over?.order.map((key) => sortKey(this.value(key.by), key)).join(', ')
     const window = [partition && `PARTITION BY ${partition}`, sorted && `ORDER BY ${sorted}`, over?.frame]
     const clause = over ? ` OVER (${window.filter(Boolean).join(' ')})` : ''
-    return { distinct, limit, order: keys && { keys: `(${keys})`, isDescending }, window: clause }
+    const sorting = keys === '' ? undefined : { keys: `(${keys})`, isDescending }
+    return { distinct, limit, order: sorting, window: clause }
   }
 
   #inSubquery(value: Value, name: string, query: Query): Value {

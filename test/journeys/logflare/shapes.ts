@@ -387,6 +387,7 @@ export const refused: [sql: string, message: RegExp][] = [
   ],
   [`select '''it's''' as a`, /Strings in triple quotes are not supported.*column 8/],
   ['select r"""a"b""" as a', /Strings in triple quotes are not supported/],
+  ["select r'''a''' as a", /Strings in triple quotes are not supported/],
   ['select max(id order by id) from edge_logs', /ORDER BY is not supported in MAX/],
   ['select count(id limit 5) from edge_logs', /LIMIT is not supported in COUNT/],
   [
