@@ -51,7 +51,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     adminToken: adminToken.token,
     phase: () => phase,
   })
-  const { engine, backups, catalog, sources, keys } = storage
+  const { engine, backups, catalog, sources } = storage
   const logflare = await createLogflare(options, storage, parts, http)
   const { server, tokens, streams, intake } = http
 
@@ -90,7 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await backups.open()
     await catalog.open()
     await sources.open()
-    await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped), logflare?.open()])
+    await Promise.all([tokens.open(), parts.admin.seed(shipped), logflare?.open()])
     adminToken.keep()
     phase = 'open'
     alerts.start()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
+import { invalidParameter, resourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { expectVersion, lastWins } from '../catalog/catalog.ts'
@@ -29,7 +29,6 @@ export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
 type AlertChangeTerms = Pick<ChangeTerms, 'by' | 'expected'>
 
 const readOnly = 'id version created_at updated_at updated_by state since evaluated_at value error'.split(' ')
-const maxAlerts = 10_000
 
 /** Creates, changes, tests and deletes alerts. Every change is checked and creates a new version. */
 export class AlertAdmin {
@@ -53,14 +52,11 @@ export class AlertAdmin {
   /** Every version, newest first. The state is that of the alert now. */
   async versions(reference: string) {
     const states = await this.#evaluator.states()
-    const versions = this.#parts.catalog.history('alert', this.#find(reference).id).map(readAlert)
-    return versions.reverse().map((alert) => this.#view(alert, states))
+    const records = await this.#parts.catalog.versions('alert', this.#find(reference).id)
+    return records.reverse().map((record) => this.#view(readAlert(record), states))
   }
 
   async create(body: unknown, by: string) {
-    if (this.#saved().length >= maxAlerts) {
-      throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
-    }
     return this.#save(writableFields(body, readOnly), by)
   }
 
@@ -73,9 +69,8 @@ export class AlertAdmin {
     })
   }
 
-  restore(reference: string, version: number, terms: AlertChangeTerms) {
-    const versions = this.#parts.catalog.history('alert', this.#find(reference).id)
-    const old = versions.find((record) => record.version === version)
+  async restore(reference: string, version: number, terms: AlertChangeTerms) {
+    const old = await this.#parts.catalog.version('alert', this.#find(reference).id, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
     return this.change(reference, readAlert(old).definition, 'default', terms)
   }

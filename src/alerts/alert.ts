@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { readBody } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { type Condition, parseCondition } from './condition.ts'
 

@@ -7,7 +7,7 @@ import type { Topology } from '../cluster/topology.ts'
 import { restName } from '../sql/paths.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
-import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
+import type { CatalogChange, CatalogRecord } from './catalog-state.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
   changeMerges,

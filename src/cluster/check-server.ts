@@ -61,8 +61,8 @@ export function neededGrants(database: string, cluster: string | undefined): str
     `${always} ${cluster === undefined ? '' : onCluster}`.trim().split(' ')
   return [
     'SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER ADD COLUMN, ALTER DROP COLUMN, ' +
-      'ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
-      `ALTER SETTINGS ON ${quoteName(database)}.*`,
+      'ALTER RENAME COLUMN, ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
+      `ALTER SETTINGS, ALTER DELETE ON ${quoteName(database)}.*`,
     // Other tables that describe the server, such as `system.columns`, need no grant.
     ...of('clusters disks mutations parts', 'macros replicas zookeeper_connection').map(
       (table) => `SELECT ON system.${table}`,

@@ -63,7 +63,7 @@ export const ownTables: readonly CopiedTable[] = [
     ...wholeTable('_idempotency'),
     title: 'idempotency keys',
     from: '_idempotency',
-    columns: ['key', 'at', 'answer'],
+    columns: ['key', 'at', 'digest', 'response'],
     kept: keptFor('at', 1),
   },
   {
