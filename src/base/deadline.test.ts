@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import { withDeadline } from './deadline.ts'
@@ -35,4 +36,15 @@ test('the work is aborted by the other signal, or when the time is over, whichev
   outer.abort('left')
   expect(await left).toBe('left')
   expect(await withDeadline(1, outer.signal, async ({ aborted }) => aborted, time)).toBe(true)
+})
+
+test('no other code combines signals, or relies on a timeout that only a signal holds', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /(?<!\.test)\.ts$/.test(file),
+  )
+  expect(files.length).toBeGreaterThan(100)
+  const careless = files.filter((file) =>
+    /AbortSignal\.(?:any|timeout)\(/.test(readFileSync(`src/${file}`, 'utf8')),
+  )
+  expect(careless).toEqual([])
 })
