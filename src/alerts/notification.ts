@@ -23,8 +23,13 @@ export interface Message {
 
 /** The rows of a result that a notification contains: those that meet a condition about any row, or all. */
 export function shownRows({ condition }: SavedAlert, result: ResultRows): Row[] {
-  const shown = decidingRows(condition, result).slice(0, maxRows)
-  while (JSON.stringify(shown).length > maxLength) shown.pop()
+  const shown: Row[] = []
+  let length = 0
+  for (const row of decidingRows(condition, result).slice(0, maxRows)) {
+    length += JSON.stringify(row).length
+    if (length > maxLength) break
+    shown.push(row)
+  }
   return shown
 }
 

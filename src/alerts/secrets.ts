@@ -20,7 +20,7 @@ export function webhookSecrets(dataDir: string, configured: string | undefined) 
   // Installations without webhooks have no key. A missing one is not replaced before a secret is created with it, so that
   // it can be put back.
   const readKey = () => {
-    if (key === undefined && existsSync(path)) key = readFileSync(path, 'utf8').trim()
+    if (key === undefined && existsSync(path)) key = readFileSync(path, 'utf8').trim() || undefined
     return key
   }
   const createKey = () => {

@@ -41,13 +41,10 @@ export function readState(body: string, contents?: ReadonlyMap<string, string>):
   return {
     ...state,
     off: off.map(currentKey),
-    outbox: contents ? [...outbox, ...readEarlier(earlier)].sort(byAge) : [],
+    // An earlier version that runs beside this one added its own later.
+    outbox: contents ? [...outbox, ...readEarlier(earlier)] : [],
     dropped: dropped + (contents ? waiting.length - found.length : 0),
   }
-}
-
-function byAge(one: Notification, other: Notification): number {
-  return one.createdMs - other.createdMs
 }
 
 function readEarlier(earlier: readonly EarlierNotification[]): Notification[] {

@@ -6,16 +6,22 @@ import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
 
 const directory = scratchDirectory()
+const own = scratchDirectory()
+const processes: ServiceProcess[] = []
 const time = manualTime(manualClock(Date.now()))
 let receiver: Receiver
 beforeAll(async () => {
   receiver = await openReceiver()
 })
 afterAll(async () => {
+  for (const { child } of processes) child.kill('SIGKILL')
+  await Promise.all(processes.map(({ exit }) => exit))
   await receiver?.close()
   directory.remove()
+  own.remove()
 })
 
 const open = () =>
@@ -77,4 +83,41 @@ test('delivers what an earlier version stored, without the oldest of too many, a
   expect(received[0]?.headers['webhook-id']).toBe('msg_3')
   await until(async () => expect((await admin(third, 'GET', '/api/alerts/upgraded')).error).toBeNull())
   await third.close()
+})
+
+test('a notification without a response is sent again after a kill, and after a stop, which does not wait for it', async () => {
+  const token = 'the-admin-token-of-all'
+  const environment = { WELLHEAD_ALERT_HOSTS: '127.0.0.1', WELLHEAD_ADMIN_TOKEN: token }
+  const start = () => {
+    const started = spawnService(['--port', '0', '--data-dir', own.path], environment)
+    processes.push(started)
+    return started
+  }
+  const first = start()
+  const url = await first.ready()
+  const post = (path: string, body: object) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  receiver.answer('/killed', undefined)
+  await post('/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
+  const notify = [{ type: 'webhook', url: `${receiver.url}/killed` }]
+  const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 3600, notify }
+  expect((await post('/api/alerts', alert)).status).toBe(201)
+  await receiver.until('/killed', 1)
+  first.child.kill('SIGKILL')
+  await first.exit
+  const second = start()
+  await receiver.until('/killed', 2)
+  second.child.kill('SIGTERM')
+  expect(await second.exit).toBe(0)
+  receiver.answer('/killed', { status: 204 })
+  const third = start()
+  const requests = await receiver.until('/killed', 3)
+  expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(new Set(requests.map(({ text }) => text)).size).toBe(1)
+  third.child.kill('SIGTERM')
+  expect(await third.exit).toBe(0)
 })
