@@ -33,3 +33,9 @@ test('if all together are too long, alerts with the most lose theirs', () => {
   expect(droppedOf(entryWith('one', 60), noisy, entryWith('two', 60))).toEqual(['noisy0'])
   expect(droppedOf(entryWith('a', 150), entryWith('b', 100))).toEqual(['a0'])
 })
+
+test('one that is being sent is kept, so that the next one does not overtake it', () => {
+  const busy = entryWith('a', 1, 1, 1, 1)
+  busy.state.outbox[0]?.to.set('key', { count: 0, nextMs: Infinity })
+  expect(droppedOf(busy)).toEqual(['a1'])
+})

@@ -18,7 +18,9 @@ export function dropExcess(entries: Iterable<AlertEntry>, { count, length, total
   const dropped: Dropped[] = []
   const lengths = new Map<AlertEntry, number>()
   const drop = (entry: AlertEntry) => {
-    const notification = entry.state.outbox.shift() as Notification
+    // The next one must not overtake one that is being sent.
+    const oldest = Math.max(0, entry.state.outbox.findIndex(isAtRest))
+    const [notification] = entry.state.outbox.splice(oldest, 1) as [Notification]
     entry.state.dropped++
     lengths.set(entry, (lengths.get(entry) ?? 0) - lengthOf(notification))
     dropped.push({ ...entry, notification })
@@ -34,6 +36,10 @@ export function dropExcess(entries: Iterable<AlertEntry>, { count, length, total
     drop([...lengths].reduce((one, other) => (other[1] > one[1] ? other : one))[0])
   }
   return dropped
+}
+
+function isAtRest({ to }: Notification): boolean {
+  return [...to.values()].every(({ nextMs }) => nextMs < Infinity)
 }
 
 function lengthOf({ bodies: { webhook = '', slack = '' } }: Notification): number {
