@@ -38,7 +38,7 @@ beforeAll(async () => {
   service = spawnService(
     ['--port', '0'],
     { WELLHEAD_LOG_LEVEL: 'warn' },
-    { command: [command], cwd: directory.path },
+    { command: [command, 'serve'], cwd: directory.path },
   )
   url = await service.ready()
   token = readFileSync(at('data', 'admin-token'), 'utf8').trim()
