@@ -13,8 +13,8 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const start = ['npm', 'start', '--']
 const wellhead = ['npm', 'run', '--silent', '--prefix', repository, 'wellhead', '--']
 /** A checkout finds or prepares its engine itself. */
-const { HOME = '' } = process.env
-const environment = { HOME, WELLHEAD_ENGINE_NODE: '', WELLHEAD_ENGINE_PATIENCE: '' }
+const { HOME = '', XDG_CACHE_HOME = '' } = process.env
+const environment = { HOME, XDG_CACHE_HOME, WELLHEAD_ENGINE_NODE: '', WELLHEAD_ENGINE_PATIENCE: '' }
 
 /** The user's directory, beside the data directory of the service. */
 const directory = scratchDirectory()
