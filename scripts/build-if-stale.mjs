@@ -45,11 +45,15 @@ async function writeConsoleTypes() {
   writeFileSync(consoleTypes, execFileSync(process.execPath, ['scripts/openapi-types.mjs'], options))
 }
 
-/** Builds if the sources changed since the last build. Prints nothing unless it fails. */
+/** Builds if the sources changed since the last build. Prints nothing, or why it waits or fails to standard error. */
 export async function buildIfStale() {
   const sources = fingerprint()
   if (isBuiltFrom(sources)) return
-  while (!takeLock()) await pause(100)
+  if (!takeLock()) {
+    console.error('Waiting for another process that builds Wellhead.')
+    do await pause(100)
+    while (!takeLock())
+  }
   try {
     if (!isBuiltFrom(sources)) await build(sources)
   } finally {
@@ -64,8 +68,9 @@ function takeLock() {
     return true
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
-    if (isAbandoned()) rmSync(lock, { force: true })
-    return false
+    if (!isAbandoned()) return false
+    rmSync(lock, { force: true })
+    return takeLock()
   }
 }
 

@@ -28,13 +28,14 @@ const directory = scratchDirectory()
 const at = (...path: string[]) => join(directory.path, ...path)
 const ledger = new Ledger()
 let command: string
+let printed: string
 let service: ServiceProcess
 let url: string
 let token: string
 let restored: RunningService | undefined
 
 beforeAll(async () => {
-  command = installPackage(directory.path)
+  ;({ command, printed } = await installPackage(directory.path))
   service = spawnService(
     ['--port', '0'],
     { WELLHEAD_LOG_LEVEL: 'warn' },
@@ -51,6 +52,10 @@ afterAll(async () => {
 })
 
 const wellhead = (...args: string[]) => promisify(execFile)(command, args, { cwd: directory.path })
+
+test('a command of a checkout that was not built prints its own output', () => {
+  expect(printed).toBe(`${version}\n`)
+})
 
 const call = (base: string, path: string, init: RequestInit = {}, key = token) =>
   fetch(base + path, {
