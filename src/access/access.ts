@@ -178,11 +178,11 @@ export class Access {
     return undefined
   }
 
-  put(id: string, token: StoredToken): void {
+  put(id: string, token: StoredToken, mayQueryGateway = false): void {
     this.#removeKeys(id)
     const { scopes, project, parameters, requests_per_minute: perMinute, previous } = token
     const rights = { scopes, project, parameters }
-    const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
+    const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, mayQueryGateway, ...rights })
     const limits = perMinute === null ? [] : [{ id, perMinute }]
     const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
     const key = { caller, rights, limits, validFromMs: -Infinity, validUntilMs }

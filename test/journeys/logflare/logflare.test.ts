@@ -331,6 +331,40 @@ describe('the gateway', () => {
     expect(await Promise.all(translations)).toEqual([403, 403, 401, 401, 200, 403])
   })
 
+  test('gives sessions of its tokens at most the right to send', async () => {
+    const bodies = [{}, { project: 'default' }, { scopes: ['ingest:edge_logs'], project: 'default' }]
+    for (const token of ['private', publicToken]) {
+      const create = (body: object) => send('/api/access-tokens/self/session', token, body)
+      for (const scopes of [['query'], ['query:logs.all'], ['search'], ['admin'], ['ingest', 'query']]) {
+        expect((await create({ scopes })).status).toBe(400)
+      }
+      for (const body of bodies) {
+        const { token: session, scopes } = (await (await create(body)).json()) as {
+          token: string
+          scopes: string[]
+        }
+        expect(scopes.filter((scope) => !scope.startsWith('ingest'))).toEqual([])
+        for (const path of [
+          '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n',
+          '/logflare/api/endpoints/query/logs?project=other&sql=select+1+as+n',
+          '/logflare/api/endpoints/query/service-health?project=default',
+          '/logflare/api/sources',
+          '/logflare/api/backends',
+          '/api/endpoints/query/logs.all?project=default',
+          '/api/sources',
+        ]) {
+          expect([path, (await get(path, session)).status]).toEqual([path, 403])
+        }
+        const sql = { sql: 'select 1 as n' }
+        expect((await send('/logflare/api/endpoints/query/logs.all', session, sql)).status).toBe(403)
+        expect((await send('/api/sources/edge_logs/search', session, {})).status).toBe(403)
+        expect((await send('/api/logs?source=edge_logs', session, [])).status).toBe(200)
+        const who = await (await get('/api/whoami', session)).json()
+        expect(who).toMatchObject({ admin: false, query: false, logs: false, ingest: true, session: true })
+      }
+    }
+  })
+
   test('takes the token from the URL for these tokens only, and only here', async () => {
     const status = async (path: string) =>
       (await fetch(service.url + path, { method: 'POST', body: '[]' })).status
