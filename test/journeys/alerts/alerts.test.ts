@@ -252,7 +252,7 @@ deliveryJourneys(stage, client)
 savingJourneys(stage, client)
 
 test('a tenant sees nothing of alerts', async () => {
-  const { token } = await makeToken(service, { scopes: ['query'], project: 'holds' })
+  const { token } = await makeToken(service, { scopes: ['search'], project: 'holds' })
   expect((await ask(service, token, 'GET', '/api/alerts')).status).toBe(403)
   const search = (by: string) => ask(service, by, 'POST', '/api/sources/alert_events/search', {})
   expect((await search(service.adminToken.token)).body).not.toEqual([])

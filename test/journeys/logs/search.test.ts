@@ -13,7 +13,7 @@ let service: RunningService
 let tenant: string
 beforeAll(async () => {
   service = await openService()
-  tenant = (await makeToken(service, { scopes: ['query'], project: 'a' })).token
+  tenant = (await makeToken(service, { scopes: ['search'], project: 'a' })).token
   const sent = await logClient(() => service).send('edge_logs', JSON.stringify(entries))
   expect(sent.body).toMatchObject({ accepted: entries.length })
 })
@@ -276,7 +276,7 @@ describe('counting entries', () => {
     const [first] = await detected({ query: 'http.x%2Ey:true' })
     expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })
     expect(await detected({ query: 'level:none' })).toEqual([])
-    const { token } = await makeToken(service, { scopes: ['query'], project: 'ours' })
+    const { token } = await makeToken(service, { scopes: ['search'], project: 'ours' })
     const own = await detected({}, token)
     expect(own.find(({ field }: { field: string }) => field === 'level')).toMatchObject({
       sampled: 80,
@@ -363,6 +363,8 @@ describe('a tenant', () => {
     expect(JSON.stringify(await allowed('facets', {}))).toContain('/auth/v1')
     expect((await ask(service, tenant, 'GET', `${path}/entries/none`)).status).toBe(404)
     expect((await ask(service, tenant, 'GET', `${path}/entries/ok`)).status).toBe(200)
+    const recent = (await ask(service, tenant, 'GET', `${path}/recent?limit=1000`)).body
+    expect(new Set(recent.map(({ project }: { project: string }) => project))).toEqual(new Set(['a']))
   })
 
   test('gets 403 for another project', async () => {
@@ -385,7 +387,7 @@ describe('a tenant', () => {
     expect(body.logs).toBe(true)
     const source = body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs')
     expect(Object.keys(source).sort()).toEqual(['columns', 'description', 'name'])
-    const other = await makeToken(service, { scopes: ['query:logs.all'], project: 'a' })
+    const other = await makeToken(service, { scopes: ['query'], project: 'a' })
     const limited = (await ask(service, other.token, 'GET', '/api/whoami')).body
     expect([limited.logs, limited.sources]).toEqual([false, []])
     expect((await ask(service, tenant, 'GET', '/api/searches')).status).toBe(403)
