@@ -22,7 +22,7 @@ const tenantSearch = z.strictObject({
     .default('')
     .describe(
       'Words that the message contains, and conditions on fields: `status:>=500`, `path:/rest/*`, `level:error`, ' +
-        '`status:400..499`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
+        '`status:400..499`, `status:5xx`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
         'Put phrases in double quotes. Empty: all entries.',
     ),
   from: z

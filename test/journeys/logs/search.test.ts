@@ -112,6 +112,54 @@ describe('the search language', () => {
     expect((await admin('GET', `${path}/tail?query=${encodeURIComponent(query)}`)).status).toBe(400)
   })
 
+  test('reads 5xx as a range in every kind of field, stored and live', async () => {
+    const columns = [
+      { name: 'number', path: 'number', type: 'number' },
+      { name: 'text', path: 'text', type: 'text' },
+    ]
+    await admin('POST', '/api/sources', { name: 'statuses', columns })
+    const metadata = (value: unknown) => ({ number: value, text: value, deep: { path: value } })
+    const values = [499, 500, 503, 599, 600, '503', '499', '5xx', 'x503']
+    const sent = values.map((value, index) => ({
+      ...{ id: `${index}`, project: 'statuses', event_message: 'status' },
+      metadata: metadata(value),
+    }))
+    const follow = (query: string) =>
+      openEvents(
+        `${service.url}/api/sources/statuses/tail?query=${encodeURIComponent(query)}`,
+        service.adminToken.token,
+      )
+    const range = [500, 503, 599, '503']
+    const cases: [string, unknown[]][] = [
+      ['number:5xx', range],
+      ['number:(499 OR 5xx)', [499, ...range, '499']],
+      ...['text', 'deep.path', 'metadata.text'].flatMap((field): [string, unknown[]][] => [
+        // A field may have the group itself as its value.
+        [`${field}:5xx`, [...range, '5xx']],
+        [`${field}:5XX`, range],
+        [`${field}:"5xx"`, ['5xx']],
+        [`${field}:(499 OR 5xx)`, [499, ...range, '499', '5xx']],
+        [`-${field}:5xx`, [499, 600, '499', 'x503']],
+        [`NOT ${field}:(600 OR 5xx)`, [499, '499', 'x503']],
+      ]),
+    ]
+    const readers = await Promise.all(cases.map(([query]) => follow(query)))
+    await logClient(() => service).send('statuses', JSON.stringify(sent))
+    for (const [index, [query, expected]] of cases.entries()) {
+      const ids = expected.map((value) => `${values.indexOf(value as never)}`).sort()
+      const { body } = await admin('POST', '/api/sources/statuses/search', { query })
+      expect([query, body.map(({ id }: { id: string }) => id).sort()]).toEqual([query, ids])
+      const live: string[] = []
+      while (live.length < ids.length) {
+        live.push(JSON.parse((await readers[index]?.next())?.data as string).id)
+      }
+      expect([query, live.sort()]).toEqual([query, ids])
+      readers[index]?.close()
+    }
+    const none = await admin('POST', '/api/sources/statuses/histogram', { query: 'text:5xx message:none' })
+    expect(none.body.notes).toEqual(['No entry in this time range matches message:none.'])
+  })
+
   test('works together with values of a field', async () => {
     const values = await admin('POST', `${path}/values`, { query: '-post', path: 'status' })
     expect(values.body).toEqual([
