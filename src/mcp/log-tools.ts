@@ -3,6 +3,7 @@ import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import type { LogSearch } from '../sources/log-search.ts'
+import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named } from './tool.ts'
@@ -100,7 +101,11 @@ function describeSource(parts: LogToolParts): BuiltInTool {
       const found = await parts.search.describe(source, reader)
       const at = found.newestMicros === undefined ? undefined : new Date(found.newestMicros / 1000)
       const newest = at ? ` The newest is from ${at.toISOString()}.` : ''
-      return rowResult(jsonLines(found.fields), {
+      const unlisted = unlistedPaths(found.fields)
+      // The same in every row.
+      const rows = found.fields.map(({ paths: _, ...field }) => field)
+      return rowResult(jsonLines(rows), {
+        more: unlisted > 0 ? `${unlisted} less frequent fields are not listed.` : undefined,
         notes: [`The source has ${found.lastDay} entries of the last 24 hours.${newest}`],
         narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
       })

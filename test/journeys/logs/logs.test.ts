@@ -200,9 +200,9 @@ describe('sending logs', () => {
     ])
     expect(await recent('pgbouncer_logs')).toHaveLength(11 + many(40, 12))
     const schema = (await (await service.call('/api/sources/pgbouncer_logs/schema')).json()) as {
-      path: string
+      paths: number
     }[]
-    expect(schema.map(({ path }) => path)).toContain(`p${many(40, 12) * 250 - 1}`)
+    expect(schema[0]?.paths).toBeGreaterThan(many(40, 12) * 250)
   })
 
   test('groups concurrent requests into few inserts', async () => {

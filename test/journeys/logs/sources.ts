@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SourcePath } from '../../../src/sources/source-admin.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
@@ -85,6 +86,7 @@ export function describeSources(running: () => RunningService): void {
           cast: 'Nullable(String)',
           entries: 3,
           sampled: 5,
+          paths: 2,
           column: 'n',
           filled: 1,
         },
@@ -111,6 +113,46 @@ export function describeSources(running: () => RunningService): void {
     expect(removed).toMatchObject({ status: 200, body: { version: 4, columns: [] } })
     const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
     expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
+  })
+
+  test('lists the most frequent paths, and says how many there are', async () => {
+    const json = { 'Content-Type': 'application/json' }
+    const columns = [{ name: 'seldom', path: 'z.seldom', type: 'text' }]
+    const body = JSON.stringify({ name: 'many_paths', columns })
+    expect((await running().call('/api/sources', { method: 'POST', headers: json, body })).status).toBe(201)
+    const entries = Array.from({ length: 30 }, (_, entry) => ({
+      metadata: {
+        ...Object.fromEntries(Array.from({ length: 400 }, (_, key) => [`own_${entry}_${key}`, key])),
+        ...{ 'z.common': { everywhere: entry }, ...(entry === 7 && { z: { seldom: 'yes' } }) },
+      },
+    }))
+    expect((await send('many_paths', JSON.stringify(entries))).body.accepted).toBe(30)
+    const schema = async () =>
+      (await (await running().call('/api/sources/many_paths/schema')).json()) as SourcePath[]
+    const listed = await schema()
+    expect(listed).toHaveLength(1_000)
+    expect(new Set(listed.map(({ paths, sampled }) => `${paths} ${sampled}`))).toEqual(new Set(['12002 30']))
+    expect(listed).toContainEqual(
+      expect.objectContaining({
+        path: 'z%2Ecommon.everywhere',
+        entries: 30,
+        examples: [expect.any(String), expect.any(String), expect.any(String)],
+      }),
+    )
+    expect(listed).toContainEqual(expect.objectContaining({ path: 'z.seldom', entries: 1, column: 'seldom' }))
+    // Each path repeats the long key, so that a small entry would have paths of gigabytes.
+    const children = Object.fromEntries(Array.from({ length: 4_800 }, (_, key) => [`k${key}`, 1]))
+    const long = { ['x'.repeat(900_000)]: children }
+    for (const metadata of [{ ...long, last: 1 }, { list: [long] }]) {
+      expect((await send('many_paths', JSON.stringify({ metadata }))).body.accepted).toBe(1)
+    }
+    expect(await schema()).toContainEqual(expect.objectContaining({ path: 'last', entries: 1 }))
+    const facets = await running().call('/api/sources/many_paths/facets', {
+      method: 'POST',
+      headers: json,
+      body: '{}',
+    })
+    expect(facets.status).toBe(200)
   })
 
   test('reads a path with the same result with and without a typed column', async () => {

@@ -113,6 +113,16 @@ describe('tools to look around', () => {
     })
   })
 
+  test('describe the most frequent fields of a source with many, and say how many there are', async () => {
+    const keys = Array.from({ length: 1_200 }, (_, key) => [`key_${key}`, key])
+    const entries = [{ project: 'red', metadata: Object.fromEntries(keys) }]
+    expect((await owner('POST', '/api/logs?source=storage_logs', entries)).body.accepted).toBe(1)
+    const { note, total_rows, complete } = await tenant.call('describe_source', { source: 'storage_logs' })
+    expect(note).toContain('200 less frequent fields are not listed.')
+    expect(total_rows).toBeLessThan(1_200)
+    expect(complete).toBe(false)
+  })
+
   test('search entries', async () => {
     await admin.client.listTools()
     const found = await admin.call('search_logs', { source: 'edge_logs', query: 'status:>=500' })
