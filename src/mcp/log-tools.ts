@@ -3,6 +3,7 @@ import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import type { LogSearch } from '../sources/log-search.ts'
+import { cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
 import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
@@ -33,9 +34,9 @@ const tenantSearch = z.strictObject({
   to: z.string().optional().describe('End of the time range, ISO 8601, exclusive. Default: no end.'),
   limit: z.int().min(1).max(500).default(50).describe('Maximum number of entries.'),
   before: z
-    .strictObject({ timestamp: z.string(), id: z.string() })
+    .strictObject({ timestamp: z.string(), id: z.string(), skip: z.int().min(0).optional() })
     .optional()
-    .describe('The last entry of the previous page, to continue after it.'),
+    .describe('Where the next page begins, as the previous page says.'),
 })
 const search = tenantSearch.extend({
   project: z.string().optional().describe('Only entries of this project.'),
@@ -129,7 +130,7 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
     },
     run: async (input, reader) => {
       const { source, limit, before, ...filter } = readShape(shape, input)
-      const page = before && { timestamp: microsOf(before.timestamp), id: before.id }
+      const page = before && { ...before, timestamp: microsOf(before.timestamp) }
       const body = await parts.search.entries(
         source,
         { ...filter, limit, ...(page && { before: page }) },
@@ -140,12 +141,23 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
       const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
       return rowResult(body, {
         total: count,
-        more: count < limit ? undefined : 'There may be more: to continue, set before to the last entry.',
+        more: (shown) => {
+          const isAll = shown.length === count && count < limit
+          if (isAll || shown.length === 0) return undefined
+          return `There may be more: to continue, set before to ${nextPage(shown, page)}.`
+        },
         narrow: 'Narrow the search with query, from and to.',
         notes: found?.notes ?? [],
       })
     },
   }
+}
+
+/** The field `before` of the next page, as JSON. */
+function nextPage(shown: readonly Record<string, unknown>[], before: SearchCursor | undefined) {
+  const entries = shown as readonly { timestamp: string; id: string }[]
+  const page = entries.map(({ timestamp, id }) => ({ timestamp: microsOf(timestamp), id }))
+  return JSON.stringify({ ...cursorAfter(page, before), timestamp: entries.at(-1)?.timestamp })
 }
 
 function microsOf(timestamp: string): number {

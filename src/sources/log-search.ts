@@ -99,16 +99,25 @@ export class LogSearch {
   ): Promise<Buffer> {
     const { limit, before, ...filter } = readShape(searchShape, body)
     const search = this.#search(name, filter, reader)
+    const last = "fromUnixTimestamp64Micro({last:Int64}, 'UTC')"
+    const isAfter = before?.skip === undefined ? '<' : '<='
     const after = before
-      ? " AND (timestamp, id) < (fromUnixTimestamp64Micro({last:Int64}, 'UTC'), {last_id:String})"
+      ? ` AND timestamp <= ${last} AND (timestamp, id) ${isAfter} (${last}, {last_id:String})`
       : ''
+    const where = `WHERE ${search.sql}${after}`
+    const newest = 'ORDER BY timestamp DESC, id DESC'
     return this.#query(search, {
+      // Entries can have the same timestamp and id, so nothing else may decide their order. Only those that can be on the page
+      // are read whole to compare them.
       sql:
-        `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} WHERE ${search.sql}${after} ` +
-        'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
+        `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} ` +
+        `PREWHERE (timestamp, id) GLOBAL IN (SELECT timestamp, id FROM ${search.table} ${where} ${newest} LIMIT {most:UInt32}) ` +
+        `${where} ${newest}, project, event_message, metadata LIMIT {limit:UInt32} OFFSET {skip:UInt32}`,
       parameters: {
         ...search.parameters,
         limit,
+        skip: before?.skip ?? 0,
+        most: limit + (before?.skip ?? 0),
         ...(before && { last: before.timestamp, last_id: before.id }),
       },
       format: textRows.format,

@@ -9,6 +9,7 @@ let tenant: Connection
 const owner = (method: string, path: string, body?: unknown) =>
   ask(service, service.adminToken.token, method, path, body)
 const namesOf = async ({ client }: Connection) => (await client.listTools()).tools.map(({ name }) => name)
+const nextPage = (note: string) => JSON.parse(/set before to (\{.*?\})\./.exec(note)?.[1] ?? '')
 const looking = ['describe_source', 'list_sources', 'search_logs']
 const writing = ['check_endpoint', 'save_endpoint']
 
@@ -157,11 +158,27 @@ describe('tools to look around', () => {
   test('continue a search on the next page', async () => {
     const first = await admin.call('search_logs', { source: 'edge_logs', limit: 2 })
     expect(first).toMatchObject({ total_rows: 2, complete: false })
-    expect(first.note).toContain('set before to the last entry')
-    const { timestamp, id } = first.rows[1] ?? {}
-    const rest = await admin.call('search_logs', { source: 'edge_logs', before: { timestamp, id } })
+    const rest = await admin.call('search_logs', { source: 'edge_logs', before: nextPage(first.note) })
     expect(rest.rows).toHaveLength(1)
     expect([...first.rows, ...rest.rows].map((row) => row.id).sort()).toEqual(['bad', 'ok', 'theirs'])
+  })
+
+  test('continue after the last entry that is shown, also if timestamp and id repeat', async () => {
+    const timestamp = new Date(Date.now() - 60_000).toISOString()
+    const entries = Array.from({ length: 12 }, (_, n) => ({
+      ...{ id: 'i'.repeat(120), timestamp, project: 'red', event_message: `repeated ${n}` },
+      // Such rows are shortened, and only some of them fit into a result.
+      metadata: Object.fromEntries(Array.from({ length: 200 }, (_, key) => [`k${key}`, 'x'.repeat(60)])),
+    }))
+    expect((await owner('POST', '/api/logs?source=postgrest_logs', entries)).body.accepted).toBe(12)
+    const seen: unknown[] = []
+    for (let before: unknown; ; ) {
+      const page = await tenant.call('search_logs', { source: 'postgrest_logs', limit: 8, before })
+      seen.push(...page.rows.map(({ event_message }) => event_message))
+      if (!page.note.includes('set before to')) break
+      before = nextPage(page.note)
+    }
+    expect(seen.sort()).toEqual(entries.map(({ event_message }) => event_message).sort())
   })
 
   test('say why nothing matches', async () => {
