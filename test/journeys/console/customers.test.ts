@@ -248,10 +248,13 @@ describe('a token without a project', () => {
     await visit('/', reader, async (page) => {
       await page.getByRole('heading', { name: 'Logs' }).waitFor()
       expect(await links(page)).toEqual(['Logs'])
-      await page.getByLabel('Project', { exact: true }).selectOption(notes)
+      await page
+        .getByLabel('Project', { exact: true })
+        .locator('option', { hasText: shop })
+        .waitFor({ state: 'attached' })
+      await page.goto(`/console/explore?project=${notes}`)
       await page.locator('.entry').first().click()
-      await page.locator('.json').waitFor()
-      expect(await page.locator('.json').textContent()).toContain(notes)
+      await page.locator('.json', { hasText: notes }).waitFor()
     })
     const caller = await makeToken(stage.service(), { scopes: ['query'], project: shop })
     await visit('/console/explore', caller, async (page) => {

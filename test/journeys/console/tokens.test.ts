@@ -108,7 +108,7 @@ describe('the tokens page', () => {
       await page.getByRole('button', { name: 'Create token' }).click()
       expect((await search(await secretOf(page))).status).toBe(200)
       await page.getByRole('button', { name: 'Done' }).click()
-      await page.getByRole('cell', { name: 'query, search', exact: true }).waitFor()
+      await page.getByRole('row', { name: /support desk.*query, search/ }).waitFor()
       await page.getByRole('link', { name: 'support desk' }).click()
       for (const reads of [false, true]) {
         await page.getByRole('button', { name: 'Create a browser session' }).click()
