@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../access/access.ts'
-import { hashToken } from '../access/admin-token.ts'
+import { type Access, environmentToken } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
-import type { StoredToken } from '../access/token.ts'
 import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
 import { handleError, toKnownError } from '../http/error-response.ts'
 import { queryParameters, readParameters } from '../http/request-parameters.ts'
@@ -24,8 +22,8 @@ const prefix = '/logflare'
 export function createGateway({ server, access, tokens, ...options }: GatewayOptions) {
   const endpoints = new LogEndpoints(options)
   // Elsewhere these tokens can only send logs, because they may be short and widely known.
-  if (tokens.public) access.put('logflare-public', ingestToken(tokens.public))
-  access.put('logflare-private', ingestToken(tokens.private), true)
+  if (tokens.public) access.put('logflare-public', environmentToken(tokens.public, 'ingest'))
+  access.put('logflare-private', environmentToken(tokens.private, 'ingest'), true)
   // Node reads headers as Latin-1.
   const accepted = new Map(
     [tokens.private, tokens.public ?? '']
@@ -51,21 +49,6 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
     return { sql: endpoints.translate(sql) }
   })
   return endpoints
-}
-
-function ingestToken(token: string): StoredToken {
-  return {
-    description: 'Set by the environment.',
-    hash: hashToken(token).toString('hex'),
-    scopes: ['ingest'],
-    project: null,
-    parameters: {},
-    expires_at: null,
-    requests_per_minute: null,
-    created_at: '',
-    created_by: null,
-    previous: null,
-  }
 }
 
 /**
