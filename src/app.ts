@@ -119,14 +119,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function createLogflare(
   { environment }: ServiceOptions,
   { engine, sources }: ReturnType<typeof createStorage>,
-  { calls }: ReturnType<typeof createEndpoints>,
+  { calls, runner }: ReturnType<typeof createEndpoints>,
   { server, access }: ReturnType<typeof createHttp>,
 ) {
   const token = environment.LOGFLARE_PRIVATE_ACCESS_TOKEN
   if (!token) return undefined
   const { createGateway } = await import('./logflare/gateway.ts')
   const tokens = { private: token, public: environment.LOGFLARE_PUBLIC_ACCESS_TOKEN }
-  return createGateway({ server, access, tokens, engine, sources, calls })
+  return createGateway({ server, access, tokens, engine, sources, calls, runner })
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */

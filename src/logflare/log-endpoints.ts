@@ -1,9 +1,11 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { endpointNotFound, invalidQuery, missingParameter } from '../base/errors.ts'
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
@@ -17,6 +19,7 @@ export interface LogEndpointsOptions {
   engine: Engine
   sources: Pick<Sources, 'readable'>
   calls: EndpointCalls
+  runner: Pick<EndpointRunner, 'inTurn'>
 }
 
 type LogRequest = { name: string } & Pick<EndpointCall, 'parameters' | 'caller' | 'signal'>
@@ -58,7 +61,8 @@ export class LogEndpoints {
   }
 
   /** Runs a query and returns the body of the response. */
-  async run({ name, parameters, caller, signal }: LogRequest): Promise<Buffer> {
+  async run(request: LogRequest): Promise<Buffer> {
+    const { name, parameters, caller, signal } = request
     const compiled = await this.#current()
     const endpoint = compiled.endpoints.get(name)
     if (!endpoint) throw endpointNotFound(name, closestName(name, compiled.endpoints.keys()))
@@ -66,7 +70,7 @@ export class LogEndpoints {
     if (!project) throw missingParameter('project')
     const isBigQuery = name === 'logs.all'
     if (isBigQuery && !sql) throw missingParameter('sql')
-    const query = isBigQuery ? this.#translated(compiled, endpoint, sql as string) : undefined
+    const query = isBigQuery ? await this.#translated(compiled, endpoint, sql as string, request) : undefined
     const call = {
       endpoint: query?.endpoint ?? endpoint,
       parameters: query ? { ...parameters, sql: query.sql } : parameters,
@@ -87,10 +91,14 @@ export class LogEndpoints {
     }
   }
 
-  #translated({ tables, translated }: Compiled, endpoint: Endpoint, sql: string) {
+  /** Translates in the caller's turn: nobody waits for SQL of others to be read. */
+  async #translated({ tables, translated }: Compiled, endpoint: Endpoint, sql: string, turn: LogRequest) {
     const known = translated.get(sql)
     if (known) return known
-    const { sql: text, json } = translateBigQuery(sql, tables)
+    const { sql: text, json } = await this.#options.runner.inTurn(turn, async () => {
+      await giveWay()
+      return translateBigQuery(sql, tables)
+    })
     const definition = { ...endpoint.definition, json }
     const found = { endpoint: { ...endpoint, definition }, sql: text, hasJson: json.length > 0 }
     translated.set(sql, found)

@@ -50,8 +50,11 @@ export interface FoundPath {
 }
 
 /** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
-export function pathEdits(sql: string, columnsOf: ColumnsOf = () => undefined): SqlEdit[] {
-  const tokens = codeTokens(sql)
+export function pathEdits(
+  sql: string,
+  columnsOf: ColumnsOf = () => undefined,
+  tokens: readonly CodeToken[] = codeTokens(sql),
+): SqlEdit[] {
   const aliases = new Map<SelectScope | undefined, Map<string, string>>()
   const edit = (first: number, end: number, text: string) => ({
     start: (tokens[first] as CodeToken).start,
@@ -88,12 +91,9 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
   return [...paths.values()]
 }
 
-export function findPaths(
-  sql: string,
-  tokens: readonly CodeToken[],
-  scopes: SqlScopes = scopesOf(tokens),
-): FoundPath[] {
+export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes): FoundPath[] {
   if (!sql.includes(metadata)) return []
+  const scopes = known ?? scopesOf(tokens)
   const parameters = lambdaParameters(tokens)
   const isTable = new Map<SelectScope | undefined, boolean>()
   const isMetadataTable = (scope: SelectScope | undefined) => {

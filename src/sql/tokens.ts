@@ -24,6 +24,10 @@ const lineComment = /(?:--|\/\/|#[ !])[^\n]*/y
 const heredocTag = /\$[A-Za-z0-9_]*\$/y
 const atName = /@[A-Za-z_][A-Za-z0-9_]*/y
 
+/** Most tokens start with one of these, which tell their kind. */
+const startsWord = /[A-Za-z_]/
+const alwaysSymbols = new Set('()[]{},;+*=<>!%&|^~?:\\')
+
 const closingQuote: Record<string, string> = { "'": "'", '"': '"', '`': '`', '‘': '’', '“': '”' }
 const identifierQuotes = new Set(['"', '`', '“'])
 
@@ -84,13 +88,16 @@ function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): 
     const end = matchEnd(pattern, sql, at)
     return end === undefined ? undefined : token(kind, end)
   }
-  const skipped = match('space', space) ?? match('comment', lineComment)
-  if (skipped) return skipped
+  const first = sql[at] as string
+  if (alwaysSymbols.has(first)) return token('symbol', at + 1)
+  const plain = startsWord.test(first)
+    ? match('word', word)
+    : (match('space', space) ?? match('comment', lineComment))
+  if (plain) return plain
   if (sql.startsWith('/*', at)) {
     const end = blockCommentEnd(sql, at)
     return end === undefined ? token('unterminated', sql.length) : token('comment', end)
   }
-  const first = sql[at] as string
   const close = closingQuote[first]
   if (close !== undefined) {
     const end = quotedEnd(sql, at, close)
@@ -131,16 +138,21 @@ export interface CodeToken extends SqlToken {
   depth: number
 }
 
-export function codeTokens(sql: string): CodeToken[] {
+const openingBrackets = new Set('([{')
+const closingBrackets = new Set(')]}')
+
+/** At most one token more than the maximum, so that a text of too many tokens is not read to its end. */
+export function codeTokens(sql: string, max = Infinity): CodeToken[] {
   const tokens: CodeToken[] = []
   let depth = 0
   for (const token of sqlTokens(sql)) {
     if (token.kind === 'space' || token.kind === 'comment') continue
-    const text = sql.slice(token.start, token.end)
-    const symbol = token.kind === 'symbol'
-    if (symbol && /^[)\]}]$/.test(text)) depth--
-    tokens.push({ ...token, text, depth })
-    if (symbol && /^[([{]$/.test(text)) depth++
+    const { kind, start, end } = token
+    const text = sql.slice(start, end)
+    if (kind === 'symbol' && closingBrackets.has(text)) depth--
+    tokens.push({ kind, start, end, text, depth })
+    if (tokens.length > max) break
+    if (kind === 'symbol' && openingBrackets.has(text)) depth++
   }
   return tokens
 }
@@ -209,7 +221,7 @@ export function endsValue(token: CodeToken | undefined): boolean {
 }
 
 /** Words of SQL that have the form of a source name. */
-export function possibleSources(sql: string): Set<string> {
-  const names = codeTokens(sql).flatMap((token) => identifierOf(token) ?? [])
+export function possibleSources(sql: string, tokens: readonly CodeToken[] = codeTokens(sql)): Set<string> {
+  const names = tokens.flatMap((token) => identifierOf(token) ?? [])
   return new Set(names.filter((name) => /^[a-z][a-z0-9_]{0,63}$/.test(name)))
 }

@@ -4,17 +4,17 @@ const nested = (open: string, inner: string, close: string, times = 90) =>
 
 /** Short SQL that would take long to translate or to run, with a part of the sentence that refuses it. */
 export const bombs: [name: string, sql: string, message: RegExp][] = [
-  ['brackets', `select ${nested('(', '1', ')', 50_000)}`, /nested more than 100 levels deep/],
-  ['NOT', `select ${many('not ', 50_000)} true`, /nested more than 100 levels deep/],
-  ['signs', `select ${many('- ', 50_000)} 1`, /nested more than 100 levels deep/],
-  ['subqueries', nested('select * from (', 'select 1', ')', 5_000), /nested more than 100 levels deep/],
+  ['brackets', `select ${nested('(', '1', ')', 9_000)}`, /nested more than 100 levels deep/],
+  ['NOT', `select ${many('not ', 15_000)} true`, /nested more than 100 levels deep/],
+  ['signs', `select ${many('- ', 15_000)} 1`, /nested more than 100 levels deep/],
+  ['subqueries', nested('select * from (', 'select 1', ')', 3_000), /nested more than 100 levels deep/],
   [
     'CASE',
-    `select ${nested('case when ', 'true', ' then 1 end', 5_000)}`,
+    `select ${nested('case when ', 'true', ' then 1 end', 2_500)}`,
     /nested more than 100 levels deep/,
   ],
-  ['a long sum', `select 1${many(' + 1', 60_000)}`, /more than 300 levels/],
-  ['casts', `select id${many('::text', 20_000)} from edge_logs`, /more than 300 levels/],
+  ['a long sum', `select 1${many(' + 1', 9_000)}`, /more than 300 levels/],
+  ['casts', `select id${many('::text', 6_000)} from edge_logs`, /more than 300 levels/],
   [
     'functions',
     `select ${nested('safe.any_value(', 'id', ')')} from edge_logs`,
@@ -36,10 +36,11 @@ export const bombs: [name: string, sql: string, message: RegExp][] = [
     `with a0 as (select 1 as x)${Array.from({ length: 40 }, (_, n) => `, a${n + 1} as (select * from a${n} union all select * from a${n})`).join('')} select * from a40`,
     /more than 300 tables/,
   ],
-  ['tables', `select 1 from edge_logs${many(', edge_logs', 20_000)}`, /more than 300 tables/],
-  ['UNNEST', `select x from edge_logs${many(', unnest(metadata) as m', 9_000)}`, /more than 300 tables/],
-  ['a megabyte', `select '${many('x', 1_000_000)}' as x`, /longer than 262144 characters/],
-  ['a megabyte of tokens', `select ${many('1,', 500_000)}1`, /longer than 262144 characters/],
-  ['a megabyte of quotes', many("'", 1_000_001), /longer than 262144 characters/],
-  ['a megabyte of comments', many('/*', 500_000), /longer than 262144 characters/],
+  ['tables', `select 1 from edge_logs${many(', edge_logs', 5_000)}`, /more than 300 tables/],
+  ['UNNEST', `select x from edge_logs${many(', unnest(metadata) as m', 2_500)}`, /more than 300 tables/],
+  ['a megabyte', `select '${many('x', 1_000_000)}' as x`, /at most 65536 bytes/],
+  ['a megabyte of tokens', `select ${many('1,', 500_000)}1`, /at most 65536 bytes/],
+  ['a megabyte of quotes', many("'", 1_000_001), /at most 65536 bytes/],
+  ['a megabyte of comments', many('/*', 500_000), /at most 65536 bytes/],
+  ['many tokens', `select ${many('1,', 15_000)}1`, /at most 20000 words, values and symbols/],
 ]

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { availableParallelism } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/stage/browser.ts'
 import { bombs } from './bombs.ts'
@@ -284,6 +285,31 @@ describe('the gateway', () => {
       sql,
     })
     expect([response.status, await response.json()]).toEqual([200, { error: expect.stringMatching(message) }])
+  })
+
+  test('reads SQL when it is the turn of the caller', async () => {
+    const query = 'SELECT sum(sipHash64(number)) AS s FROM numbers(1000000000000)'
+    const endless = { method: 'POST', body: JSON.stringify({ name: 'endless', query }) }
+    const headers = { 'Content-Type': 'application/json' }
+    expect((await service.call('/api/endpoints', { ...endless, headers })).status).toBe(201)
+    const queued = (what: string, count: number) =>
+      vi.waitFor(
+        async () => {
+          const metrics = await (await service.call('/metrics')).text()
+          expect(metrics).toContain(`wellhead_queue_${what} ${count}\n`)
+        },
+        { timeout: 10_000 },
+      )
+    const slow = new AbortController()
+    const running = Array.from({ length: availableParallelism() * 2 }, () =>
+      service.call('/api/endpoints/query/endless', { signal: slow.signal }).catch(() => undefined),
+    )
+    await queued('running', running.length)
+    const refused = bigQuery('select nonsense from nowhere')
+    await queued('waiting', 1)
+    slow.abort()
+    expect(await refused).toEqual({ error: expect.stringContaining('nowhere') })
+    await Promise.all(running)
   })
 
   test('answers a body that cannot be read with 200 and a sentence', async () => {
