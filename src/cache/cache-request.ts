@@ -19,8 +19,7 @@ export interface ComputeRun {
   trace?: TraceSpan | undefined
 }
 
-/** Returns 'unchanged' if the previous result is still correct. */
-export type Compute = (run: ComputeRun) => Promise<Computed | 'unchanged'>
+export type Compute = (run: ComputeRun) => Promise<Computed>
 
 export interface CacheRequest {
   key: string

@@ -284,12 +284,12 @@ export class ResultCache {
 
   #store(
     { request, dropped, lastUsedMs, uses }: Flight,
-    computed: Computed | 'unchanged',
+    computed: Computed,
     previous: CachedResult | undefined,
     asOfMs: number,
   ): RunOutcome {
     const { key } = request
-    const result = this.#resultOf(key, computed, previous)
+    const result = new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
     if (dropped) return { result, asOfMs, stored: false }
     const replaced = this.#entries.peek(key)
     const entry = createEntry(request, result, {
@@ -298,21 +298,13 @@ export class ResultCache {
       uses: (replaced?.uses ?? 0) / 2 + uses,
     })
     if (!this.#entries.set(entry)) return { result, asOfMs, stored: false }
-    if (previous !== undefined && previous !== result) {
+    if (previous !== undefined) {
       const bytes = result.bytes
       result.inherit(previous)
       this.#entries.grow(entry, result.bytes - bytes)
     }
     this.#options.onStored?.(key)
     return { result, asOfMs, stored: true }
-  }
-
-  #resultOf(key: string, computed: Computed | 'unchanged', previous: CachedResult | undefined): CachedResult {
-    if (computed !== 'unchanged') {
-      return new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
-    }
-    if (previous !== undefined) return previous
-    throw internal(new Error('A run without a previous result cannot return "unchanged".'))
   }
 
   #fail({ request: { key, group }, purpose, dropped }: Flight, error: unknown): void {

@@ -65,10 +65,10 @@ export class EntryStore {
     const { source, lines } = batch
     const { arrivals, observer } = this.#options
     const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
+    const stored = lines.count > 0 ? arrivals.begin(source, batch.earliestMicros) : undefined
     const [refused, notKept] = await this.#committer
       .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
-      // A failed insert may have been stored as well.
-      .finally(() => lines.count > 0 && arrivals.note(source, batch.earliestMicros))
+      .finally(stored)
     const errors = firstRejections(batch)
     const late = new LineWriter()
     for (const [line, reason] of refused ?? []) {

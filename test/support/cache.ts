@@ -17,7 +17,7 @@ export interface OpenCacheOptions extends Partial<ResultCacheOptions> {
 
 export interface PendingRun extends ComputeRun {
   key: string
-  land: (computed: Computed | 'unchanged') => void
+  land: (computed: Computed) => void
   fail: (error: unknown) => void
 }
 
