@@ -36,7 +36,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   let phase: Phase = 'starting'
 
-  const storage = createStorage(options, () => observability.metrics.namesChanged())
+  const storage = createStorage(options, (source, isReplaced) => {
+    if (isReplaced) parts.dropReaders(source)
+    observability.metrics.namesChanged()
+  })
   // The engine opens while the other parts are created.
   const opening = storage.engine.start()
   opening.catch(() => {})

@@ -25,6 +25,8 @@ export interface CacheRequest {
   key: string
   /** Results of a group are dropped together: the id of the endpoint. */
   group: string
+  /** Names of everything that the result may be computed from. It is dropped with any of them. */
+  sources: ReadonlySet<string>
   policy: CachePolicy
   /** Kept with the result to refresh it. */
   compute: Compute

@@ -115,6 +115,13 @@ export class ResultCache {
     return this.#hit(entry, now)
   }
 
+  /** The result that a lookup would return. Nothing is counted, and it does not stay in the cache for longer. */
+  peek(key: string): CacheResponse | undefined {
+    const entry = this.#entries.peek(key)
+    const now = this.#time.now()
+    return entry && now < entry.freshUntilMs ? responseFrom(entry, now, hit) : undefined
+  }
+
   /** Returns undefined for only-if-cached if there is no result. */
   async get(request: CacheRequest): Promise<CacheResponse | undefined> {
     const { key, directives, signal } = request
@@ -138,9 +145,18 @@ export class ResultCache {
 
   /** Removes the results of a group. Requests that wait for a run still get its result. */
   drop(group: string): void {
-    for (const entry of this.#entries.values()) if (entry.request.group === group) this.#entries.delete(entry)
-    this.#flights.drop(group)
+    this.#drop((request) => request.group === group)
     this.#refreshes.drop(group)
+  }
+
+  /** Removes the results that may be computed from a source. */
+  dropReaders(source: string): void {
+    this.#drop(({ sources }) => sources.has(source))
+  }
+
+  #drop(isDropped: (request: CacheRequest) => boolean): void {
+    for (const entry of this.#entries.values()) if (isDropped(entry.request)) this.#entries.delete(entry)
+    this.#flights.drop(isDropped)
   }
 
   warmKeys(limit: number): WarmKey[] {

@@ -46,6 +46,7 @@ export function openCache(choices: OpenCacheOptions = {}) {
   const request = (of: Partial<CacheRequest> = {}): CacheRequest => ({
     key,
     group: 'group',
+    sources: new Set(['source']),
     policy,
     recipe: { key },
     compute: (run) =>

@@ -60,7 +60,9 @@ async function openStreams(limits = { maxStreams: 100 }) {
   }
   server.get('/followed', (request, reply) => {
     const { latest } = followed
-    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], latest }) }
+    const calls = {
+      follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: new Set<string>(), latest }),
+    }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     const parts = { endpoints, calls, results }
