@@ -465,6 +465,36 @@ describe('cached endpoints', () => {
     expect([...seen]).toContain('Wellhead; hit; ttl')
   })
 
+  test('an endpoint is refused with the values that stopped the engine three times within a minute', async ({
+    skip,
+  }) => {
+    skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
+    const query =
+      "SELECT sum(sipHash64(number)) AS fatal, @now AS at FROM numbers(if(@n = '1', 1000000000000, 1))"
+    expect((await post('/api/endpoints', { name: 'cached.fatal', query })).status).toBe(201)
+    const call = (n: number) => get(`/api/endpoints/query/cached.fatal?n=${n}`)
+    const sql =
+      "SELECT count() FROM system.processes WHERE query LIKE '%fatal%' AND query NOT LIKE '%system.%' AND read_rows > 0"
+    const statement = { sql, format: 'TabSeparatedRaw' }
+    for (let crash = 0; crash < 3; crash++) {
+      expect((await call(2)).status).toBe(200)
+      const crashed = call(1)
+      await vi.waitFor(
+        async () => {
+          const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
+          expect(body.toString().trim()).toBe('1')
+        },
+        { timeout: 60_000 },
+      )
+      process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
+      expect((await crashed).body.error.code).toBe('engine_unavailable')
+      await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 60_000 })
+      time.advance(1_000)
+    }
+    expect((await call(1)).body.error.message).toMatch(/stopped the engine repeatedly/)
+    expect((await call(2)).status).toBe(200)
+  })
+
   test('results that were warm before a restart are warm after it', async () => {
     const path = `${counts}?project=abc&interval=daily`
     const { dataDir, adminToken } = service
