@@ -15,6 +15,7 @@ import {
   closingOf,
   codeTokens,
   identifierOf,
+  isAlias,
   isKeyword,
   isSymbol,
   startsQuery,
@@ -94,7 +95,7 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
 export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes): FoundPath[] {
   if (!sql.includes(metadata)) return []
   const scopes = known ?? scopesOf(tokens)
-  const parameters = lambdaParameters(tokens)
+  const lambdas = lambdaParameters(tokens)
   const isTable = new Map<SelectScope | undefined, boolean>()
   const isMetadataTable = (scope: SelectScope | undefined) => {
     const is = isTable.get(scope) ?? isTableName(metadata, scope)
@@ -112,23 +113,45 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
     selected.set(open, names)
     return names.has(columnNameOf(path))
   }
-  const found: FoundPath[] = []
+  // The engine prefers aliases to columns and tables, and a WITH clause is that of all SELECTs of a UNION.
+  const aliases = new Set<string>()
+  const inSet = (scope: SelectScope | undefined, name: string) => `${scope?.open} ${name}`
+  const groupedByMetadata = new Set<SelectScope>()
+  const found: { path: MetadataPath; scope: SelectScope | undefined; table: ReadTable | undefined }[] = []
   for (let at = 0; at < tokens.length; at++) {
-    if (identifierOf(tokens[at]) === undefined || isSymbol(tokens[at - 1], '.')) continue
-    if (scopes.tableTokens.has(at) || parameters.has(at)) continue
+    const name = identifierOf(tokens[at])
+    if (name === undefined || scopes.tableTokens.has(at)) continue
     const scope = scopes.of[at]
-    const path = pathAt(sql, tokens, at, isMetadataTable(scope))
-    if (!path) continue
-    at = path.end - 1
-    const table = tableOf(path, scope)
-    found.push({
+    if (isAlias(tokens, at) || lambdas.definitions.has(at)) aliases.add(inSet(scope, name))
+    const isStart = !isSymbol(tokens[at - 1], '.') && !lambdas.uses.has(at)
+    const path = isStart ? pathAt(sql, tokens, at, isMetadataTable(scope)) : undefined
+    if (path) {
+      at = path.end - 1
+      found.push({ path, scope, table: tableOf(path, scope) })
+    } else if (name === metadata && scope?.isGrouped) groupedByMetadata.add(scope)
+  }
+  for (const scope of new Set(scopes.of)) {
+    for (const { name, alias } of scope?.tables ?? []) {
+      if (alias && alias !== name) aliases.add(inSet(scope, `FROM ${alias}`))
+    }
+  }
+  /** Whether a typed column can replace the path: it is certainly read from the column of the table. */
+  const isOfTable = ({ path, scope }: (typeof found)[number], { name = '', alias = '' }: ReadTable) =>
+    !subqueries.has(name) &&
+    !aliases.has(inSet(scope, `FROM ${name}`)) &&
+    !aliases.has(inSet(scope, alias)) &&
+    (path.qualifier !== '' || !aliases.has(inSet(scope, metadata))) &&
+    // Where metadata may be a key of GROUP BY, each group has one value of the path, but not of the typed column.
+    !(scope && groupedByMetadata.has(scope))
+  return found.map((each) => {
+    const { path, scope, table } = each
+    return {
       path,
       scope,
       isColumn: table !== undefined && isSelectedIn(path, table),
-      place: table && !subqueries.has(table.name ?? '') ? placeOf(path, table) : undefined,
-    })
-  }
-  return found
+      place: table && isOfTable(each, table) ? placeOf(path, table) : undefined,
+    }
+  })
 }
 
 /** The table that a path belongs to, if only one is possible. */
@@ -139,9 +162,11 @@ function tableOf(path: MetadataPath, scope: SelectScope | undefined): ReadTable 
   return tables.length === 1 ? tables[0] : undefined
 }
 
-function placeOf({ steps }: MetadataPath, { name, qualifier }: ReadTable): FoundPath['place'] {
+function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable): FoundPath['place'] {
   const [keys = []] = steps
   if (!name || keys.some((key) => key.includes('.'))) return undefined
+  // SQL cannot name columns of a table whose name looks like one of the engine.
+  if (!/^\p{L}[\p{L}\p{N}_]*$/u.test(alias)) return undefined
   return { source: name, path: keys.join('.'), qualifier: qualifier ?? name }
 }
 
@@ -207,9 +232,10 @@ function isSelectedWithoutName(
   return item !== undefined && !isKeyword(tokens[item.end - 2], 'AS')
 }
 
-/** Indexes of the tokens in bodies of lambdas that name a parameter of theirs. */
-function lambdaParameters(tokens: readonly CodeToken[]): Set<number> {
-  const found = new Set<number>()
+/** Indexes of the tokens that define parameters of lambdas, and of those in their bodies that name one. */
+function lambdaParameters(tokens: readonly CodeToken[]) {
+  const definitions = new Set<number>()
+  const uses = new Set<number>()
   const open: { depth: number; parameters: readonly string[] }[] = []
   // How many of the open lambdas have a parameter of this name.
   const counts = new Map<string, number>()
@@ -223,28 +249,30 @@ function lambdaParameters(tokens: readonly CodeToken[]): Set<number> {
       open.pop()
     }
     const name = identifierOf(token)
-    if (name !== undefined && (counts.get(name) ?? 0) > 0) found.add(at)
+    if (name !== undefined && (counts.get(name) ?? 0) > 0) uses.add(at)
     if (!isSymbol(token, '>') || !isSymbol(tokens[at - 1], '-')) continue
-    const parameters = parametersBefore(tokens, at - 1)
+    const defined = parametersBefore(tokens, at - 1)
+    const parameters = defined.map((index) => identifierOf(tokens[index]) as string)
     open.push({ depth: token.depth, parameters })
     count(parameters, 1)
+    for (const index of defined) definitions.add(index)
   }
-  return found
+  return { definitions, uses }
 }
 
 function isAfter({ depth, text }: CodeToken, lambda: number): boolean {
   return depth < lambda || (depth === lambda && text === ',')
 }
 
-/** x in "x -> …", x and y in "(x, y) -> …". */
-function parametersBefore(tokens: readonly CodeToken[], arrow: number): string[] {
+/** The index of x in "x -> …", those of x and y in "(x, y) -> …". */
+function parametersBefore(tokens: readonly CodeToken[], arrow: number): number[] {
   const isList = isSymbol(tokens[arrow - 1], ')')
-  const names: string[] = []
+  const found: number[] = []
   for (let at = isList ? arrow - 2 : arrow - 1; at >= 0; at--) {
-    const name = identifierOf(tokens[at])
-    if (name === undefined && !isSymbol(tokens[at], ',')) break
-    if (name !== undefined) names.push(name)
+    const isName = identifierOf(tokens[at]) !== undefined
+    if (!isName && !isSymbol(tokens[at], ',')) break
+    if (isName) found.push(at)
     if (!isList) break
   }
-  return names
+  return found
 }

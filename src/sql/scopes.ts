@@ -28,6 +28,8 @@ export interface SelectScope extends TokenRange {
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
+  /** Whether it has GROUP BY. */
+  isGrouped: boolean
   items: TokenRange[]
 }
 
@@ -63,7 +65,7 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
       while (to < end && !(keyword(to, 'UNION', 'INTERSECT', 'EXCEPT') && isSetOperator(tokens, to))) to++
       const scope: SelectScope = {
         ...{ parent, first: from, end: to, depth, open: first - 1 },
-        ...{ tables: [], certain: true, items: [] },
+        ...{ tables: [], certain: true, isGrouped: find(from, to, 'GROUP') < to, items: [] },
       }
       for (let at = from; at < to; at++) of[at] = scope
       const select = find(from, to, 'SELECT')
@@ -103,8 +105,11 @@ function readTables(
   tableTokens: Set<number>,
 ): void {
   const depth = tokens[from - 1]?.depth
+  // left(…) and any(…) are functions.
   const isJoin = (at: number) =>
-    tokens[at]?.depth === depth && isKeyword(tokens[at], ...joins) && !isSymbol(tokens[at + 1], '(')
+    tokens[at]?.depth === depth &&
+    isKeyword(tokens[at], ...joins) &&
+    (isKeyword(tokens[at], 'JOIN') || !isSymbol(tokens[at + 1], '('))
   let at = from
   while (at < end) {
     const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined, at }

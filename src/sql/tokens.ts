@@ -211,13 +211,18 @@ export function listItems(
 
 const beforeValue = (
   'SELECT DISTINCT WHERE HAVING QUALIFY ON USING FROM JOIN WITH FILL BY LIMIT OFFSET AS AND OR NOT IN LIKE ILIKE IS ' +
-  'BETWEEN CASE WHEN THEN ELSE INTERVAL'
+  'BETWEEN CASE WHEN THEN ELSE INTERVAL EXCEPT'
 ).split(' ')
 
 /** Whether a value ends with this token, so that an operator, an alias or a clause must follow. */
 export function endsValue(token: CodeToken | undefined): boolean {
   if (token === undefined || isKeyword(token, ...beforeValue)) return false
   return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
+}
+
+/** Whether this token may be the name of the value before it. The engine prefers such names to columns. */
+export function isAlias(tokens: readonly CodeToken[], at: number): boolean {
+  return isKeyword(tokens[at - 1], 'AS') || endsValue(tokens[at - 1])
 }
 
 /** Words of SQL that have the form of a source name. */

@@ -155,6 +155,41 @@ export function describeSources(running: () => RunningService): void {
     expect(facets.status).toBe(200)
   })
 
+  test('keeps the results of saved endpoints when a column is declared, and they can be changed', async () => {
+    const ask = async (method: string, path: string, body?: object) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const init = body === undefined ? {} : { headers, body: JSON.stringify(body) }
+      const response = await running().call(path, { method, ...init })
+      return (await response.json()) as { version?: number; result: { path: string }[] }
+    }
+    await ask('POST', '/api/sources', { name: 'redacted_logs' })
+    await send('redacted_logs', JSON.stringify({ metadata: { path: '/secret/42' } }))
+    const path = 'metadata.path::String AS path'
+    const queries = {
+      alias: `SELECT replaceRegexpAll(metadata, '/secret/[0-9]+', '/redacted') AS metadata, ${path} FROM redacted_logs`,
+      expression: `WITH replaceRegexpAll(metadata, '/secret/[0-9]+', '/redacted') AS metadata SELECT ${path} FROM redacted_logs`,
+      table: `SELECT ${path} FROM redacted_logs AS _entries`,
+      groups: `SELECT ${path} FROM redacted_logs GROUP BY metadata`,
+    }
+    for (const [name, query] of Object.entries(queries)) {
+      const { version } = await ask('POST', '/api/endpoints', { name: `redacted.${name}`, query })
+      expect([name, version]).toEqual([name, 1])
+    }
+    const results = async () => {
+      const bodies = Object.keys(queries).map((name) => ask('GET', `/api/endpoints/query/redacted.${name}`))
+      return (await Promise.all(bodies)).map(({ result }) => result[0]?.path)
+    }
+    const expected = ['/redacted', '/redacted', '/secret/42', '/secret/42']
+    expect(await results()).toEqual(expected)
+    const columns = [{ name: 'path', path: 'path', type: 'text' }]
+    expect(await ask('PATCH', '/api/sources/redacted_logs', { columns })).toMatchObject({ version: 2 })
+    expect(await results()).toEqual(expected)
+    for (const name of Object.keys(queries)) {
+      const changed = await ask('PATCH', `/api/endpoints/redacted.${name}`, { description: 'Redacted.' })
+      expect([name, changed.version ?? changed]).toEqual([name, 2])
+    }
+  })
+
   test('reads a path with the same result with and without a typed column', async () => {
     const manage = async (method: string, path: string, body: object) => {
       const headers = { 'Content-Type': 'application/json' }
