@@ -235,6 +235,8 @@ describe('a typed column', () => {
   test.each([
     'SELECT f(metadata) AS metadata, PATH AS p FROM edge_logs',
     'SELECT f(metadata) `metadata`, PATH AS p FROM edge_logs',
+    'SELECT ((SELECT 1) AS metadata), PATH AS p FROM edge_logs',
+    "SELECT '' AS metadata, e.PATH AS p FROM edge_logs AS e",
     'WITH f(metadata) AS metadata SELECT PATH AS p FROM edge_logs',
     'SELECT p FROM (SELECT f(metadata) AS metadata, PATH AS p FROM edge_logs)',
     'SELECT * REPLACE (f(metadata) AS metadata), PATH AS p FROM edge_logs',
@@ -258,7 +260,6 @@ describe('a typed column', () => {
   })
 
   test.each([
-    'SELECT f(metadata) AS metadata, e.PATH AS p FROM edge_logs AS e',
     'SELECT * EXCEPT metadata, PATH AS p FROM edge_logs AS e',
     'SELECT metadata, PATH AS p FROM edge_logs AS e',
     'SELECT p, metadata FROM (SELECT PATH AS p FROM edge_logs AS e GROUP BY p)',

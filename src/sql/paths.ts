@@ -18,7 +18,6 @@ import {
   isAlias,
   isKeyword,
   isSymbol,
-  startsQuery,
 } from './tokens.ts'
 import { namedSubqueries } from './with.ts'
 
@@ -125,10 +124,12 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
     if (isAlias(tokens, at) || lambdas.definitions.has(at)) aliases.add(inSet(scope, name))
     const isStart = !isSymbol(tokens[at - 1], '.') && !lambdas.uses.has(at)
     const path = isStart ? pathAt(sql, tokens, at, isMetadataTable(scope)) : undefined
+    const table = path && tableOf(path, scope)
     if (path) {
       at = path.end - 1
-      found.push({ path, scope, table: tableOf(path, scope) })
-    } else if (name === metadata && scope?.isGrouped) groupedByMetadata.add(scope)
+      found.push({ path, scope, table })
+    }
+    if (!table && (path || name === metadata) && scope?.isGrouped) groupedByMetadata.add(scope)
   }
   for (const scope of new Set(scopes.of)) {
     for (const { name, alias } of scope?.tables ?? []) {
@@ -136,22 +137,19 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
     }
   }
   /** Whether a typed column can replace the path: it is certainly read from the column of the table. */
-  const isOfTable = ({ path, scope }: (typeof found)[number], { name = '', alias = '' }: ReadTable) =>
+  const isOfTable = (scope: SelectScope | undefined, { name = '', alias = '' }: ReadTable) =>
     !subqueries.has(name) &&
     !aliases.has(inSet(scope, `FROM ${name}`)) &&
     !aliases.has(inSet(scope, alias)) &&
-    (path.qualifier !== '' || !aliases.has(inSet(scope, metadata))) &&
-    // Where metadata may be a key of GROUP BY, each group has one value of the path, but not of the typed column.
+    !aliases.has(inSet(scope, metadata)) &&
+    // Each group has one value of a path if metadata, or the path in another form, may be a key of GROUP BY.
     !(scope && groupedByMetadata.has(scope))
-  return found.map((each) => {
-    const { path, scope, table } = each
-    return {
-      path,
-      scope,
-      isColumn: table !== undefined && isSelectedIn(path, table),
-      place: table && isOfTable(each, table) ? placeOf(path, table) : undefined,
-    }
-  })
+  return found.map(({ path, scope, table }) => ({
+    path,
+    scope,
+    isColumn: table !== undefined && isSelectedIn(path, table),
+    place: table && isOfTable(scope, table) ? placeOf(path, table) : undefined,
+  }))
 }
 
 /** The table that a path belongs to, if only one is possible. */
@@ -194,7 +192,7 @@ function selectedPaths(
   const scope = of[open + 1]
   const names = new Set<string>()
   // In a UNION, each SELECT is a scope of its own.
-  if (!scope || !startsQuery(tokens, open + 1) || scope !== of[closingOf(tokens, open) - 1]) return names
+  if (scope?.open !== open || scope !== of[closingOf(tokens, open) - 1]) return names
   const isTable = isTableName(metadata, scope)
   for (const { first, end } of scope.items) {
     const isAll = tokens.slice(first, end).some((token, index, item) => {

@@ -79,7 +79,7 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
         readTables(tokens, fromAt + 1, find(fromAt + 1, to, ...clauses), scope, tableTokens)
       }
       for (let at = from; at < to; at++) {
-        if (!isSymbol(tokens[at], '(') || !startsQuery(tokens, at + 1)) continue
+        if (!isSymbol(tokens[at], '(') || !isQuery(tokens, at)) continue
         const close = Math.min(closingOf(tokens, at), to)
         read(at + 1, close, (tokens[at] as CodeToken).depth + 1, scope)
         at = close
@@ -89,6 +89,17 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
   }
   read(0, tokens.length, 0, undefined)
   return { of, tableTokens }
+}
+
+/** Whether a bracket contains one query or several, and not an expression such as ((SELECT 1) AS one). */
+function isQuery(tokens: readonly CodeToken[], open: number): boolean {
+  if (!startsQuery(tokens, open + 1)) return false
+  const after = isSymbol(tokens[open + 1], '(') ? closingOf(tokens, open + 1) + 1 : undefined
+  return (
+    after === undefined ||
+    after === closingOf(tokens, open) ||
+    isKeyword(tokens[after], 'UNION', 'INTERSECT', 'EXCEPT')
+  )
 }
 
 /** EXCEPT can also follow an asterisk. */

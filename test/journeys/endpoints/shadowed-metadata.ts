@@ -24,6 +24,7 @@ export const shadowedPaths = [
   `WITH v AS (SELECT ${redacted} AS metadata FROM typed_logs) SELECT ${path} AS p FROM v`,
   `SELECT * REPLACE (${redacted} AS metadata), ${path} AS p FROM typed_logs`,
   `SELECT ${path} AS p FROM typed_logs WHERE (${redacted} AS metadata) != ''`,
+  `SELECT ((SELECT '{}') AS metadata) AS m, ${path} AS p FROM typed_logs`,
   `SELECT ${path} AS p FROM typed_logs ORDER BY (${redacted} AS metadata)`,
   `SELECT count() OVER (PARTITION BY ${path}) AS n, '{}' AS metadata FROM typed_logs`,
   `SELECT ${path} AS p FROM typed_logs ARRAY JOIN ['{}'] AS metadata`,
@@ -36,13 +37,13 @@ export const shadowedPaths = [
   `WITH typed_logs AS (SELECT * FROM plain_logs) SELECT ${path} AS p FROM typed_logs`,
   `SELECT ${path} AS p FROM typed_logs GROUP BY metadata`,
   `SELECT metadata AS m, ${path} AS p, count() AS n FROM typed_logs GROUP BY m`,
+  `SELECT ${path} AS p FROM typed_logs AS e GROUP BY typed_logs.${path}`,
   `SELECT ${path} AS p FROM typed_logs AS _t`,
   `WITH ${redacted} AS metadata SELECT '' AS p FROM typed_logs UNION ALL SELECT ${path} AS p FROM typed_logs`,
 ]
 
-/** One statement for each way in which a typed column replaces a path although something else has the name metadata. */
+/** Statements with names that do not keep a typed column from replacing a path. */
 export const servedPaths = [
-  `SELECT ${redacted} AS metadata, e.${path} AS p FROM typed_logs AS e`,
   `SELECT * EXCEPT metadata, ${path} AS p FROM typed_logs`,
   `SELECT metadata, ${path} AS p FROM typed_logs`,
   `SELECT ${path} AS p, count() AS n FROM typed_logs GROUP BY p`,
