@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Journeys that take longest begin first, so that none of them runs alone at the end. */
 const slow = [
+  'operating/backup',
   'operating/torture-disks',
   'console/looks',
   'operating/service',
@@ -12,7 +13,6 @@ const slow = [
   'access/access',
   'console/charts',
   'operating/nodes',
-  'operating/backup',
   'operating/copy',
   'console/saving',
   'console/tokens',
@@ -25,6 +25,7 @@ const slow = [
   'alerts/alerts',
   'logflare/logflare',
   'docs/getting-started',
+  'operating/checkout',
 ]
 
 class SlowFirst extends BaseSequencer {

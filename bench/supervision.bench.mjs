@@ -2,19 +2,17 @@
  * Engine supervision: time that a command and a service take to start, time until a killed or hanging engine is replaced, time until an abandoned query
  * stops using CPU, and CPU and memory at rest.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { atTheEnd } from './support/at-the-end.mjs'
 import { createEngine } from './support/engine.mjs'
 import { cpuMs, endedCpuMs, familyOf, proportionalBytes } from './support/processes.mjs'
 import { comparison } from './support/result.mjs'
+import { mainFile, startServiceProcess, until } from './support/service-process.mjs'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const endless = 'SELECT sum(sipHash64(number)) FROM numbers(1000000000000)'
 
 export const about = 'engine supervision'
@@ -48,7 +46,7 @@ export async function run({ engineNode, patience, quick, emulated, choose }) {
 
 /** The shortest command over a program that does nothing, in turn. */
 function commandStarts(rounds) {
-  const command = [main, '--version']
+  const command = [mainFile, '--version']
   const nothing = ['-e', '0']
   const times = Array.from({ length: rounds }, () => [startOf(command), startOf(nothing)])
   return [
@@ -81,11 +79,11 @@ async function wholeService({ dataDir, engineNode, patience, quick }) {
   const environment = { WELLHEAD_ENGINE_NODE: engineNode, WELLHEAD_ENGINE_PATIENCE: String(patience) }
   const starts = []
   for (let start = 0; start < (quick ? 1 : 5); start++) {
-    const { readyMs, stop } = await startService(dataDir, environment)
+    const { readyMs, stop } = await startServiceProcess(dataDir, environment)
     starts.push(readyMs / 1000)
     await stop()
   }
-  const { pid, stop } = await startService(dataDir, environment)
+  const { pid, stop } = await startServiceProcess(dataDir, environment)
   try {
     // Waits until the work of the start is done.
     await delay(quick ? 2_000 : 10_000)
@@ -103,36 +101,6 @@ async function wholeService({ dataDir, engineNode, patience, quick }) {
   } finally {
     await stop()
   }
-}
-
-async function startService(dataDir, environment) {
-  const since = performance.now()
-  const service = spawn(process.execPath, [main, 'serve', '--port', '0', '--data-dir', dataDir], {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const kill = atTheEnd(() => service.kill('SIGKILL'))
-  const url = await addressOf(service)
-  await until(async () => (await fetch(`${url}/ready`)).ok)
-  const readyMs = performance.now() - since
-  const stop = async () => {
-    service.removeAllListeners('exit').kill('SIGTERM')
-    await once(service, 'exit')
-    kill()
-  }
-  return { pid: service.pid, readyMs, stop }
-}
-
-function addressOf(service) {
-  return new Promise((resolve, reject) => {
-    let said = ''
-    service.stderr.on('data', (text) => {
-      said += text
-      const url = /listening on (http:\S+)/.exec(said)?.[1]
-      if (url) resolve(url)
-    })
-    service.once('exit', () => reject(new Error(`The service ended early: ${said}`)))
-  })
 }
 
 /** Kills, hangs and cancellations while a client keeps sending queries. */
@@ -224,8 +192,4 @@ function begin(engine, limits) {
       isOver = true
     })
   return { ended, hasEnded: () => isOver }
-}
-
-async function until(condition) {
-  while (!(await condition())) await delay(10)
 }

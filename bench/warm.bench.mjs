@@ -96,7 +96,7 @@ async function measure({ service, runner, sources, entries, file, parameters, no
     caller: 'bench',
     project: undefined,
   }
-  const parts = { 'what changed': { range: plan.part.range }, everything: {} }
+  const parts = { 'what changed': { range: plan.range }, everything: {} }
   const sides = await alternate(
     Object.fromEntries(
       Object.entries(parts).map(([side, part]) => [

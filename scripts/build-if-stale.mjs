@@ -1,33 +1,38 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'build', '.built-from')
+const lock = join(root, 'build.lock')
+const main = join(root, 'dist/main.js')
 const consoleTypes = join(root, 'console/src/api/schema.d.ts')
+const maxBuildMs = 180_000
 
 /** What the build depends on. Paths are relative, so that a checkout can be moved. */
 function fingerprint() {
   const hash = createHash('sha256')
-  const files = ['src', 'console', 'scripts'].flatMap((directory) =>
+  // The console shows pages of docs/reference.
+  const files = ['src', 'console', 'scripts', 'docs/reference'].flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:test|d)\.ts$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name))),
   )
-  // Dependencies are part of the bundles, and the console shows the page of warnings.
-  for (const file of [...files.sort(), 'tsconfig.json', 'package-lock.json', 'docs/reference/warnings.md']) {
+  // Dependencies are part of the bundles.
+  for (const file of [...files.sort(), 'tsconfig.json', 'package-lock.json']) {
     hash.update(file).update(readFileSync(join(root, file)))
   }
   return hash.digest('hex')
 }
 
-function builtFrom() {
+function isBuiltFrom(sources) {
   try {
-    return readFileSync(stamp, 'utf8')
+    return readFileSync(stamp, 'utf8') === sources && [consoleTypes, main].every((file) => existsSync(file))
   } catch {
-    return undefined
+    return false
   }
 }
 
@@ -40,18 +45,54 @@ async function writeConsoleTypes() {
   writeFileSync(consoleTypes, execFileSync(process.execPath, ['scripts/openapi-types.mjs'], options))
 }
 
-/** Builds if the sources changed since the last build. Prints nothing unless it fails. */
+/** Builds if the sources changed since the last build. Prints nothing, or why it waits or fails to standard error. */
 export async function buildIfStale() {
-  const current = fingerprint()
-  const isWhole = [consoleTypes, join(root, 'dist/main.js')].every((file) => existsSync(file))
-  if (builtFrom() === current && isWhole) return
+  const sources = fingerprint()
+  if (isBuiltFrom(sources)) return
+  if (!takeLock()) {
+    console.error('Waiting for another process that builds Wellhead.')
+    do await pause(100)
+    while (!takeLock())
+  }
+  try {
+    if (!isBuiltFrom(sources)) await build(sources)
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** One process builds at a time: a second one would remove the files of the first. */
+function takeLock() {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+    if (!isAbandoned()) return false
+    rmSync(lock, { force: true })
+    return takeLock()
+  }
+}
+
+/** A process that was killed leaves its lock, and another one may have its id by now. */
+function isAbandoned() {
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'))
+    process.kill(pid, 0)
+    return pid === process.pid || statSync(lock).mtimeMs < Date.now() - maxBuildMs
+  } catch (error) {
+    return error.code === 'ESRCH'
+  }
+}
+
+async function build(sources) {
   for (const directory of ['build', 'dist']) rmSync(join(root, directory), { recursive: true, force: true })
   const { bundle, transpile } = await import('./bundle.mjs')
   await Promise.all([bundle(), transpile()])
   await writeConsoleTypes()
   const { buildConsole } = await import('./build-console.mjs')
   await buildConsole()
-  writeFileSync(stamp, current)
+  writeFileSync(stamp, sources)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildIfStale()

@@ -17,7 +17,8 @@ export async function engineEnvironment() {
   if (process.env.WELLHEAD_ENGINE_NODE || isInstalled(name)) return {}
   if (platform === 'linux-arm64') {
     const { emulatedEngine } = await import('./emulation/emulated-engine.mjs')
-    return { WELLHEAD_ENGINE_NODE: await emulatedEngine(), WELLHEAD_ENGINE_PATIENCE: '10' }
+    const { WELLHEAD_ENGINE_PATIENCE: patience } = process.env
+    return { WELLHEAD_ENGINE_NODE: await emulatedEngine(), WELLHEAD_ENGINE_PATIENCE: patience || '10' }
   }
   const problem = name ? `${name} is not installed` : 'chdb has no native package for it'
   throw new Error(

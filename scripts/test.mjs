@@ -1,6 +1,6 @@
 /**
- * Runs all tests, or those named, and prints the slowest files and, in the last line, the counts. With `--check`, builds
- * first and runs `npm run check` beside the tests; a failed check counts as a failed test.
+ * Builds what is stale, runs all tests, or those named, and prints the slowest files and, in the last line, the counts.
+ * With `--check`, runs `npm run check` beside the tests; a failed check counts as a failed test.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ const shownFiles = 10
 
 const given = process.argv.slice(2).filter((argument) => argument !== '--check')
 const checks = process.argv.includes('--check')
-if (checks) await buildIfStale()
+await buildIfStale()
 const check = checks ? startCheck() : undefined
 
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))

@@ -36,7 +36,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   let phase: Phase = 'starting'
 
-  const storage = createStorage(options, () => observability.metrics.namesChanged())
+  const storage = createStorage(options, (source, isReplaced) => {
+    if (isReplaced) parts.dropReaders(source)
+    observability.metrics.namesChanged()
+  })
   // The engine opens while the other parts are created.
   const opening = storage.engine.start()
   opening.catch(() => {})
@@ -51,7 +54,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     adminToken: adminToken.token,
     phase: () => phase,
   })
-  const { engine, backups, catalog, sources, keys } = storage
+  const { engine, backups, catalog, sources } = storage
   const logflare = await createLogflare(options, storage, parts, http)
   const { server, tokens, streams, intake } = http
 
@@ -90,7 +93,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await backups.open()
     await catalog.open()
     await sources.open()
-    await Promise.all([keys.open(), tokens.open(), parts.admin.seed(shipped), logflare?.open()])
+    await Promise.all([tokens.open(), parts.admin.seed(shipped), logflare?.open()])
     adminToken.keep()
     phase = 'open'
     alerts.start()
@@ -119,14 +122,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function createLogflare(
   { environment }: ServiceOptions,
   { engine, sources }: ReturnType<typeof createStorage>,
-  { calls }: ReturnType<typeof createEndpoints>,
+  { calls, runner }: ReturnType<typeof createEndpoints>,
   { server, access }: ReturnType<typeof createHttp>,
 ) {
   const token = environment.LOGFLARE_PRIVATE_ACCESS_TOKEN
   if (!token) return undefined
   const { createGateway } = await import('./logflare/gateway.ts')
   const tokens = { private: token, public: environment.LOGFLARE_PUBLIC_ACCESS_TOKEN }
-  return createGateway({ server, access, tokens, engine, sources, calls })
+  return createGateway({ server, access, tokens, engine, sources, calls, runner })
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */

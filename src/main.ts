@@ -10,15 +10,16 @@ import { runProgram } from './cli/program.ts'
 /** Width of lines if the output is not a terminal. */
 const defaultColumns = 120
 
-/** Time to read the remaining output after a signal. */
-const readWithinMs = 1_000
+/** Time after a signal to read the remaining output, and in which npm, timeout or a terminal may send the signal again. */
+const settleMs = 1_000
 
 showSourcePositions()
 
 const stop = new AbortController()
+let isSettled = false
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
   process.on(name, () => {
-    if (stop.signal.aborted) process.exit(exitCodes.failed)
+    if (isSettled) process.exit(exitCodes.failed)
     stop.abort(name)
   })
 }
@@ -30,7 +31,11 @@ stop.signal.addEventListener('abort', () =>
   setTimeout(() => {
     isWaiting = false
     for (const resolve of waiting) resolve()
-  }, readWithinMs),
+    // Signals that arrived while the process was busy come first.
+    setImmediate(() => {
+      isSettled = true
+    })
+  }, settleMs),
 )
 
 const io: CommandIo = {

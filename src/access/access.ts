@@ -21,6 +21,14 @@ interface RecognizedToken {
   readonly limits: readonly RequestLimit[]
 }
 
+/** A token as it is stored, of which there may be many. Its keys are created when they are used. */
+interface KnownToken {
+  readonly id: string
+  readonly token: StoredToken
+  readonly tag: string
+  readonly mayQueryGateway: boolean
+}
+
 /** A secret of a token, or a session. */
 interface Key extends RecognizedToken {
   /** The hash of the secret; a session has that of its token. */
@@ -29,8 +37,6 @@ interface Key extends RecognizedToken {
   /** A clock that is set back must not prolong a session beyond the longest one. */
   readonly validFromMs: number
   readonly validUntilMs: number
-  /** The key that signed it, if it is a session. */
-  readonly parent?: Key
 }
 
 export interface NewSession extends Rights {
@@ -52,8 +58,11 @@ const failedTooOften =
 export class Access {
   readonly #clock: Clock
   readonly #adminToken: string
-  readonly #keys = new Map<string, Key>()
-  readonly #keysOf = new Map<string, string[]>()
+  readonly #tokens = new Map<string, KnownToken>()
+  /** By the hash of a secret. */
+  readonly #idOf = new Map<string, string>()
+  /** By the hash of a secret, those that were used lately. Cleared on every change. */
+  readonly #keys = new LRUCache<string, Key>({ max: maxRecent })
   readonly #quota = new RequestQuota(maxLimited)
   readonly #failed = new RequestQuota(maxFailingAddresses)
   readonly #failuresPerMinute: number
@@ -69,10 +78,8 @@ export class Access {
     this.#clock = clock
     this.#failuresPerMinute = failuresPerMinute
     this.#adminToken = adminToken
-    const rights = { scopes: ['admin'], project: null, parameters: {} }
-    const caller = callerWith({ id: 'admin', ...rights })
-    const admin = { hash: hashToken(adminToken), caller, rights, limits: [], validFromMs: -Infinity }
-    this.#add({ ...admin, validUntilMs: Infinity })
+    this.put('admin', environmentToken(adminToken, 'admin'))
+    const admin = this.#keyOf(hashToken(adminToken).toString('hex')) as Key
     this.#nobody = { ...admin, hash: Buffer.alloc(32), validUntilMs: -Infinity }
   }
 
@@ -110,9 +117,9 @@ export class Access {
   watch(token: string | undefined, caller: Caller): () => boolean {
     const key = this.#find(token, this.#clock.now())
     if (key?.caller.tag !== caller.tag) return () => false
-    const stored = key.parent ?? key
-    const name = stored.hash.toString('latin1')
-    return () => this.#keys.get(name) === stored && isValid(key, this.#clock.now())
+    const { id } = caller
+    const known = this.#tokens.get(id)
+    return () => this.#tokens.get(id) === known && isValid(key, this.#clock.now())
   }
 
   onChange(listener: () => void): void {
@@ -122,8 +129,8 @@ export class Access {
   /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
   createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
     const nowMs = this.#clock.now()
-    const name = secret === undefined ? this.#keysOf.get(id)?.[0] : hashToken(secret).toString('latin1')
-    const key = name === undefined ? undefined : this.#keys.get(name)
+    const own = secret === undefined ? this.#tokens.get(id)?.token.hash : hashToken(secret).toString('hex')
+    const key = own === undefined ? undefined : this.#keyOf(own)
     if (!key || key.caller.id !== id || !isValid(key, nowMs)) return undefined
     const rights = narrowedRights(key.rights, fields)
     const perMinute = key.limits[0]?.perMinute ?? Infinity
@@ -145,7 +152,7 @@ export class Access {
 
   #find(token: string | undefined, nowMs: number): Key | undefined {
     const hash = hashToken(token ?? '')
-    const key = this.#keys.get(hash.toString('latin1')) ?? this.#nobody
+    const key = this.#keyOf(hash.toString('hex')) ?? this.#nobody
     const isSame = timingSafeEqual(hash, key.hash)
     const found = isSame ? key : this.#findSession(token ?? '')
     if (!found || !isValid(found, nowMs)) return undefined
@@ -157,7 +164,8 @@ export class Access {
   #findSession(token: string): Key | undefined {
     const parts = splitSession(token)
     if (parts === undefined) return undefined
-    const parents = this.#keysOf.get(parts.parent)?.map((name) => this.#keys.get(name) as Key)
+    const known = this.#tokens.get(parts.parent)
+    const parents = known && hashesOf(known.token).map((hash) => this.#keyOf(hash) as Key)
     for (const parent of parents ?? [this.#nobody]) {
       const session = verifySession(parts, sessionKey(this.#adminToken, parent.hash))
       const rights = session && commonRights(parent.rights, session)
@@ -172,26 +180,25 @@ export class Access {
           perMinute === null ? parent.limits : [...parent.limits, { id: `${id} ${session.id}`, perMinute }],
         validFromMs: session.expiresMs - maxSessionMs,
         validUntilMs: Math.min(session.expiresMs, parent.validUntilMs),
-        parent,
       }
     }
     return undefined
   }
 
-  put(id: string, token: StoredToken): void {
+  put(id: string, token: StoredToken, mayQueryGateway = false): void {
     this.#removeKeys(id)
-    const { scopes, project, parameters, requests_per_minute: perMinute, previous } = token
-    const rights = { scopes, project, parameters }
-    const caller = callerWith({ id, tag: `${id}.${++this.#changes}`, ...rights })
-    const limits = perMinute === null ? [] : [{ id, perMinute }]
-    const validUntilMs = token.expires_at === null ? Infinity : Date.parse(token.expires_at)
-    const key = { caller, rights, limits, validFromMs: -Infinity, validUntilMs }
-    this.#add({ ...key, hash: Buffer.from(token.hash, 'hex') })
-    if (previous) {
-      const until = Math.min(validUntilMs, Date.parse(previous.valid_until))
-      this.#add({ ...key, hash: Buffer.from(previous.hash, 'hex'), validUntilMs: until })
-    }
+    this.#tokens.set(id, { id, token, tag: `${id}.${++this.#changes}`, mayQueryGateway })
+    for (const hash of hashesOf(token)) this.#idOf.set(hash, id)
     for (const listener of this.#onChange) listener()
+  }
+
+  #keyOf(hash: string): Key | undefined {
+    const used = this.#keys.get(hash)
+    if (used) return used
+    const known = this.#tokens.get(this.#idOf.get(hash) ?? '')
+    const key = known && keyWith(known, hash)
+    if (key) this.#keys.set(hash, key)
+    return key
   }
 
   remove(id: string): void {
@@ -205,16 +212,48 @@ export class Access {
     return this.#lastUse.get(id)
   }
 
-  #add(key: Key): void {
-    const name = key.hash.toString('latin1')
-    this.#keys.set(name, key)
-    this.#keysOf.set(key.caller.id, [...(this.#keysOf.get(key.caller.id) ?? []), name])
-  }
-
   #removeKeys(id: string): void {
+    const token = this.#tokens.get(id)?.token
+    if (token === undefined) return
     this.#recent.clear()
-    for (const name of this.#keysOf.get(id) ?? []) this.#keys.delete(name)
-    this.#keysOf.delete(id)
+    this.#keys.clear()
+    for (const hash of hashesOf(token)) this.#idOf.delete(hash)
+    this.#tokens.delete(id)
+  }
+}
+
+function hashesOf({ hash, previous }: StoredToken): string[] {
+  return previous ? [hash, previous.hash] : [hash]
+}
+
+function keyWith({ id, token, tag, mayQueryGateway }: KnownToken, hash: string): Key {
+  const { scopes, project, parameters, requests_per_minute: perMinute, expires_at, previous } = token
+  const rights = { scopes, project, parameters }
+  const expiresMs = expires_at === null ? Infinity : Date.parse(expires_at)
+  const untilMs = previous?.hash === hash ? Date.parse(previous.valid_until) : Infinity
+  return {
+    hash: Buffer.from(hash, 'hex'),
+    rights,
+    caller: callerWith({ id, tag, mayQueryGateway, ...rights }),
+    limits: perMinute === null ? [] : [{ id, perMinute }],
+    validFromMs: -Infinity,
+    validUntilMs: Math.min(expiresMs, untilMs),
+  }
+}
+
+/** A token that an environment variable sets. */
+export function environmentToken(token: string, scope: string): StoredToken {
+  return {
+    description: 'Set by the environment.',
+    hash: hashToken(token).toString('hex'),
+    scopes: [scope],
+    project: null,
+    parameters: {},
+    expires_at: null,
+    requests_per_minute: null,
+    created_at: '',
+    created_by: null,
+    previous: null,
   }
 }
 

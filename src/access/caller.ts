@@ -10,6 +10,13 @@ export interface Caller {
   /** The only project whose entries the caller reads and sends; undefined for all projects. */
   readonly project: string | undefined
   readonly parameters: Readonly<Record<string, string>>
+  /** Whether the caller may query the Logflare gateway. It is not a scope, so sessions cannot inherit it. */
+  readonly mayQueryGateway: boolean
+  /**
+   * Whether the caller may read whole entries: of its project, or of all projects without one. Only the SQL of endpoints enforces
+   * other fixed parameters, such as how far back a customer reads, so callers with such parameters may not.
+   */
+  readonly mayReadEntries: boolean
   /** Whether the caller has this scope for any endpoint or source. */
   mayAny(scope: 'query' | 'ingest'): boolean
   /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
@@ -20,8 +27,9 @@ export interface Caller {
   mayIngest(source: string): boolean
 }
 
+export const scopeNames = 'admin, query, query:<endpoint>, search, ingest or ingest:<source>'
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
-export const scopePattern = /^(?:admin|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
+export const scopePattern = /^(?:admin|search|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
 
 export interface Rights {
   scopes: readonly string[]
@@ -29,8 +37,16 @@ export interface Rights {
   parameters: Readonly<Record<string, string>>
 }
 
-export function callerWith(identity: Rights & { id: string; tag?: string; isSession?: boolean }): Caller {
-  const { id, tag = id, isSession = false, scopes, project, parameters } = identity
+interface Identity extends Rights {
+  id: string
+  tag?: string
+  isSession?: boolean
+  mayQueryGateway?: boolean
+}
+
+/** The only place that decides what a token or a session is allowed to do. */
+export function callerWith(identity: Identity): Caller {
+  const { id, tag = id, isSession = false, mayQueryGateway = false, scopes, project, parameters } = identity
   const granted = new Set(scopes)
   const isAdmin = granted.has('admin')
   const may = (scope: 'query' | 'ingest', name: string) =>
@@ -40,6 +56,8 @@ export function callerWith(identity: Rights & { id: string; tag?: string; isSess
     tag,
     isSession,
     isAdmin,
+    mayQueryGateway,
+    mayReadEntries: (isAdmin || granted.has('search')) && Object.keys(parameters).length === 0,
     project: project ?? undefined,
     parameters: Object.freeze({ ...parameters, ...(project !== null && { project }) }),
     mayAny: (scope) =>

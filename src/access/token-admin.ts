@@ -4,7 +4,7 @@ import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { Access, NewSession } from './access.ts'
@@ -35,9 +35,16 @@ interface TokenAdminOptions {
 const limits = { deadlineMs: 10_000 }
 const writeUsesEveryMs = 30_000
 
+interface StoredVersion {
+  id: string
+  version: number
+  changedAt: string
+  token: StoredToken
+}
+
 export class TokenAdmin {
   readonly #options: TokenAdminOptions
-  readonly #stored = new Map<string, { token: StoredToken; record: CatalogRecord }>()
+  readonly #stored = new Map<string, StoredVersion>()
   /** Last uses that are stored. */
   readonly #uses = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
@@ -77,14 +84,13 @@ export class TokenAdmin {
   }
 
   get(given: string) {
-    const { token, record } = this.#find(given)
-    const { id } = record
+    const { id, token, changedAt } = this.#find(given)
     const { hash: _, previous, ...fields } = token
     const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, this.#uses.get(id) ?? 0)
     return {
       id,
       ...fields,
-      updated_at: record.changed_at,
+      updated_at: changedAt,
       last_used_at: lastUse === 0 ? null : new Date(lastUse).toISOString(),
       /** When the previous secret stops working. */
       previous_valid_until: previous?.valid_until ?? null,
@@ -140,7 +146,7 @@ export class TokenAdmin {
     if (!isOwn && !requester.isAdmin) {
       throw forbidden('Sessions of other tokens require the scope admin. Use the id self for your own token.')
     }
-    const owner = isOwn ? requester.id : this.#find(id).record.id
+    const owner = isOwn ? requester.id : this.#find(id).id
     const fields = readShape(sessionShape, body ?? {})
     const session = this.#options.access.createSession(owner, fields, isOwn ? secret : undefined)
     if (!session)
@@ -150,15 +156,15 @@ export class TokenAdmin {
 
   async revoke(id: string, by: string): Promise<void> {
     await lastWins(undefined, () => {
-      const { token, record } = this.#find(id)
-      return this.#write(record.id, record.version + 1, by, token, true)
+      const stored = this.#find(id)
+      return this.#write(stored.id, stored.version + 1, by, stored.token, true)
     })
   }
 
   async #next(id: string, by: string, change: (token: StoredToken) => StoredToken): Promise<TokenView> {
     await lastWins(undefined, () => {
-      const { token, record } = this.#find(id)
-      return this.#write(record.id, record.version + 1, by, change(token))
+      const stored = this.#find(id)
+      return this.#write(stored.id, stored.version + 1, by, change(stored.token))
     })
     return this.get(id)
   }
@@ -181,7 +187,8 @@ export class TokenAdmin {
         this.#uses.delete(record.id)
         this.#options.access.remove(record.id)
       } else {
-        this.#stored.set(record.id, { token, record })
+        const { id, version, changed_at: changedAt } = record
+        this.#stored.set(id, { id, version, changedAt, token })
         this.#options.access.put(record.id, token)
       }
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { scopePattern } from './caller.ts'
+import { scopeNames, scopePattern } from './caller.ts'
 
 const day = 86_400
 
@@ -14,12 +14,12 @@ const fields = {
     .max(1000, 'must be at most 1000 characters long')
     .describe('What the token is for.'),
   scopes: z
-    .array(
-      z.string().regex(scopePattern, 'must be admin, query, query:<endpoint>, ingest or ingest:<source>'),
-    )
+    .array(z.string().regex(scopePattern, `must be ${scopeNames}`))
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
-    .describe('`admin`, `query`, `query:<endpoint>`, `ingest` or `ingest:<source>`.'),
+    .describe(
+      '`admin`; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
+    ),
   project: project
     .nullable()
     .describe('Limits the token to the rows and entries of this project. Null: no limit.'),

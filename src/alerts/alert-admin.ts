@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
+import { invalidParameter, resourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { expectVersion, lastWins } from '../catalog/catalog.ts'
@@ -19,9 +19,9 @@ import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
-import { unreadableSecret } from './deliveries.ts'
 import type { Evaluator } from './evaluator.ts'
-import { type Message, notificationsFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import { type Message, notificationFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
 
 export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
@@ -29,7 +29,6 @@ export type AlertView = Awaited<ReturnType<AlertAdmin['get']>>
 type AlertChangeTerms = Pick<ChangeTerms, 'by' | 'expected'>
 
 const readOnly = 'id version created_at updated_at updated_by state since evaluated_at value error'.split(' ')
-const maxAlerts = 10_000
 
 /** Creates, changes, tests and deletes alerts. Every change is checked and creates a new version. */
 export class AlertAdmin {
@@ -53,14 +52,11 @@ export class AlertAdmin {
   /** Every version, newest first. The state is that of the alert now. */
   async versions(reference: string) {
     const states = await this.#evaluator.states()
-    const versions = this.#parts.catalog.history('alert', this.#find(reference).id).map(readAlert)
-    return versions.reverse().map((alert) => this.#view(alert, states))
+    const records = await this.#parts.catalog.versions('alert', this.#find(reference).id)
+    return records.reverse().map((record) => this.#view(readAlert(record), states))
   }
 
   async create(body: unknown, by: string) {
-    if (this.#saved().length >= maxAlerts) {
-      throw invalidBody(`There are already ${maxAlerts} alerts. Delete one first.`)
-    }
     return this.#save(writableFields(body, readOnly), by)
   }
 
@@ -73,9 +69,8 @@ export class AlertAdmin {
     })
   }
 
-  restore(reference: string, version: number, terms: AlertChangeTerms) {
-    const versions = this.#parts.catalog.history('alert', this.#find(reference).id)
-    const old = versions.find((record) => record.version === version)
+  async restore(reference: string, version: number, terms: AlertChangeTerms) {
+    const old = await this.#parts.catalog.version('alert', this.#find(reference).id, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
     return this.change(reference, readAlert(old).definition, 'default', terms)
   }
@@ -94,10 +89,9 @@ export class AlertAdmin {
     const known = (await this.#evaluator.states()).get(alert.id)
     const { tested, message } = await this.#evaluate(alert, signal, known)
     if (!notify) return tested
-    const sent = notificationsFor({ ...message, type: 'alert.test' }).map(async (notification) => {
-      const { type, url } = notification.target
-      const outcome = await this.#evaluator.deliveries.send(alert.id, alert.definition.name, notification)
-      return { type, url, ...outcome }
+    const notification = notificationFor({ ...message, type: 'alert.test' }, [...alert.targets.keys()])
+    const sent = [...alert.targets].map(async ([key, { type, url }]) => {
+      return { type, url, ...(await this.#evaluator.deliveries.send(alert, key, notification)) }
     })
     return { ...tested, deliveries: await Promise.all(sent) }
   }
@@ -122,8 +116,7 @@ export class AlertAdmin {
     const before = known ?? newState(alert.rule, alert.definition.name, time.now())
     const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), time.now())
     const rows = shownRows(alert, all)
-    // Also sent to targets that are switched off.
-    const message: Message = { type: 'alert.firing', alert, state: { ...state, off: [] }, rows, time }
+    const message: Message = { type: 'alert.firing', alert, state, rows, time }
     return { tested: { state: state.state, value: state.value, rows }, message }
   }
 
@@ -207,23 +200,26 @@ export class AlertAdmin {
     const known = states.get(id)
     const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updatedAt))
     const iso = (ms: number) => new Date(ms).toISOString()
-    const secretOf = ({ secret }: Target) => (secret === undefined ? '' : this.#parts.secrets.read(secret))
-    const isUnreadable = definition.notify.some((target) => secretOf(target) === undefined)
+    const errors = [
+      state.error,
+      hasUnreadableSecret(alert, this.#parts.secrets) && unreadableSecret,
+      state.dropped > 0 && `Notifications that could not be delivered and were dropped: ${state.dropped}.`,
+    ]
     return {
       id,
       ...definition,
       notify: definition.notify.map((target) => {
         const { type, url } = target
         const isNew = before?.every((other) => targetKey(other) !== targetKey(target)) ?? false
-        const secret = isNew ? secretOf(target) : ''
-        const isOff = state.off.includes(targetKey(target))
+        const secret = isNew && target.secret !== undefined && this.#parts.secrets.read(target.secret)
+        const isOff = state.off.length > 0 && state.off.includes(targetKey(target))
         return { type, url, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
       }),
       state: state.state,
       since: iso(state.sinceMs),
       evaluated_at: state.evaluatedMs === null ? null : iso(state.evaluatedMs),
       value: state.value,
-      error: state.error ?? (isUnreadable ? unreadableSecret : null),
+      error: errors.filter(Boolean).join(' ') || null,
       ...{ version, created_at, updated_at: updatedAt, updated_by: updatedBy },
     }
   }

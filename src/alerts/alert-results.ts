@@ -1,10 +1,11 @@
+import { withDeadline } from '../base/deadline.ts'
 import { endpointNotFound, WellheadError } from '../base/errors.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
 import type { SavedAlert } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { Outcome } from './alert-state.ts'
-import { type Decision, decide, type Row } from './condition.ts'
+import { type Decision, decide, ResultRows, type Row } from './condition.ts'
 
 const pastPoints = 48
 const dayMs = 86_400_000
@@ -17,7 +18,7 @@ export async function readResult(
   signal: AbortSignal,
   maxAgeSeconds?: number,
   engineTime?: EngineTime,
-): Promise<Row[]> {
+): Promise<ResultRows> {
   const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
   const { result } = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
   return rowsOf(result)
@@ -28,21 +29,24 @@ export async function readResult(
  * it has no past. Ends early if the engine is busy.
  */
 export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: AbortSignal) {
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(pastWithinMs)])
-  const call = { ...callOf(parts, alert), signal }
+  const call = callOf(parts, alert)
   if (!call.endpoint.compiled.sql.includes('{now:')) return null
   const decisions: (Decision & { at: string })[] = []
-  // From now back, so that a busy engine leaves out what is long ago.
-  for (let point = 0; point < pastPoints && !signal.aborted; point++) {
-    const atMs = parts.time.wall.now() - (point * dayMs) / pastPoints
-    const nowMicros = BigInt(Math.floor(atMs)) * 1000n
-    try {
-      const result = await parts.calls.runAt(call, { nowMicros, range: { beforeMicros: nowMicros } })
-      decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, rowsOf(result)) })
-    } catch (error) {
-      if (!signal.aborted || gone.aborted) throw error
+  const decideAll = async (signal: AbortSignal) => {
+    // From now back, so that a busy engine leaves out what is long ago.
+    for (let point = 0; point < pastPoints && !signal.aborted; point++) {
+      const atMs = parts.time.wall.now() - (point * dayMs) / pastPoints
+      const nowMicros = BigInt(Math.floor(atMs)) * 1000n
+      try {
+        const at = { nowMicros, range: { beforeMicros: nowMicros } }
+        const result = rowsOf(await parts.calls.runAt({ ...call, signal }, at))
+        decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, result) })
+      } catch (error) {
+        if (!signal.aborted || gone.aborted) throw error
+      }
     }
   }
+  await withDeadline(pastWithinMs, gone, decideAll, parts.time)
   return decisions
 }
 
@@ -54,12 +58,12 @@ function callOf({ endpoints }: AlertParts, { definition: { endpoint: reference, 
   return { endpoint, parameters, format, ...requester }
 }
 
-function rowsOf({ body }: { body: Buffer }): Row[] {
-  return (JSON.parse(body.toString()) as { result: Row[] }).result
+function rowsOf({ body }: { body: Buffer }): ResultRows {
+  return new ResultRows((JSON.parse(body.toString()) as { result: Row[] }).result)
 }
 
 /** Decides by rows, or by the error that reading them ended with. */
-export function outcomeOf({ condition }: SavedAlert, result: readonly Row[] | Error): Outcome {
+export function outcomeOf({ condition }: SavedAlert, result: ResultRows | Error): Outcome {
   try {
     if (result instanceof Error) throw result
     return decide(condition, result)

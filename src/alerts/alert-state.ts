@@ -6,15 +6,20 @@ const types = { ok: 'alert.resolved', firing: 'alert.firing', failing: 'alert.fa
 type NotifiedState = keyof typeof types
 export type NotificationType = (typeof types)[NotifiedState] | 'alert.test'
 
-/** A notification for one target that is not delivered yet. */
+/** A notification that is not delivered to all targets yet. */
 export interface Notification {
   /** The header webhook-id, by which receivers recognize a repeated delivery. */
-  id: string
-  type: NotificationType
-  target: Target
-  body: string
-  createdMs: number
-  attempts: number
+  readonly id: string
+  readonly type: NotificationType
+  readonly createdMs: number
+  readonly bodies: Partial<Record<Target['type'], string>>
+  /** The keys of targets that wait for it, with the attempts since this service delivers. */
+  readonly to: Map<string, Attempts>
+}
+
+export interface Attempts {
+  count: number
+  /** Infinity during an attempt. */
   nextMs: number
 }
 
@@ -35,11 +40,13 @@ export interface AlertState {
   /** What receivers were last notified of, and when. */
   told: NotifiedState
   toldMs: number
-  /** Targets that responded 410. */
+  /** The keys of targets that responded 410. */
   off: string[]
   /** Such a state is removed when its last notification is delivered. */
   deleted: boolean
   outbox: Notification[]
+  /** Notifications that were dropped since the outbox was last empty. */
+  dropped: number
 }
 
 /** What the service that evaluates alerts has of each in memory. */
@@ -59,7 +66,7 @@ export function newState(rule: string, name: string, nowMs: number): AlertState 
   return {
     ...{ rule, name, state: 'ok', previous: 'ok', sinceMs: nowMs },
     ...{ evaluatedMs: null, value: null, error: null, failures: 0, heldMs: null },
-    ...{ told: 'ok', toldMs: nowMs, off: [], deleted: false, outbox: [] },
+    ...{ told: 'ok', toldMs: nowMs, off: [], deleted: false, outbox: [], dropped: 0 },
   }
 }
 

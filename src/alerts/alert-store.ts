@@ -1,63 +1,78 @@
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { AlertLease } from './alert-lease.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
+import { AlertTable, writeWithinMs } from './alert-table.ts'
+import { notificationBody, readState, stateBody } from './stored-state.ts'
 
 const maxEvents = 10_000
-const leaseId = 'lease'
-const nobody = 'nobody'
-const beatEveryMs = 5_000
-const writeWithinMs = 10_000
+/** Of one insert, so that neither writing it nor its deadline depends on how much has changed. */
+const insertLength = 2 ** 20
 
-/** How long the holder relies on its last beat. With the deadline of a write, it ends before another service takes over. */
-const heldForMs = 15_000
-const takenAfterMs = heldForMs + writeWithinMs + beatEveryMs
+/** No id of an alert has a space, so a row with one is a notification. */
+const isState = "id != 'lease' AND position(id, ' ') = 0"
+const isNotification = "position(id, ' ') > 0"
 
-/**
- * States and events of alerts, and the lease that decides which of several services on one ClickHouse server evaluates them.
- * Its holder writes a beat every few seconds. Beats are numbered, and the server accepts one of several with the same number.
- * Another service takes over if it sees no new beat for a while; it measures this with its own clock, since clocks of several
- * machines differ.
- */
+/** States of alerts, with the notifications that wait, and events. */
 export class AlertStore {
+  readonly lease: AlertLease
   readonly #parts: AlertParts
-  readonly #me = randomUUID()
-  #states = new Map<string, AlertState>()
-  readonly #stored = new WeakSet<Notification>()
+  readonly #table: AlertTable
+  #changed = new Map<string, AlertState>()
+  /** Another one for each time that this service begins to evaluate. */
+  #tenure = {}
+  /** The stored notifications of each alert, by id. */
+  #stored = new Map<string, ReadonlySet<string>>()
   #events: { line: string; atMs: number }[] = []
-  #writing: Promise<boolean> = Promise.resolve(true)
+  #writing = Promise.resolve(true)
+  #next: Promise<boolean> | undefined
   #sequence = 0
-  #beat = 0
-  #nextBeatMs = 0
-  #validUntilMs = 0
-  #seen = { beat: -1, atMs: 0 }
+  /** When nothing is stored any more. */
+  #endMs = Infinity
 
   constructor(parts: AlertParts) {
     this.#parts = parts
+    this.#table = new AlertTable(parts)
+    this.lease = new AlertLease(parts, this.#table)
   }
 
-  /** Whether this service evaluates alerts now. */
-  get isHeld(): boolean {
-    return !this.#parts.catalog.shared || this.#parts.time.now() < this.#validUntilMs
+  /** All states by the id of the alert, with empty outboxes. */
+  async states(): Promise<Map<string, AlertState>> {
+    const rows = await this.#table.read(isState)
+    return new Map(rows.filter(({ body }) => body !== '').map(({ id, body }) => [id, readState(body)]))
   }
 
-  /** All states, by the id of the alert. */
-  async load(): Promise<Map<string, AlertState>> {
-    const rows = await this.#read('id != {lease:String}')
-    this.#sequence = Math.max(this.#sequence, ...rows.map(({ sequence }) => Number(sequence)))
-    const left = rows.filter(({ body }) => body !== '')
-    return new Map(left.map(({ id, body }) => [id, JSON.parse(body) as AlertState]))
+  /** All states by the id of the alert, for the service that evaluates from now on. */
+  async open(): Promise<Map<string, AlertState>> {
+    const states = await this.#table.read(isState)
+    const notifications = await this.#table.read(isNotification)
+    const sequences = [...states, ...notifications].map(({ sequence }) => Number(sequence))
+    this.#sequence = sequences.reduce((one, other) => Math.max(one, other), this.#sequence)
+    const contents = new Map<string, Map<string, string>>()
+    for (const { id: row, body } of notifications) {
+      const [alert = '', id = ''] = row.split(' ')
+      if (body !== '') contents.set(alert, (contents.get(alert) ?? new Map()).set(id, body))
+    }
+    this.#stored = new Map([...contents].map(([alert, bodies]) => [alert, new Set(bodies.keys())]))
+    const left = states.filter(({ body }) => body !== '')
+    return new Map(left.map(({ id, body }) => [id, readState(body, contents.get(id) ?? new Map())]))
+  }
+
+  /** Forgets changes that are not stored, so that they never overwrite those of the service that evaluates now. */
+  close(): void {
+    this.#tenure = {}
+    this.#changed = new Map()
   }
 
   /** Stored by the next flush. */
   set(id: string, state: AlertState): void {
-    this.#states.set(id, state)
+    this.#changed.set(id, state)
   }
 
   /** Whether a notification is stored. */
-  has(notification: Notification): boolean {
-    return this.#stored.has(notification)
+  has(id: string, notification: Notification): boolean {
+    return this.#stored.get(id)?.has(notification.id) ?? false
   }
 
   /** An entry of the source of alerts, stored by the next flush. */
@@ -70,27 +85,58 @@ export class AlertStore {
     if (this.#events.length < maxEvents) this.#events.push({ line: `${JSON.stringify(entry)}\n`, atMs })
   }
 
-  /** Stores what has changed. Returns whether the states are on disk; if not, the next flush tries again. */
+  /** Stores what has changed. Returns whether the states are on disk. While one flush runs, at most one more waits. */
   flush(): Promise<boolean> {
-    this.#writing = this.#writing.then(async () => {
-      await this.#storeEvents()
-      const states = this.#states
-      if (states.size === 0 || !this.isHeld) return states.size === 0
-      this.#states = new Map()
-      const notifications = [...states.values()].flatMap(({ outbox }) => outbox)
-      const bodyOf = (state: AlertState) =>
-        state.deleted && state.outbox.length === 0 ? '' : JSON.stringify(state)
-      try {
-        await this.#insert([...states].map(([id, state]) => [id, ++this.#sequence, bodyOf(state)]))
-        for (const notification of notifications) this.#stored.add(notification)
-        return true
-      } catch (error) {
-        this.#parts.log.warn({ err: error }, 'states of alerts could not be stored; retrying')
-        this.#states = new Map([...states, ...this.#states])
-        return false
-      }
+    this.#next ??= this.#writing.then(() => {
+      this.#next = undefined
+      this.#writing = this.#write()
+      return this.#writing
     })
-    return this.#writing
+    return this.#next
+  }
+
+  async #write(): Promise<boolean> {
+    const changed = this.#changed
+    const tenure = this.#tenure
+    this.#changed = new Map()
+    const isCurrent = () => tenure === this.#tenure && this.lease.isHeld
+    try {
+      while (changed.size > 0 && isCurrent() && this.#parts.time.now() < this.#endMs) {
+        await this.#writeSome(changed)
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'states of alerts could not be stored; retrying')
+    }
+    // The next flush tries the rest again.
+    if (tenure === this.#tenure) this.#changed = new Map([...changed, ...this.#changed])
+    await this.#storeEvents()
+    return changed.size === 0
+  }
+
+  /** Takes the first states, and stores each with its notifications, so that a crash does not separate them. */
+  async #writeSome(changed: Map<string, AlertState>): Promise<void> {
+    const rows: [string, string][] = []
+    const stored = new Map<string, Set<string>>()
+    let length = 0
+    const add = (id: string, body: string) => {
+      rows.push([id, body])
+      length += body.length
+    }
+    for (const [id, state] of changed) {
+      const now = new Set(state.outbox.map((notification) => notification.id))
+      for (const each of state.outbox)
+        if (!this.has(id, each)) add(`${id} ${each.id}`, notificationBody(each))
+      for (const former of this.#stored.get(id) ?? []) if (!now.has(former)) add(`${id} ${former}`, '')
+      add(id, stateBody(state))
+      stored.set(id, now)
+      if (length >= insertLength) break
+    }
+    await this.#table.insert(++this.#sequence, rows)
+    for (const [id, now] of stored) {
+      changed.delete(id)
+      if (now.size > 0) this.#stored.set(id, now)
+      else this.#stored.delete(id)
+    }
   }
 
   async #storeEvents(): Promise<void> {
@@ -102,46 +148,11 @@ export class AlertStore {
       .catch((error) => this.#parts.log.warn({ err: error }, 'events of alerts could not be stored'))
   }
 
-  /** Renews the lease, or takes it if nobody has it. */
-  async renew(): Promise<void> {
-    const { catalog, time } = this.#parts
-    const now = time.now()
-    if (!catalog.shared || now < this.#nextBeatMs) return
-    this.#nextBeatMs = now + beatEveryMs
-    const { beat, holder } = await this.#lastBeat()
-    if (beat !== this.#seen.beat) this.#seen = { beat, atMs: now }
-    if (holder !== nobody && holder !== this.#me && now - this.#seen.atMs < takenAfterMs) return
-    // A number whose row was lost in a power cut is skipped, because the server may still remember it.
-    this.#beat = Math.max(this.#beat, beat) + 1
-    await this.#insert([[leaseId, this.#beat, this.#me]], {
-      insert_deduplication_token: `beat ${this.#beat}`,
-    })
-    if ((await this.#lastBeat()).holder === this.#me) this.#validUntilMs = now + heldForMs
-  }
-
-  /** Stores the rest, and lets another service take over at once. */
+  /** Stores what can be stored in time, then nothing more, and lets another service take over. */
   async stop(): Promise<void> {
+    this.#endMs = this.#parts.time.now() + writeWithinMs
     await this.flush()
-    if (this.#parts.catalog.shared && this.isHeld) await this.#insert([[leaseId, this.#beat + 1, nobody]])
-  }
-
-  async #lastBeat() {
-    const [row] = await this.#read('id = {lease:String}')
-    return { beat: Number(row?.sequence ?? 0), holder: row?.body ?? nobody }
-  }
-
-  #insert(rows: (readonly [string, number, string])[], settings = {}): Promise<void> {
-    const target = { table: '_alerts', format: 'JSONEachRow', settings } as const
-    const lines = writeJsonRows(rows.map(([id, sequence, body]) => ({ id, sequence, body })))
-    return this.#parts.engine.insert(target, lines, { deadlineMs: writeWithinMs })
-  }
-
-  #read(condition: string) {
-    const { engine, catalog } = this.#parts
-    const newest = 'max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body'
-    const sql = `SELECT id, ${newest} FROM _alerts WHERE ${condition} GROUP BY id`
-    const settings = catalog.topology.replicated ? { select_sequential_consistency: 1 } : {}
-    const query = { sql, settings, parameters: { lease: leaseId } }
-    return queryRows<Record<'id' | 'sequence' | 'body', string>>(engine, query, { deadlineMs: 30_000 })
+    this.#endMs = 0
+    await this.lease.release()
   }
 }

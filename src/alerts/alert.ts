@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { readBody } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { type Condition, parseCondition } from './condition.ts'
 
@@ -67,11 +68,13 @@ export type SavedAlert = ReturnType<typeof readAlert>
 
 export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
   const { definition, created_at } = readBody({ entry: '', kind: 'alert', ...record }, storedShape)
-  const { endpoint, parameters, when, for_seconds, enabled } = definition
+  const { endpoint, parameters, when, for_seconds, enabled, notify } = definition
   // Alerts with the same key read the same result, so one query serves all of them.
   const resultKey = JSON.stringify([endpoint, Object.entries(parameters).sort()])
   return {
     ...{ id: record.id, version: record.version, deleted: record.deleted, definition, created_at, resultKey },
+    /** By their keys. */
+    targets: new Map(notify.map((target) => [targetKey(target), { ...target, host: hostOf(target) }])),
     // The shape has checked it.
     condition: parseCondition(when) as Condition,
     /** What the state depends on: if it changes, the alert starts anew. See `isEnabledBy`. */
@@ -88,6 +91,11 @@ export function isEnabledBy(rule: string): boolean {
 export const alertStates = ['ok', 'pending', 'firing', 'failing'] as const
 export type StateName = (typeof alertStates)[number]
 
+/** Short, because every notification that waits has those of its targets. */
 export function targetKey({ type, url }: Pick<Target, 'type' | 'url'>): string {
-  return `${type} ${url}`
+  return createHash('sha256').update(`${type} ${url}`).digest('base64url').slice(0, 16)
+}
+
+function hostOf({ url }: Pick<Target, 'url'>): string {
+  return URL.canParse(url) ? new URL(url).host : ''
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { SavedAlert } from './alert.ts'
-import { type Condition, decide, parseCondition } from './condition.ts'
+import { type Condition, decide, parseCondition, ResultRows } from './condition.ts'
 import { shownRows } from './notification.ts'
 
 const rows = [{ n: 5 }, { n: '9' }, { n: 7 }]
 const decided = (when: string, given: readonly Record<string, unknown>[] = rows) => {
-  const { met, value } = decide(parseCondition(when) as Condition, given)
+  const { met, value } = decide(parseCondition(when) as Condition, new ResultRows(given))
   return [met, value]
 }
 
@@ -33,8 +33,25 @@ test('a column that is gone is an error', () => {
   expect(() => decided('any(m) > 1')).toThrow('The result has no column "m" any more.')
 })
 
+test('a column is read once, however many conditions it decides', () => {
+  let reads = 0
+  const row = {
+    get n() {
+      reads++
+      return '7'
+    },
+  }
+  const result = new ResultRows(Array.from({ length: 100 }, () => row))
+  for (let limit = 0; limit < 50; limit++) {
+    const when = `${limit % 2 ? 'any' : 'all'}(n) > ${limit}`
+    expect(decide(parseCondition(when) as Condition, result)).toEqual({ met: limit < 7, value: 7 })
+  }
+  expect(reads).toBe(100)
+})
+
 test('rows that meet a condition about any row are shown first', () => {
-  const shown = (when: string) => shownRows({ condition: parseCondition(when) } as SavedAlert, rows)
+  const shown = (when: string) =>
+    shownRows({ condition: parseCondition(when) } as SavedAlert, new ResultRows(rows))
   expect(shown('any(n) > 6')).toEqual([{ n: '9' }, { n: 7 }])
   expect(shown('any(n) > 60')).toEqual(rows)
 })

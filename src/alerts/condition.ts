@@ -37,23 +37,62 @@ export function parseCondition(text: string): Condition | undefined {
   return { of, column: column.trim(), operator, limit: Number(limit) } as Condition
 }
 
+/** The rows of a result. Several alerts share it, so the numbers of a column are read once. */
+export class ResultRows {
+  readonly rows: readonly Row[]
+  readonly #numbers = new Map<string, Float64Array>()
+
+  constructor(rows: readonly Row[]) {
+    this.rows = rows
+  }
+
+  /** A column, with NaN where there is no number. Throws if a row lacks it. */
+  numbers(column: string): Float64Array {
+    const known = this.#numbers.get(column)
+    if (known) return known
+    const numbers = Float64Array.from(this.rows, (row) => numberIn(row, column))
+    this.#numbers.set(column, numbers)
+    return numbers
+  }
+}
+
 /** Throws if a row lacks the column. */
-export function decide({ of, column, operator, limit }: Condition, rows: readonly Row[]): Decision {
-  const margin = (value: number) => margins[operator](value, limit)
-  const isMet = (value: number) => margin(value) > 0 || (margin(value) === 0 && isMetAtLimit.has(operator))
-  if (of === 'rows') return { met: isMet(rows.length), value: rows.length }
-  const values = rows.map((row) => numberIn(row, column))
-  const sorted = values.filter((value) => value !== null).sort((one, other) => margin(other) - margin(one))
-  const value = (of === 'any' ? sorted[0] : sorted.at(-1)) ?? null
-  // A null meets no comparison, so it keeps a condition about all rows from being met.
-  const isComplete = of === 'any' || sorted.length === values.length
-  return { met: value !== null && isComplete && isMet(value), value }
+export function decide(condition: Condition, result: ResultRows): Decision {
+  const { of, column } = condition
+  const count = result.rows.length
+  if (of === 'rows') return { met: isMet(condition, count), value: count }
+  let value: number | null = null
+  let isComplete = true
+  for (const number of result.numbers(column)) {
+    // A null meets no comparison, so it keeps a condition about all rows from being met.
+    if (Number.isNaN(number)) isComplete = of === 'any'
+    else if (value === null || decides(condition, number, value)) value = number
+  }
+  return { met: value !== null && isComplete && isMet(condition, value), value }
+}
+
+/** The rows that meet a condition about any row; all rows if it is about something else. */
+export function decidingRows(condition: Condition, result: ResultRows): readonly Row[] {
+  if (condition.of !== 'any') return result.rows
+  const numbers = result.numbers(condition.column)
+  const meeting = result.rows.filter((_, index) => isMet(condition, numbers[index] as number))
+  return meeting.length > 0 ? meeting : result.rows
+}
+
+function decides({ of, operator, limit }: Condition, number: number, other: number): boolean {
+  const difference = margins[operator](number, limit) - margins[operator](other, limit)
+  return of === 'any' ? difference > 0 : difference < 0
+}
+
+function isMet({ operator, limit }: Condition, value: number): boolean {
+  const margin = margins[operator](value, limit)
+  return margin > 0 || (margin === 0 && isMetAtLimit.has(operator))
 }
 
 /** Integers that a double cannot hold, and decimals, are text in results. */
-function numberIn(row: Row, column: string): number | null {
+function numberIn(row: Row, column: string): number {
   const value = row[column]
   if (value === undefined) throw invalidParameter('when', `The result has no column "${column}" any more.`)
   const number = value === null || value === '' ? Number.NaN : Number(value)
-  return Number.isFinite(number) ? number : null
+  return Number.isFinite(number) ? number : Number.NaN
 }

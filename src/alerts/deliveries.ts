@@ -1,26 +1,39 @@
 import { Webhook } from 'standardwebhooks'
-import { type Target, targetKey } from './alert.ts'
+import { withDeadline } from '../base/deadline.ts'
+import { grouped } from '../base/grouped.ts'
+import type { SavedAlert, Target } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
-import { type AlertEntry, type AlertState, isMuted, type Notification } from './alert-state.ts'
+import { type AlertEntry, type Attempts, isMuted, type Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
-import { postJson, timeoutMs } from './target.ts'
+import { dropExcess } from './outbox-limits.ts'
+import { unreadableSecret } from './secrets.ts'
+import { postJson } from './target.ts'
 
+const withinMs = 10_000
 const retriedForMs = 86_400_000
 const maxSending = 32
+/** A host that does not respond leaves room for others. */
+const maxSendingToHost = 4
 
 /** Pauses between attempts double from five seconds to fifteen minutes. */
 const firstPauseMs = 5_000
 const maxPauseMs = 900_000
 
-export const unreadableSecret =
-  'The secret of this webhook was created with another key, so nothing is sent. Remove the target, then add it again.'
+interface Delivery extends AlertEntry {
+  notification: Notification
+  attempts: Attempts
+  /** Of the target. */
+  key: string
+  host: string
+}
 
 /** Delivers notifications at least once, and those of one alert to one target in order. */
 export class Deliveries {
   readonly counts = { delivered: 0, failed: 0, abandoned: 0 }
   readonly #parts: AlertParts
   readonly #store: AlertStore
-  readonly #sending = new Set<string>()
+  /** The hosts of all attempts that are running. */
+  readonly #sending: string[] = []
   #stop = new AbortController()
 
   constructor(parts: AlertParts, store: AlertStore) {
@@ -28,27 +41,64 @@ export class Deliveries {
     this.#store = store
   }
 
-  /** Sends what is due: of each target the first notification, if it is stored, since a crash could lose it otherwise. */
+  /** Sends what is due, first to the hosts with the fewest attempts that are running. */
   work(entries: Map<string, AlertEntry>): void {
+    this.#drop(entries)
+    const due = grouped(this.#due(entries), ({ host }) => host)
+    const sendingTo = (host: string) => this.#sending.filter((each) => each === host).length
+    while (due.size > 0 && this.#sending.length < maxSending) {
+      const [host] = [...due.keys()].sort((one, other) => sendingTo(one) - sendingTo(other)) as [string]
+      const next = sendingTo(host) < maxSendingToHost ? due.get(host)?.shift() : undefined
+      if (next) this.#begin(next, entries)
+      else due.delete(host)
+    }
+  }
+
+  /** Of each alert and target the first notification, if it is stored, since a crash could lose it otherwise. */
+  #due(entries: Map<string, AlertEntry>): Delivery[] {
     const { time } = this.#parts
-    const now = time.now()
-    for (const [id, { alert, state }] of entries) {
+    const [now, wallMs] = [time.now(), time.wall.now()]
+    const due: Delivery[] = []
+    for (const [id, entry] of entries) {
+      const { alert, state } = entry
       if (alert.deleted && state.outbox.length === 0) entries.delete(id)
-      if (!alert.deleted && isMuted(alert.definition, time.wall.now())) continue
+      if (state.outbox.length === 0 || (!alert.deleted && isMuted(alert.definition, wallMs))) continue
       const seen = new Set<string>()
       for (const notification of state.outbox) {
-        const key = `${id} ${targetKey(notification.target)}`
-        const isNext = !seen.has(key) && !this.#sending.has(key) && this.#store.has(notification)
-        seen.add(key)
-        if (!isNext || notification.nextMs > now || this.#sending.size >= maxSending) continue
-        this.#sending.add(key)
-        const { signal } = this.#stop
-        void this.#attempt(id, state, notification, signal).finally(() => {
-          this.#sending.delete(key)
-          if (!signal.aborted) this.work(entries)
-        })
+        if (seen.size === alert.targets.size) break
+        for (const [key, attempts] of notification.to) {
+          if (seen.has(key)) continue
+          seen.add(key)
+          if (attempts.nextMs > now || !this.#store.has(id, notification)) continue
+          due.push({ ...entry, notification, attempts, key, host: alert.targets.get(key)?.host ?? '' })
+        }
       }
     }
+    return due.sort((one, other) => one.attempts.nextMs - other.attempts.nextMs)
+  }
+
+  #drop(entries: Map<string, AlertEntry>): void {
+    for (const { alert, state, notification } of dropExcess(entries.values())) {
+      const { id: webhook_id, type, to } = notification
+      this.counts.abandoned += to.size
+      const fields = { kind: 'dropped', alert: state.name, type, webhook_id }
+      this.#parts.log.warn(
+        fields,
+        'a notification was dropped: too many wait for targets that do not accept them',
+      )
+      this.#store.record(alert.id, `${type} of ${state.name} was dropped`, fields)
+      this.#store.set(alert.id, state)
+    }
+  }
+
+  #begin(delivery: Delivery, entries: Map<string, AlertEntry>): void {
+    const { signal } = this.#stop
+    delivery.attempts.nextMs = Infinity
+    this.#sending.push(delivery.host)
+    void this.#attempt(delivery, signal).finally(() => {
+      this.#sending.splice(this.#sending.indexOf(delivery.host), 1)
+      if (!signal.aborted) this.work(entries)
+    })
   }
 
   /** Abandons attempts that are running; they are repeated by whoever continues. */
@@ -57,48 +107,63 @@ export class Deliveries {
     this.#stop = new AbortController()
   }
 
-  async #attempt(id: string, state: AlertState, notification: Notification, signal: AbortSignal) {
-    const { time } = this.#parts
-    const status = (await this.send(id, state.name, notification, signal)).status ?? 0
+  async #attempt({ alert, state, notification, attempts, key }: Delivery, signal: AbortSignal) {
+    const { time, log } = this.#parts
+    const { status } = await this.send(alert, key, notification, signal)
     if (signal.aborted) return
+    const isDelivered = status !== null && status >= 200 && status < 300
     // Tried once more even then: a mute can be longer.
     const isLate = time.now() - notification.createdMs > retriedForMs
-    const target = targetKey(notification.target)
-    if (status === 410) {
-      state.off.push(target)
-      state.outbox = state.outbox.filter((each) => targetKey(each.target) !== target)
+    const isOver = isLate || status === 410
+    this.counts[isDelivered ? 'delivered' : isOver ? 'abandoned' : 'failed']++
+    attempts.nextMs = time.now() + Math.min(firstPauseMs * 2 ** attempts.count++, maxPauseMs)
+    if (!isDelivered && !isOver) return
+    // The target may have been removed meanwhile.
+    if (status === 410 && notification.to.has(key)) state.off.push(key)
+    for (const each of status === 410 ? state.outbox : [notification]) each.to.delete(key)
+    state.outbox = state.outbox.filter(({ to }) => to.size > 0)
+    if (isDelivered && state.outbox.length === 0) state.dropped = 0
+    if (!isDelivered && isLate) {
+      state.dropped++
+      log.warn(
+        { alert: state.name, webhook_id: notification.id },
+        'a notification was not accepted for a day',
+      )
     }
-    const isDelivered = status >= 200 && status < 300
-    if (isDelivered || isLate) state.outbox = state.outbox.filter((each) => each !== notification)
-    notification.attempts++
-    notification.nextMs = time.now() + Math.min(firstPauseMs * 2 ** (notification.attempts - 1), maxPauseMs)
-    this.counts[isDelivered ? 'delivered' : isLate || status === 410 ? 'abandoned' : 'failed']++
-    this.#store.set(id, state)
+    this.#store.set(alert.id, state)
     void this.#store.flush()
   }
 
   /** Sends once, and records the outcome. */
-  async send(id: string, alert: string, notification: Notification, signal = this.#stop.signal) {
-    const { type, target, body, attempts } = notification
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  async send(
+    { id: alertId, definition, targets }: SavedAlert,
+    key: string,
+    { id, type, bodies, to }: Notification,
+    signal = this.#stop.signal,
+  ) {
+    const target = targets.get(key) as Target & { host: string }
+    const { host } = target
+    const body = bodies[target.type] as string
     const since = performance.now()
     const sent = { status: null as number | null, error: null as string | null, response: '' }
-    try {
-      const headers = target.type === 'webhook' ? this.#signed(notification.id, target, body) : {}
-      const { status, text } = await postJson(target.url, headers, body, {
-        ...this.#parts.rules,
-        signal: limited,
-      })
-      Object.assign(sent, { status, response: text })
-    } catch (error) {
-      sent.error = limited.aborted ? `No response within ${timeoutMs / 1000} s.` : (error as Error).message
+    const post = async (limited: AbortSignal) => {
+      try {
+        const headers = target.type === 'webhook' ? this.#signed(id, target, body) : {}
+        const options = { ...this.#parts.rules, signal: limited }
+        const { status, text } = await postJson(target.url, headers, body, options)
+        Object.assign(sent, { status, response: text })
+      } catch (error) {
+        sent.error = limited.aborted ? `No response within ${withinMs / 1000} s.` : (error as Error).message
+      }
     }
+    await withDeadline(withinMs, signal, post, this.#parts.time)
+    if (signal.aborted) return sent
     // Without the URL: that of Slack is a secret.
-    const host = URL.canParse(target.url) ? new URL(target.url).host : ''
     const result = sent.status === null ? `failed: ${sent.error}` : `got ${sent.status}`
-    this.#store.record(id, `${type} of ${alert} to ${target.type} ${host} ${result}`, {
-      ...{ kind: 'delivery', alert, type, target: target.type, host, webhook_id: notification.id },
-      ...{ attempt: attempts + 1, ...sent, ms: Math.round(performance.now() - since) },
+    const attempt = (to.get(key)?.count ?? 0) + 1
+    this.#store.record(alertId, `${type} of ${definition.name} to ${target.type} ${host} ${result}`, {
+      ...{ kind: 'delivery', alert: definition.name, type, target: target.type, host, webhook_id: id },
+      ...{ attempt, ...sent, ms: Math.round(performance.now() - since) },
     })
     void this.#store.flush()
     return sent

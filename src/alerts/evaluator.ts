@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { overloaded, WellheadError } from '../base/errors.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { isEnabledBy, readAlert, type SavedAlert, type StateName, targetKey } from './alert.ts'
+import { isEnabledBy, readAlert, type SavedAlert, type StateName } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, readResult } from './alert-results.ts'
 import {
@@ -15,18 +16,17 @@ import {
   toldAs,
 } from './alert-state.ts'
 import { AlertStore } from './alert-store.ts'
-import type { Row } from './condition.ts'
+import type { ResultRows } from './condition.ts'
 import { Deliveries } from './deliveries.ts'
 import { EngineShare } from './engine-share.ts'
-import { notificationsFor, shownRows } from './notification.ts'
+import { notificationFor, shownRows } from './notification.ts'
+import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 
 /** By the machine's own clock, as the share of the engine. */
 const tickMs = 100
 /** Times and values of evaluations that changed nothing else are stored together. */
 const flushEveryMs = 10_000
 const retryAfterMs = 1_000
-/** Maximum number of notifications of one alert that wait for delivery; the oldest are dropped. */
-const maxOutbox = 100
 
 /** Evaluates alerts on time, and keeps their states. Of several services, the one with the lease does it. */
 export class Evaluator {
@@ -38,7 +38,7 @@ export class Evaluator {
   readonly #share: EngineShare
   /** Undefined while another service evaluates. */
   #entries: Map<string, AlertEntry> | undefined
-  #loading = false
+  #following: Promise<void> | undefined
   #flushMs = 0
   readonly #runs = new Set<Promise<void>>()
   readonly #stop = new AbortController()
@@ -61,22 +61,22 @@ export class Evaluator {
   /** A service that never had an alert does not wake up for them. */
   #beginTicking(): void {
     if (!this.#isStarted || this.#timer || this.alerts.size === 0 || this.#stop.signal.aborted) return
-    this.#timer = setInterval(() => void this.#tick(), tickMs).unref()
-    void this.#tick()
+    this.#timer = setInterval(() => this.#tick(), tickMs).unref()
+    this.#tick()
   }
 
   /** What is missed happens once after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort()
     clearInterval(this.#timer)
-    await Promise.all(this.#runs)
     this.deliveries.stop()
+    await Promise.all(this.#runs)
     await this.#store.stop()
   }
 
   /** States of all alerts, by id. */
   async states(): Promise<ReadonlyMap<string, AlertState>> {
-    if (!this.#entries) return this.#store.load()
+    if (!this.#entries) return this.#store.states()
     return new Map([...this.#entries].map(([id, { state }]) => [id, state]))
   }
 
@@ -94,31 +94,35 @@ export class Evaluator {
     this.#beginTicking()
   }
 
-  async #tick(): Promise<void> {
+  #tick(): void {
     this.#work()
-    try {
-      await this.#store.renew()
-      await this.#followLease()
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying')
-    }
+    this.#following ??= this.#followLease()
+      .catch((error) =>
+        this.#parts.log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying'),
+      )
+      .finally(() => {
+        this.#following = undefined
+      })
   }
 
   async #followLease(): Promise<void> {
-    const { isHeld } = this.#store
-    if (this.#stop.signal.aborted || this.#loading || isHeld === (this.#entries !== undefined)) return
-    if (!isHeld) {
+    const { lease } = this.#store
+    await lease.renew()
+    if (this.#stop.signal.aborted || lease.isHeld === (this.#entries !== undefined)) return
+    if (!lease.isHeld) {
       this.#entries = undefined
+      this.#store.close()
       return this.deliveries.stop()
     }
-    this.#loading = true
-    try {
-      const states = await this.#store.load()
-      this.#entries = new Map()
-      for (const alert of this.alerts.values()) this.#reconcile(alert, states.get(alert.id))
-    } finally {
-      this.#loading = false
-    }
+    const states = await this.#store.open()
+    if (this.#stop.signal.aborted || !lease.isHeld) return
+    this.#entries = new Map()
+    for (const alert of this.alerts.values()) this.#reconcile(alert, states.get(alert.id))
+    const { secrets, log } = this.#parts
+    const silent = [...this.alerts.values()].filter(
+      (alert) => !alert.deleted && hasUnreadableSecret(alert, secrets),
+    )
+    if (silent.length > 0) log.error({ alerts: silent.length }, unreadableSecret)
     this.#work()
   }
 
@@ -126,36 +130,44 @@ export class Evaluator {
   #reconcile(alert: SavedAlert, known: AlertState | undefined): void {
     if (!this.#entries || (alert.deleted && !known)) return
     const now = this.#parts.time.now()
-    const { name, notify, every_seconds, enabled } = alert.definition
+    const { name, every_seconds, enabled } = alert.definition
     const state = known ?? newState(alert.rule, name, now)
-    const { state: before, told, outbox, rule } = state
+    const { state: before, told, outbox, dropped, rule } = state
     if (alert.deleted || state.rule !== alert.rule) {
       const off = enabled && !isEnabledBy(rule) ? [] : state.off
-      Object.assign(state, { ...newState(alert.rule, name, now), previous: before, told, outbox, off })
+      const kept = { previous: before, told, outbox, dropped, off }
+      Object.assign(state, { ...newState(alert.rule, name, now), ...kept })
       // An evaluation after the mute tells the difference, but those of deleted and disabled alerts have ended.
       const isToldLater = enabled && !alert.deleted && isMuted(alert.definition, this.#parts.time.wall.now())
-      if (told !== 'ok' && !isToldLater) this.#notify(alert, state, 'alert.resolved', [])
+      if (told !== 'ok' && !isToldLater) this.#notify(alert, state, 'alert.resolved')
     }
     // Nothing is sent to targets that were removed.
-    const targets = new Set(notify.map(targetKey))
-    state.outbox = state.outbox.filter(({ target }) => targets.has(targetKey(target)))
-    state.off = state.off.filter((target) => targets.has(target))
+    for (const { to } of state.outbox) {
+      for (const key of to.keys()) if (!alert.targets.has(key)) to.delete(key)
+    }
+    state.outbox = state.outbox.filter(({ to }) => to.size > 0)
+    state.off = state.off.filter((key) => alert.targets.has(key))
     Object.assign(state, { name, deleted: alert.deleted })
     const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
     this.#entries.set(alert.id, { alert, state, dueMs: isDue ? now : nextSlot(alert, now) })
     this.#keep(alert.id, state, before)
   }
 
+  /** Undefined while nothing must be evaluated or delivered. */
+  get #workedOn(): Map<string, AlertEntry> | undefined {
+    return this.#stop.signal.aborted || !this.#store.lease.isHeld ? undefined : this.#entries
+  }
+
   #work(): void {
     const { time, log } = this.#parts
-    const entries = this.#entries
-    if (!entries || this.#stop.signal.aborted || !this.#store.isHeld) return
+    const entries = this.#workedOn
+    if (!entries) return
     const now = time.now()
     if (now >= this.#flushMs) {
       this.#flushMs = now + flushEveryMs
       void this.#store.flush().then((isStored) => {
         if (!isStored) this.#flushMs = now + retryAfterMs
-        this.deliveries.work(entries)
+        if (this.#workedOn) this.deliveries.work(this.#workedOn)
       })
     } else this.deliveries.work(entries)
     const due = [...entries.values()].filter(
@@ -191,41 +203,42 @@ export class Evaluator {
     )
     end(engineTime.ms)
     const isMissed = overloaded.is(result)
-    // If the evaluation took longer than an interval, the one that was missed follows at once.
-    for (const entry of group) entry.dueMs = isMissed ? time.now() + retryAfterMs : nextSlot(entry.alert, now)
-    if (signal.aborted || isMissed) return
-    if (result instanceof Error && !(result instanceof WellheadError)) {
+    if (!isMissed && result instanceof Error && !(result instanceof WellheadError) && !signal.aborted) {
       log.warn({ err: result, alert: alert.definition.name }, 'evaluating an alert failed')
     }
     for (const [index, entry] of group.entries()) {
+      // Hundreds of alerts can share a large result, and requests must not wait for all of them.
+      if (index > 0) await giveWay()
+      if (signal.aborted) return
+      // If the evaluation took longer than an interval, the one that was missed follows at once.
+      entry.dueMs = isMissed ? time.now() + retryAfterMs : nextSlot(entry.alert, now)
       // Changed or deleted in the meantime: the result may be that of another query.
-      if (this.#entries?.get(entry.alert.id) !== entry) continue
+      if (isMissed || this.#entries?.get(entry.alert.id) !== entry) continue
       const isFailed = this.#take(entry, result)
       onEvaluated(isFailed ? 'failed' : 'ok', time.now() - (dueMs[index] as number))
     }
   }
 
-  #take({ alert, state }: AlertEntry, result: readonly Row[] | Error): boolean {
+  #take({ alert, state }: AlertEntry, result: ResultRows | Error): boolean {
     const { time } = this.#parts
     const now = time.now()
     const before = state.state
     const outcome = outcomeOf(alert, result)
     Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
     const type = dueNotification(state, alert.definition, now, time.wall.now())
-    if (type) this.#notify(alert, state, type, result instanceof Error ? [] : result)
+    if (type) this.#notify(alert, state, type, 'error' in outcome ? undefined : (result as ResultRows))
     if (type || state.state !== before) this.#keep(alert.id, state, before)
     else this.#store.set(alert.id, state)
     return 'error' in outcome
   }
 
-  #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result: readonly Row[]): void {
+  #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result?: ResultRows): void {
     const { time } = this.#parts
     // A receiver that has not even got the first one needs no repetition.
-    const waiting =
-      state.told === toldAs(state.state) ? state.outbox.map(({ target }) => targetKey(target)) : []
-    const all = notificationsFor({ type, alert, state, rows: shownRows(alert, result), time })
-    const added = all.filter(({ target }) => !waiting.includes(targetKey(target)))
-    state.outbox = [...state.outbox, ...added].slice(-maxOutbox)
+    const waiting = state.told === toldAs(state.state) ? state.outbox.flatMap(({ to }) => [...to.keys()]) : []
+    const keys = [...alert.targets.keys()].filter((key) => !state.off.includes(key) && !waiting.includes(key))
+    const rows = result ? shownRows(alert, result) : []
+    if (keys.length > 0) state.outbox.push(notificationFor({ type, alert, state, rows, time }, keys))
     state.told = toldAs(state.state)
     state.toldMs = time.now()
   }

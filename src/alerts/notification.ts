@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
-import { type SavedAlert, targetKey } from './alert.ts'
+import type { SavedAlert } from './alert.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
-import { decide, type Row } from './condition.ts'
+import { decidingRows, type ResultRows, type Row } from './condition.ts'
 
 const maxRows = 10
 
 /** Receivers often limit bodies, so rows are left out beyond this size. */
 const maxLength = 32 * 1024
+
+/** Slack cuts messages after 40,000 characters, which could cut the end of code. A character takes up to five. */
+const maxTableLength = 2500
+const maxTextLength = 1500
 
 export interface Message {
   type: NotificationType
@@ -18,10 +22,14 @@ export interface Message {
 }
 
 /** The rows of a result that a notification contains: those that meet a condition about any row, or all. */
-export function shownRows({ condition }: SavedAlert, rows: readonly Row[]): Row[] {
-  const meeting = condition.of === 'any' ? rows.filter((row) => decide(condition, [row]).met) : []
-  const shown = (meeting.length > 0 ? meeting : rows).slice(0, maxRows)
-  while (JSON.stringify(shown).length > maxLength) shown.pop()
+export function shownRows({ condition }: SavedAlert, result: ResultRows): Row[] {
+  const shown: Row[] = []
+  let length = 0
+  for (const row of decidingRows(condition, result).slice(0, maxRows)) {
+    length += JSON.stringify(row).length
+    if (length > maxLength) break
+    shown.push(row)
+  }
   return shown
 }
 
@@ -49,33 +57,60 @@ const headlines = {
   'alert.test': ':information_source: Test of *%*',
 } as const
 
-/** The body of Slack's incoming webhooks. */
+/** The body of Slack's incoming webhooks. Texts from logs are in code only, where no markup has an effect. */
 export function slackBody({ type, alert, state, rows }: Message) {
   const { name, description, when, endpoint, parameters } = alert.definition
   const call = [endpoint, ...Object.entries(parameters).map(([key, value]) => `${key}=${value}`)].join(' ')
   const table = rows.map((row) => JSON.stringify(row)).join('\n')
   const lines = [
     headlines[type].replace('%', () => escaped(name)),
-    `\`${escaped(when)}\`${state.value === null ? '' : `, value ${state.value}`}, \`${escaped(call)}\``,
-    ...(type === 'alert.failing' ? [escaped(state.error ?? '')] : []),
-    escaped(description),
-    ...(rows.length > 0 ? [`\`\`\`${escaped(table).slice(0, 2500)}\`\`\``] : []),
+    `${inlineCode(when)}${state.value === null ? '' : `, value ${state.value}`}, ${inlineCode(call)}`,
+    ...(type === 'alert.failing' ? [inlineCode(state.error ?? 'Unknown error.')] : []),
+    // A fence in it would begin a code block that ends where the rows begin.
+    escaped(cut(description, maxTextLength)).replaceAll('```', '\u02cb\u02cb\u02cb'),
+    ...(rows.length > 0
+      ? [`\`\`\`${cut(table, maxTableLength).split('\n').map(code).join('\n')}\`\`\``]
+      : []),
   ]
-  return { text: lines.filter((line) => line !== '').join('\n') }
+  return {
+    text: lines
+      .filter((line) => line !== '')
+      .join('\n')
+      .toWellFormed(),
+  }
 }
 
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** One notification per target that is not switched off. They share an id, which receivers use to recognize repeats. */
-export function notificationsFor(message: Message): Notification[] {
-  const { alert, type, state, time } = message
+function cut(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}
+
+function inlineCode(text: string): string {
+  return `\`${code(cut(text, maxTextLength))}\``
+}
+
+/** Slack has no escape for backticks. A line break would end code, and another direction of writing would hide text. */
+function code(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, ' ')
+  return escaped(line.replaceAll('`', '\u02cb'))
+}
+
+/** The notification for targets with these keys. */
+export function notificationFor(message: Message, keys: readonly string[]): Notification {
+  const { type, alert, time } = message
   const nowMs = time.now()
-  const id = `msg_${randomUUID().replaceAll('-', '')}`
-  const targets = alert.definition.notify.filter((target) => !state.off.includes(targetKey(target)))
-  return targets.map((target) => {
-    const body = JSON.stringify(target.type === 'slack' ? slackBody(message) : webhookBody(message))
-    return { id, type, target, body, createdMs: nowMs, attempts: 0, nextMs: nowMs }
-  })
+  const types = new Set(keys.map((key) => alert.targets.get(key)?.type))
+  return {
+    id: `msg_${randomUUID().replaceAll('-', '')}`,
+    type,
+    createdMs: nowMs,
+    bodies: {
+      ...(types.has('webhook') && { webhook: JSON.stringify(webhookBody(message)) }),
+      ...(types.has('slack') && { slack: JSON.stringify(slackBody(message)) }),
+    },
+    to: new Map(keys.map((key) => [key, { count: 0, nextMs: nowMs }])),
+  }
 }

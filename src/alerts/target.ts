@@ -21,7 +21,6 @@ export interface TargetRules {
 /** Why a target is refused, as a sentence. */
 export class RefusedTarget extends Error {}
 
-export const timeoutMs = 10_000
 const maxResponseLength = 1000
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 /** Serves settings and secrets to virtual machines in Azure, at an address that looks public. */

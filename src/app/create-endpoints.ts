@@ -89,9 +89,14 @@ export function createEndpoints(
     if (!isSameResult) cache.drop(id)
   })
   // Always: a follower may no longer have access to a renamed or unpublished endpoint.
-  endpoints.onChange((id) => results.drop(id))
+  endpoints.onChange((id) => results.drop(({ endpointId }) => endpointId === id))
   return {
     endpoints,
+    /** Nobody gets entries of a deleted source from a cached result, also not as those of a new source of its name. */
+    dropReaders: (source: string) => {
+      cache.dropReaders(source)
+      results.drop(({ sources }) => sources.has(source))
+    },
     readable,
     admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, warningsOf, clock, log }),
     warningsOf,

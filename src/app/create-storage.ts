@@ -21,7 +21,10 @@ const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 
 
 export type Storage = ReturnType<typeof createStorage>
 
-export function createStorage(options: ServiceOptions, onNamesChange: () => void) {
+export function createStorage(
+  options: ServiceOptions,
+  onSourceChange: (name: string, isReplaced: boolean) => void,
+) {
   const { settings, log, time } = options
   const clock = time.wall
   const engine = createEngine(options)
@@ -31,11 +34,11 @@ export function createStorage(options: ServiceOptions, onNamesChange: () => void
   const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
-  const sources = new Sources(catalog, clock, (name) => {
-    // Results that read a source change when it is created or deleted.
+  const sources = new Sources(catalog, clock, (name, isReplaced) => {
+    // Results that read a source change when it is created, changed or deleted.
     arrivals.note(name, beginningOfTime)
     if (!sources.find(name)) tail.close(name)
-    onNamesChange()
+    onSourceChange(name, isReplaced)
   })
   return {
     engine,

@@ -27,7 +27,7 @@ interface BackupsOptions {
 }
 
 /** Files of the service itself. */
-const ownFiles = ['admin-token', 'warm-keys.json']
+const ownFiles = ['admin-token', 'alert-key', 'warm-keys.json']
 
 /** Takes backups of a running service, one at a time. */
 export class Backups {

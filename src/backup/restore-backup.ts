@@ -4,7 +4,7 @@ import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { FixableProblem } from '../base/fixable-problem.ts'
 import type { Engine } from '../engine/engine.ts'
-import { queryRows } from '../engine/json-rows.ts'
+import { queryRows, queryText } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
 import {
   checksumsName,
@@ -116,12 +116,22 @@ function ifMissing(problem: FixableProblem): (error: NodeJS.ErrnoException) => n
   }
 }
 
+const limits = { deadlineMs: 600_000 }
+
+/** How many alerts have webhooks, to which nothing is sent without the key of their secrets. */
+export async function countWebhookAlerts(engine: Engine): Promise<number> {
+  const sql =
+    "SELECT count() FROM (SELECT 1 FROM _catalog WHERE kind = 'alert' GROUP BY id " +
+    'HAVING NOT argMax(deleted, version) AND position(argMax(body, version), \'"secret":\') > 0)'
+  return Number(await queryText(engine, { sql }, limits))
+}
+
 /** Compares rows with the manifest, because the engine detaches unreadable parts silently. It must be at rest. */
 export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
   const sql =
     'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
     'WHERE active AND database = currentDatabase() GROUP BY table'
-  const tables = await queryRows<{ table: string; rows: number }>(engine, { sql }, { deadlineMs: 600_000 })
+  const tables = await queryRows<{ table: string; rows: number }>(engine, { sql }, limits)
   const found = new Map(tables.map(({ table, rows }) => [table, rows]))
   for (const { name, rows } of manifest.tables) {
     const readable = found.get(name) ?? 0

@@ -165,6 +165,11 @@ export const headersTooLarge = define(
 )
 export const tooLarge = define('too_large', 413, (message: string) => message)
 export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)
+export const idempotencyMismatch = define(
+  'idempotency_mismatch',
+  422,
+  'This Idempotency-Key was used with another body. Send new entries with a new key.',
+)
 export const invalidQuery = define(
   'invalid_query',
   422,

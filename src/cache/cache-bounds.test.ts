@@ -68,24 +68,30 @@ describe('the memory of the cache', () => {
     expect(result.body.buffer.byteLength).toBe(2000)
   })
 
-  test('forgets the results of a changed endpoint, and requests that wait still get theirs', async () => {
-    const { cache, call, land, landed, runs, time } = openCache({ policy })
-    await landed(call())
-    const waiting = call({ noCache: true })
-    cache.drop('other')
-    expect(cache.size).toBe(1)
-    cache.drop('group')
-    expect([cache.size, cache.bytes]).toEqual([0, 0])
-    const later = call()
-    expect(runs).toHaveLength(2)
-    land()
-    land()
-    expect(await waiting).toBe('request computed 2 not stored')
-    expect(await later).toBe('miss 3')
-    cache.drop('group')
-    time.advance(10_000)
-    expect(runs).toHaveLength(0)
-  })
+  test.each([
+    ['changed endpoint', 'drop', 'group'],
+    ['deleted source', 'dropReaders', 'source'],
+  ] as const)(
+    'forgets the results of a %s, and requests that wait still get theirs',
+    async (_, drop, own) => {
+      const { cache, call, land, landed, runs, time } = openCache({ policy })
+      await landed(call())
+      const waiting = call({ noCache: true })
+      cache[drop]('other')
+      expect(cache.size).toBe(1)
+      cache[drop](own)
+      expect([cache.size, cache.bytes]).toEqual([0, 0])
+      const later = call()
+      expect(runs).toHaveLength(2)
+      land()
+      land()
+      expect(await waiting).toBe('request computed 2 not stored')
+      expect(await later).toBe('miss 3')
+      cache[drop](own)
+      time.advance(10_000)
+      expect(runs).toHaveLength(0)
+    },
+  )
 
   test('starts no waiting run of a changed endpoint whose requests have left', async () => {
     const { cache, call, landed, runs } = openCache()

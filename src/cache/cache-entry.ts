@@ -32,14 +32,14 @@ export interface CacheEntry {
 const overheadBytes = 1024
 
 export function createEntry(
-  { key, group, policy, compute, recipe }: CacheRequest,
+  { key, group, sources, policy, compute, recipe }: CacheRequest,
   result: CachedResult,
   times: Pick<CacheEntry, 'asOfMs' | 'lastUsedMs' | 'uses'>,
 ): CacheEntry {
   return {
     key,
     // Without the signal, trace and directives of the first request.
-    request: { key, group, policy, compute, recipe },
+    request: { key, group, sources, policy, compute, recipe },
     // The recipe and the values in compute are about the same size, two bytes a character.
     bytes: overheadBytes + key.length + 4 * (JSON.stringify(recipe) ?? '').length + result.bytes,
     result,

@@ -19,13 +19,14 @@ export interface ComputeRun {
   trace?: TraceSpan | undefined
 }
 
-/** Returns 'unchanged' if the previous result is still correct. */
-export type Compute = (run: ComputeRun) => Promise<Computed | 'unchanged'>
+export type Compute = (run: ComputeRun) => Promise<Computed>
 
 export interface CacheRequest {
   key: string
   /** Results of a group are dropped together: the id of the endpoint. */
   group: string
+  /** Names of everything that the result may be computed from. It is dropped with any of them. */
+  sources: ReadonlySet<string>
   policy: CachePolicy
   /** Kept with the result to refresh it. */
   compute: Compute

@@ -14,7 +14,7 @@ export class Flight {
   startedAtMs: number | undefined
   lastUsedMs: number
   uses: number
-  /** The endpoint has changed: waiting requests still get the result, but it is not stored. */
+  /** The endpoint or a source has changed: waiting requests still get the result, but it is not stored. */
   dropped = false
   over = false
   readonly #stop = new AbortController()
@@ -139,10 +139,10 @@ export class Flights {
   }
 
   /** Later requests start runs of their own. Requests that already wait keep theirs. */
-  drop(group: string): void {
+  drop(isDropped: (request: CacheRequest) => boolean): void {
     for (const [key, { running, next }] of this.#slots) {
       for (const flight of [running, next]) {
-        if (flight?.request.group !== group) continue
+        if (!flight || !isDropped(flight.request)) continue
         this.#slots.delete(key)
         flight.dropped = true
         if (!flight.awaited) flight.stop()

@@ -69,7 +69,7 @@ class World {
     }
   }
 
-  finish(key: number, pick: number, how: 'new' | 'unchanged' | 'failure'): void {
+  finish(key: number, pick: number, how: 'new' | 'same' | 'failure'): void {
     const model = this.models[key] as KeyModel
     const reals = this.runs.filter((run) => run.key === policies[key]?.key)
     if (model.runs.length === 0 || reals.length === 0) return
@@ -81,9 +81,9 @@ class World {
       model.finish(this.now, run, undefined)
       return
     }
-    const same = how === 'unchanged' && real.previous !== undefined
+    const same = how === 'same' && real.previous !== undefined
     const value = same ? (run.previous as number) : ++this.values
-    real.land(same ? 'unchanged' : computedOf(String(value)))
+    real.land(computedOf(String(value)))
     model.finish(this.now, run, value)
   }
 
@@ -159,7 +159,7 @@ const directives: fc.Arbitrary<CacheDirectives> = fc.oneof(
 )
 type Step = ['call' | 'finish' | 'advance' | 'leave' | 'drop' | 'restart', ...unknown[]]
 
-const how = fc.constantFrom('new', 'new', 'new', 'unchanged', 'failure', 'failure')
+const how = fc.constantFrom('new', 'new', 'new', 'same', 'failure', 'failure')
 const steps = fc.array(
   fc.oneof(
     { weight: 20, arbitrary: fc.tuple(fc.constant('call'), key, directives) },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type OpenCacheOptions, openCache, settled } from '../../test/support/cache.ts'
+import { computedOf, type OpenCacheOptions, openCache, settled } from '../../test/support/cache.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { CachePolicy } from './cache-request.ts'
 
@@ -108,12 +108,12 @@ describe('a result', () => {
     expect(await landed(call())).toBe('stale computed 2')
   })
 
-  test('gets a new lifetime if a run finds it unchanged', async () => {
+  test('gets a new lifetime if a run finds the same', async () => {
     const { cache, time, runs, request, call } = await opened(unwarmed)
     time.advance(95_000)
     await call()
     expect(runs[0]?.previous?.body.toString()).toBe('1')
-    runs[0]?.land('unchanged')
+    runs[0]?.land(computedOf('1'))
     await settled()
     time.advance(80_000)
     expect(await call()).toBe('hit 1')

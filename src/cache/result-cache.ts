@@ -115,6 +115,13 @@ export class ResultCache {
     return this.#hit(entry, now)
   }
 
+  /** The result that a lookup would return. Nothing is counted, and it does not stay in the cache for longer. */
+  peek(key: string): CacheResponse | undefined {
+    const entry = this.#entries.peek(key)
+    const now = this.#time.now()
+    return entry && now < entry.freshUntilMs ? responseFrom(entry, now, hit) : undefined
+  }
+
   /** Returns undefined for only-if-cached if there is no result. */
   async get(request: CacheRequest): Promise<CacheResponse | undefined> {
     const { key, directives, signal } = request
@@ -138,9 +145,18 @@ export class ResultCache {
 
   /** Removes the results of a group. Requests that wait for a run still get its result. */
   drop(group: string): void {
-    for (const entry of this.#entries.values()) if (entry.request.group === group) this.#entries.delete(entry)
-    this.#flights.drop(group)
+    this.#drop((request) => request.group === group)
     this.#refreshes.drop(group)
+  }
+
+  /** Removes the results that may be computed from a source. */
+  dropReaders(source: string): void {
+    this.#drop(({ sources }) => sources.has(source))
+  }
+
+  #drop(isDropped: (request: CacheRequest) => boolean): void {
+    for (const entry of this.#entries.values()) if (isDropped(entry.request)) this.#entries.delete(entry)
+    this.#flights.drop(isDropped)
   }
 
   warmKeys(limit: number): WarmKey[] {
@@ -284,12 +300,12 @@ export class ResultCache {
 
   #store(
     { request, dropped, lastUsedMs, uses }: Flight,
-    computed: Computed | 'unchanged',
+    computed: Computed,
     previous: CachedResult | undefined,
     asOfMs: number,
   ): RunOutcome {
     const { key } = request
-    const result = this.#resultOf(key, computed, previous)
+    const result = new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
     if (dropped) return { result, asOfMs, stored: false }
     const replaced = this.#entries.peek(key)
     const entry = createEntry(request, result, {
@@ -298,21 +314,13 @@ export class ResultCache {
       uses: (replaced?.uses ?? 0) / 2 + uses,
     })
     if (!this.#entries.set(entry)) return { result, asOfMs, stored: false }
-    if (previous !== undefined && previous !== result) {
+    if (previous !== undefined) {
       const bytes = result.bytes
       result.inherit(previous)
       this.#entries.grow(entry, result.bytes - bytes)
     }
     this.#options.onStored?.(key)
     return { result, asOfMs, stored: true }
-  }
-
-  #resultOf(key: string, computed: Computed | 'unchanged', previous: CachedResult | undefined): CachedResult {
-    if (computed !== 'unchanged') {
-      return new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
-    }
-    if (previous !== undefined) return previous
-    throw internal(new Error('A run without a previous result cannot return "unchanged".'))
   }
 
   #fail({ request: { key, group }, purpose, dropped }: Flight, error: unknown): void {

@@ -16,6 +16,20 @@ test('reports how far back the entries after a mark reach', () => {
   expect(arrivals.earliestSince(arrivals.mark(), ['a', 'b'])).toBeUndefined()
 })
 
+test('reports entries that are being stored, after any mark, and as arrived when they are stored', () => {
+  const arrivals = new Arrivals()
+  const end = arrivals.begin('a', 100n)
+  const mark = arrivals.mark()
+  expect(arrivals.earliestSince(mark, ['a'])).toBe(100n)
+  const endLater = arrivals.begin('a', 50n)
+  expect(arrivals.earliestSince(mark, ['b'])).toBeUndefined()
+  endLater()
+  expect(arrivals.earliestSince(arrivals.mark(), ['a'])).toBe(100n)
+  end()
+  expect(arrivals.earliestSince(mark, ['a'])).toBe(50n)
+  expect(arrivals.earliestSince(arrivals.mark(), ['a'])).toBeUndefined()
+})
+
 test('never reports less than the earliest entry after a mark, in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.bigInt({ min: -50n, max: 50n }), { maxLength: 60 }), fc.nat(60), (times, at) => {

@@ -9,9 +9,22 @@ const maxNotes = 1000
 /** Tells how far back the entries reach that arrived after a mark. It may overestimate, but never underestimates. */
 export class Arrivals {
   readonly #notes = new Map<string, Note[]>()
+  /** Entries that are being stored. A query may read any of them. */
+  readonly #storing = new Map<string, Set<{ earliestMicros: bigint }>>()
   #sequence = 0
 
-  /** Called when entries can be read, and also if an insert failed and they may be readable. */
+  /** Called before entries are stored. Call what it returns afterward, also if storing failed: they may be readable. */
+  begin(source: string, earliestMicros: bigint): () => void {
+    const entries = { earliestMicros }
+    const storing = this.#storing.get(source) ?? new Set()
+    this.#storing.set(source, storing.add(entries))
+    return () => {
+      storing.delete(entries)
+      this.note(source, earliestMicros)
+    }
+  }
+
+  /** Called when results may have changed as if entries had arrived. */
   note(source: string, earliestMicros: bigint): void {
     const notes = this.#notes.get(source) ?? []
     // A later note that reaches as far back makes an earlier one redundant.
@@ -29,13 +42,15 @@ export class Arrivals {
     return this.#sequence
   }
 
-  /** The earliest timestamp that came into any of these sources after the mark. */
+  /** The earliest timestamp that came into any of these sources after the mark, or that is being stored. */
   earliestSince(mark: number, sources: Iterable<string>): bigint | undefined {
     let earliest: bigint | undefined
     for (const source of sources) {
       // Older notes reach further back, so the first one counts.
       const note = this.#notes.get(source)?.find(({ sequence }) => sequence > mark)
-      if (note && (earliest === undefined || note.earliestMicros < earliest)) earliest = note.earliestMicros
+      for (const { earliestMicros } of [...(note ? [note] : []), ...(this.#storing.get(source) ?? [])]) {
+        if (earliest === undefined || earliestMicros < earliest) earliest = earliestMicros
+      }
     }
     return earliest
   }

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, nameTaken, versionConflict } from '../base/errors.ts'
+import { engineUnavailable, invalidBody, nameTaken, tooLarge, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { isQuorumBusy } from '../engine/engine-errors.ts'
-import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { queryRows } from '../engine/json-rows.ts'
+import { CatalogLog } from './catalog-log.ts'
 import {
-  batchesOf,
   type CatalogChange,
   type CatalogKind,
   type CatalogRecord,
@@ -17,7 +16,7 @@ import {
   entriesOfBatch,
   type NamesOf,
   type Verdict,
-} from './catalog-replay.ts'
+} from './catalog-state.ts'
 import { refuseUnfinishedCopy } from './copy-record.ts'
 import { migrate } from './migrations.ts'
 import { rememberChanges } from './tables.ts'
@@ -40,6 +39,18 @@ const followEveryMs = 1_000
 const maxAttempts = 10
 const retryAfterMs = 50
 
+/** Maximum bytes of a definition as JSON. */
+export const maxDefinitionBytes = 256 * 2 ** 10
+
+/** Maximum number of definitions of each kind, and its name for people. */
+const maxOfKind: Record<CatalogKind, readonly [number: number, plural: string]> = {
+  source: [1_000, 'sources'],
+  endpoint: [10_000, 'endpoints'],
+  alert: [10_000, 'alerts'],
+  search: [500, 'saved searches'],
+  token: [500_000, 'access tokens'],
+}
+
 /** Never throws, whatever the body is. */
 export const namesOf: NamesOf = (kind, body) => {
   const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
@@ -61,21 +72,22 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, alerts, sources, tokens and saved searches as an append-only log, with the current state in memory. Services that share a
- * ClickHouse server append to the same log and follow each other; the order of the rows decides conflicts.
+ * Endpoints, alerts, sources, tokens and saved searches as an append-only log. Services that share a ClickHouse server append
+ * to the same log and follow each other; the order of the rows decides conflicts. The newest version of everything is with
+ * those who listen to its kind; older ones are read when somebody looks at them.
  *
- * A row's position is the number of rows before it. The number of known rows is also the deduplication token of an insert: of
- * several inserts after the same row, the server stores one. The others are tried again.
+ * The position of the next row is also the deduplication token of an insert: of several inserts at one position, the server
+ * stores one. The others are tried again.
  */
 export class Catalog {
   readonly #options: CatalogOptions
+  readonly #log: CatalogLog
   readonly #listeners = new Map<CatalogKind, CatalogListener>()
   #state = new CatalogState(namesOf)
-  /** By entry: whether the change was accepted. */
+  /** By entry: whether a change that was read last was accepted. */
   #verdicts: ReadonlyMap<string, Verdict> = new Map()
-  #rows = -1
-  /** The position of the next change: the number of rows, unless rows were removed by hand. */
-  #next = 0
+  /** The position of the next change; negative before the log was read. */
+  #next = -1
   /** Number of inserts since the log last changed that the server ignored. */
   #ignored = 0
   /** Whether the log may have rows that the state lacks. */
@@ -89,10 +101,15 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options
+    this.#log = new CatalogLog(options.engine, options.topology)
   }
 
   get topology(): Topology {
     return this.#options.topology()
+  }
+
+  get shared(): boolean {
+    return this.#options.shared
   }
 
   /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
@@ -104,7 +121,7 @@ export class Catalog {
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology)
     if (this.shared) await this.run(rememberChanges(this.topology))
-    await this.hold(() => this.#reload())
+    await this.hold(() => this.#catchUp())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
 
@@ -113,33 +130,43 @@ export class Catalog {
     await this.#last
   }
 
-  /** The newest versions of what is not deleted. */
-  all(kind: CatalogKind): CatalogRecord[] {
-    return this.#state.newest().filter((record) => record.kind === kind && !record.deleted)
+  /** Every version that is kept, oldest first. */
+  versions(kind: CatalogKind, id: string): Promise<CatalogRecord[]> {
+    return this.#log.versions(kind, id)
   }
 
-  /** Every version, oldest first, also of what was deleted. */
-  history(kind: CatalogKind, id: string): readonly CatalogRecord[] {
-    return this.#state.history(kind, id)
+  version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
+    return this.#log.version(kind, id, version)
+  }
+
+  /** Those ids that something has or had. */
+  knownIds(kind: CatalogKind, ids: readonly string[]): Promise<Set<string>> {
+    return this.#log.knownIds(kind, ids)
   }
 
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
-  append(by: string, ...changes: CatalogChange[]): Promise<void> {
-    return this.hold(async () => {
+  async append(by: string, ...changes: CatalogChange[]): Promise<void> {
+    refuseLarge(changes)
+    await this.hold(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         if (await this.#appendOnce(by, changes)) return
         await delay(retryAfterMs * attempt)
       }
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
     })
+    // Nobody waits for it, except the next change and the end of the service.
+    void this.hold(() => this.#log.prune(changes)).catch((error) => {
+      this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
+    })
   }
 
   async #appendOnce(by: string, changes: readonly CatalogChange[]): Promise<boolean> {
     // Retries what is not applied yet, before anything is written.
     if (this.#stale || this.#unapplied.size > 0) {
-      await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+      await this.#catchUp().catch((error) => this.#unlessOthers(error, changes))
     }
     refuse(this.#state.judge(...changes), changes, this.#state)
+    refuseMany(changes, this.#state)
     const entries = entriesOfBatch(randomUUID(), changes.length)
     const records = changes.map((change, index) => ({
       ...change,
@@ -149,12 +176,24 @@ export class Catalog {
     }))
     // Until the log is read again, the outcome is unknown.
     this.#stale = true
-    if (!(await this.#insert(records))) return false
-    await this.#reload().catch((error) => this.#unlessOthers(error, changes))
+    const token = this.shared ? this.#token() : undefined
+    if (!(await this.#log.append(records, this.#next, token))) return false
+    await (this.shared ? this.#catchUp() : this.#applyOwn(records)).catch((error) =>
+      this.#unlessOthers(error, changes),
+    )
     const verdicts = records.flatMap(({ entry }) => this.#verdicts.get(entry) ?? [])
     for (const verdict of verdicts) refuse(verdict, changes, this.#state)
     if (verdicts.length === 0) this.#ignored++
     return verdicts.length > 0
+  }
+
+  /** Without other services, nothing else can have been written in between. */
+  #applyOwn(records: readonly CatalogRecord[]): Promise<void> {
+    this.#state.put(records)
+    this.#verdicts = new Map(records.map(({ entry }) => [entry, { accepted: true }]))
+    this.#next += records.length
+    this.#stale = false
+    return this.#notify(records)
   }
 
   read<Row>(sql: string): Promise<Row[]> {
@@ -165,19 +204,12 @@ export class Catalog {
     for (const sql of statements) await this.#options.engine.command({ sql, settings }, limits)
   }
 
-  get shared(): boolean {
-    return this.#options.shared
-  }
-
-  /** Reloads if the log has grown. An outage of the engine leaves the state as it was. */
+  /** Reads the log if it has changed. An outage of the engine leaves the state as it was. */
   async #follow(): Promise<void> {
     if (this.#following || (!this.#options.shared && !this.#stale && this.#unapplied.size === 0)) return
     this.#following = true
     try {
-      await this.hold(async () => {
-        const hasNews = this.#stale || this.#unapplied.size > 0 || (await this.#count()) !== this.#rows
-        if (hasNews) await this.#reload()
-      })
+      await this.hold(() => this.#catchUp())
       this.#failing = false
     } catch (error) {
       if (!this.#failing) this.#options.log.warn({ err: error }, 'cannot read the catalog; retrying')
@@ -193,34 +225,46 @@ export class Catalog {
     this.#options.log.warn({ err: error }, 'cannot apply a part of the catalog; retrying')
   }
 
-  async #count(): Promise<number> {
-    const [row] = await this.#query<{ n: string }>(`SELECT count() AS n FROM _catalog`)
-    return Number(row?.n)
-  }
-
-  async #reload(): Promise<void> {
-    const stored = await this.#query<CatalogRow>(
-      "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body, position " +
-        'FROM _catalog ORDER BY position',
-    )
-    const rows = stored.map(readRecord)
-    const state = new CatalogState(namesOf)
-    const verdicts = new Map<string, Verdict>()
-    for (const batch of batchesOf(rows)) {
-      const verdict = state.apply(...batch)
-      for (const { entry } of batch) verdicts.set(entry, verdict)
-    }
-    this.#verdicts = verdicts
-    const changed = state.newest().filter(({ kind, id, entry, version }) => {
-      const before = this.#state.current(kind, id)
-      return before?.entry !== entry || before.version !== version
-    })
-    this.#state = state
-    if (rows.length !== this.#rows) this.#ignored = 0
-    this.#rows = rows.length
-    this.#next = Math.max(rows.length, Number(stored.at(-1)?.position ?? -1) + 1)
+  /** Reads what is new in the log, or everything if it is not the log that is known. */
+  async #catchUp(): Promise<void> {
+    const end = await this.#log.end()
+    const changed = end < this.#next || this.#next < 0 ? await this.#reload(end) : await this.#readNew(end)
+    if (end !== this.#next) this.#ignored = 0
+    this.#next = end
     this.#stale = false
     await this.#notify(changed)
+  }
+
+  async #readNew(end: number): Promise<CatalogRecord[]> {
+    return end === this.#next ? [] : this.#replay(this.#state, this.#next, end)
+  }
+
+  /** Reads the newest version of everything. Only a log with conflicts is read whole. */
+  async #reload(end: number): Promise<CatalogRecord[]> {
+    const state = new CatalogState(namesOf)
+    let read: CatalogRecord[] = []
+    if (await this.#log.isRegular()) {
+      for await (const records of this.#log.newest()) read = read.concat(records)
+      state.put(read)
+    } else read = await this.#replay(state, 0, end)
+    const known = this.#state
+    this.#state = state
+    return read.filter(({ kind, id, entry }) => known.current(kind, id)?.entry !== entry)
+  }
+
+  /** Returns the newest of the accepted changes to each record. */
+  async #replay(state: CatalogState, from: number, end: number): Promise<CatalogRecord[]> {
+    const changed = new Map<string, CatalogRecord>()
+    const verdicts = new Map<string, Verdict>()
+    for await (const batch of this.#log.batches(from, end)) {
+      const verdict = state.apply(...batch)
+      for (const record of batch) {
+        verdicts.set(record.entry, verdict)
+        if (verdict.accepted) changed.set(`${record.kind}/${record.id}`, record)
+      }
+    }
+    this.#verdicts = verdicts
+    return [...changed.values()]
   }
 
   /** A kind that fails is retried next time, and does not block the others. */
@@ -242,33 +286,9 @@ export class Catalog {
     if (failure !== undefined) throw failure
   }
 
-  #query<Row>(sql: string): Promise<Row[]> {
-    const settings = this.topology.replicated ? { select_sequential_consistency: 1 } : {}
-    return queryRows<Row>(this.#options.engine, { sql, settings }, limits)
-  }
-
-  /** Returns false if another service is writing, so that nothing was stored. */
-  async #insert(records: CatalogRecord[]): Promise<boolean> {
-    const rows = records.map((record, index) => ({
-      ...record,
-      position: this.#next + index,
-      changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
-      body: JSON.stringify(record.body),
-    }))
-    const settings = this.shared ? { insert_deduplication_token: this.#token() } : {}
-    const target = { table: '_catalog', format: 'JSONEachRow', settings } as const
-    try {
-      await this.#options.engine.insert(target, writeJsonRows(rows), limits)
-      return true
-    } catch (error) {
-      if (isQuorumBusy(error)) return false
-      throw error
-    }
-  }
-
   /** The server may remember an insert whose rows it has lost, in a power cut for example. Then another token is needed. */
   #token(): string {
-    const after = `after ${this.#rows}`
+    const after = `after ${this.#next}`
     return this.#ignored < maxAttempts - 1 ? after : `${after}, attempt ${this.#ignored}`
   }
 
@@ -280,16 +300,22 @@ export class Catalog {
   }
 }
 
-type CatalogRow = Omit<CatalogRecord<string>, 'changed_at'> & { at: string; position: number | string }
-
-function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {
-  try {
-    // The table has microseconds, the API milliseconds.
-    return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }
-  } catch {
-    throw new Error(
-      `The catalog is damaged: version ${row.version} of ${row.kind} ${row.id} is not valid JSON.`,
+function refuseLarge(changes: readonly CatalogChange[]): void {
+  for (const { kind, body, deleted } of changes) {
+    if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) continue
+    throw tooLarge(
+      `The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`,
     )
+  }
+}
+
+function refuseMany(changes: readonly CatalogChange[], state: CatalogState): void {
+  for (const [kind, [most, plural]] of Object.entries(maxOfKind)) {
+    const own = changes.filter((change) => change.kind === kind)
+    const added = own.filter(({ version, deleted }) => version === 1 && !deleted).length
+    const removed = own.filter(({ deleted }) => deleted).length
+    if (added === 0 || state.count(kind as CatalogKind) + added - removed <= most) continue
+    throw invalidBody(`There can be at most ${most} ${plural}. Delete some first.`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText, writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import { createAlertsTable, createMigrationsTable, createOwnTables } from './tables.ts'
+import { addBodyDigests, createAlertsTable, createMigrationsTable, createOwnTables } from './tables.ts'
 
 interface Migration {
   id: number
@@ -18,6 +18,7 @@ export const migrations: readonly Migration[] = [
   // Smaller ids belong to versions that were never released.
   { id: 7, statements: createOwnTables },
   { id: 8, statements: createAlertsTable },
+  { id: 9, statements: addBodyDigests },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))

@@ -7,7 +7,7 @@ import type { Topology } from '../cluster/topology.ts'
 import { restName } from '../sql/paths.ts'
 import { builtInSources, isBuiltIn } from './built-in-sources.ts'
 import { type Catalog, lastWins, readBody } from './catalog.ts'
-import type { CatalogChange, CatalogRecord } from './catalog-replay.ts'
+import type { CatalogChange, CatalogRecord } from './catalog-state.ts'
 import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
 import {
   changeMerges,
@@ -27,6 +27,9 @@ import {
 const replicasWithinMs = 20_000
 const askAgainMs = 200
 
+/** Receives the name of a source, and whether its entries are gone or those of a new source. */
+type SourceListener = (name: string, isReplaced: boolean) => void
+
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources {
   readonly #catalog: Catalog
@@ -35,10 +38,10 @@ export class Sources {
   /** Deleted sources whose tables may still exist. */
   readonly #leftovers = new Set<string>()
   readonly #dropping = new Map<string, Promise<void>>()
-  readonly #onChange: (name: string) => void
+  readonly #onChange: SourceListener
   #readable: ReturnType<typeof readableSources> | undefined
 
-  constructor(catalog: Catalog, clock: Clock, onChange: (name: string) => void = () => {}) {
+  constructor(catalog: Catalog, clock: Clock, onChange: SourceListener = () => {}) {
     this.#catalog = catalog
     this.#onChange = onChange
     this.#clock = clock
@@ -196,6 +199,8 @@ export class Sources {
   async #dropTable(name: string): Promise<void> {
     if (!this.#byName.has(name)) {
       await this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
+      // Until now, queries could read the table.
+      this.#onChange(name, true)
     }
     this.#leftovers.delete(name)
   }
@@ -217,7 +222,7 @@ export class Sources {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
       this.#readable = undefined
-      this.#onChange(source.name)
+      this.#onChange(source.name, true)
       // With several services, only the one that deletes a source drops its table; a late one might drop a new table.
       if (!this.#catalog.shared) this.#leftovers.add(source.name)
     }
@@ -235,7 +240,7 @@ export class Sources {
         }
         this.#byName.set(source.name, source)
         this.#readable = undefined
-        if (before === undefined) this.#onChange(source.name)
+        this.#onChange(source.name, before === undefined)
       }),
     )
   }

@@ -270,6 +270,15 @@ export function createOwnTables(topology: Topology): string[] {
   ]
 }
 
+/** Adds the digest of the body that a key was used with. */
+export function addBodyDigests(topology: Topology): string[] {
+  const actions = [
+    'RENAME COLUMN IF EXISTS answer TO response',
+    'ADD COLUMN IF NOT EXISTS digest String AFTER at',
+  ]
+  return actions.flatMap((action) => alter('_idempotency', [action], topology))
+}
+
 /** The newest row of an id counts. A deleted alert leaves a row with an empty body. */
 export function createAlertsTable(topology: Topology): string[] {
   return ownTable(
@@ -300,4 +309,9 @@ export function createCopyTable(topology: Topology): string[] {
 /** Removes all rows of an internal table. On a cluster, the replicas on all nodes follow. */
 export function emptyOwnTable(table: string, { database }: Topology): string[] {
   return [`TRUNCATE TABLE ${database}.\`${table}\``]
+}
+
+/** Removes the versions of a record up to one of them. The replicas on all nodes of a cluster follow. */
+export function removeVersions({ database }: Topology, kind: string, id: string, last: number): string {
+  return `ALTER TABLE ${database}._catalog DELETE WHERE kind = ${sqlText(kind)} AND id = ${sqlText(id)} AND version <= ${last}`
 }

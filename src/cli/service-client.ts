@@ -9,7 +9,7 @@ export interface ServiceRequest {
   json?: unknown
   body?: string | Uint8Array<ArrayBuffer>
   headers?: Readonly<Record<string, string>>
-  /** Stops the request, as a signal to the process does. */
+  /** Stops the request. By default, a signal to the process does. */
   signal?: AbortSignal
 }
 
@@ -85,7 +85,7 @@ export class ServiceClient {
       ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
       // A redirect must not receive the token.
       redirect: 'manual',
-      signal: signal ? AbortSignal.any([this.#io.signal, signal]) : this.#io.signal,
+      signal: signal ?? this.#io.signal,
     })
     const response = await this.#reachable(request)
     if (!response.ok) throw await errorOf(this.url, response)

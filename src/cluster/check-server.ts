@@ -1,3 +1,4 @@
+import { withDeadline } from '../base/deadline.ts'
 import type { ClickHouseClient } from '../engine/clickhouse-client.ts'
 import { ClickHouseError, type ClickHouseHttp, type HttpRequest } from '../engine/clickhouse-http.ts'
 import { queryRows, queryText } from '../engine/json-rows.ts'
@@ -24,14 +25,15 @@ async function ask(
   request: Pick<HttpRequest, 'body' | 'path'>,
   ms = withinMs,
 ): Promise<string> {
-  const signal = AbortSignal.timeout(ms)
-  try {
-    const { body } = await http.send({ ...request, maxResponseBytes, repeatable: true, signal })
-    return body.toString().trimEnd()
-  } catch (error) {
-    if (error instanceof ClickHouseError) throw error
-    throw cannotConnect(server, signal.aborted ? 'It does not respond.' : (error as Error).message)
-  }
+  return withDeadline(ms, undefined, async (signal) => {
+    try {
+      const { body } = await http.send({ ...request, maxResponseBytes, repeatable: true, signal })
+      return body.toString().trimEnd()
+    } catch (error) {
+      if (error instanceof ClickHouseError) throw error
+      throw cannotConnect(server, signal.aborted ? 'It does not respond.' : (error as Error).message)
+    }
+  })
 }
 
 /** Returns the version of a server that the service can use. */
@@ -61,8 +63,8 @@ export function neededGrants(database: string, cluster: string | undefined): str
     `${always} ${cluster === undefined ? '' : onCluster}`.trim().split(' ')
   return [
     'SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER ADD COLUMN, ALTER DROP COLUMN, ' +
-      'ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
-      `ALTER SETTINGS ON ${quoteName(database)}.*`,
+      'ALTER RENAME COLUMN, ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
+      `ALTER SETTINGS, ALTER DELETE ON ${quoteName(database)}.*`,
     // Other tables that describe the server, such as `system.columns`, need no grant.
     ...of('clusters disks mutations parts', 'macros replicas zookeeper_connection').map(
       (table) => `SELECT ON system.${table}`,

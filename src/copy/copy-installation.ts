@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { FixableProblem } from '../base/fixable-problem.ts'
-import { namesOf, readBody } from '../catalog/catalog.ts'
-import { batchesOf, type CatalogRecord, CatalogState } from '../catalog/catalog-replay.ts'
+import { builtInSources } from '../catalog/built-in-sources.ts'
+import { readBody } from '../catalog/catalog.ts'
+import { CatalogLog } from '../catalog/catalog-log.ts'
 import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
 import { type Source, sourceShape } from '../catalog/source.ts'
 import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
+import { singleServer, type Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import {
@@ -50,9 +52,8 @@ interface CopyOptions extends CopySides {
 export async function copyInstallation(options: CopyOptions): Promise<CopyResult> {
   const { from, to, topology } = options
   await checkSchema(options)
-  const catalog = await readCatalog(from)
-  const sources = sourcesOf(catalog)
-  const origin = originOf(catalog)
+  const sources = await readSources(from)
+  const origin = originOf(sources)
   const finished = await begin(options, origin, sources)
   if (finished) return { finishedAt: finished.at, tables: [] }
   await migrate(to, topology)
@@ -111,11 +112,12 @@ async function checkSchema({ from }: CopyOptions): Promise<void> {
   }
 }
 
-/** The first row of the catalog has an id that no other installation has. */
-function originOf([first]: readonly CatalogRow[]): string {
+/** The first built-in source has an id that no other installation has. */
+function originOf(sources: readonly Source[]): string {
+  const first = sources.find(({ name }) => name === builtInSources[0]?.name)
   if (first === undefined)
     throw new FixableProblem('The catalog of the data directory is empty: nothing to copy.')
-  return `${first.kind} ${first.id}`
+  return `source ${first.id}`
 }
 
 /** Claims the target for this copy. Returns the record of the end if the copy is complete. */
@@ -133,7 +135,7 @@ async function begin(
   )
   const last = records.at(-1)
   if (last?.sources === sources) return undefined
-  if (last === undefined) await refuseUsed(to)
+  if (last === undefined) await refuseUsed(to, topology)
   // A service changed the sources between two runs. Tables are created again rather than altered.
   const earlier = records.flatMap((record) => JSON.parse(record.sources) as Pick<Source, 'name'>[])
   for (const name of new Set(earlier.map((source) => source.name))) {
@@ -157,9 +159,9 @@ function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], ori
   )
 }
 
-async function refuseUsed(engine: Engine): Promise<void> {
+async function refuseUsed(engine: Engine, topology: Topology): Promise<void> {
   const tables = await tableNames(engine)
-  const hasCatalog = tables.includes('_catalog') && (await readCatalog(engine)).length > 0
+  const hasCatalog = tables.includes('_catalog') && (await new CatalogLog(engine, () => topology).end()) > 0
   if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
   throw new FixableProblem(
     `The database ${engine.database} of the server is already in use. ${anotherDatabase}`,
@@ -171,24 +173,10 @@ async function tableNames(engine: Engine): Promise<string[]> {
   return (await queryRows<{ name: string }>(engine, { sql }, limits)).map(({ name }) => name)
 }
 
-/** A row of the catalog; the body is JSON text. */
-type CatalogRow = CatalogRecord<string>
-
-/** All changes, in their order. */
-function readCatalog(engine: Engine): Promise<CatalogRow[]> {
-  const sql =
-    'SELECT entry, kind, id, version, toString(changed_at) AS changed_at, changed_by, deleted, body ' +
-    'FROM _catalog ORDER BY position'
-  return queryRows<CatalogRow>(engine, { sql }, limits)
-}
-
-function sourcesOf(rows: readonly CatalogRow[]): Source[] {
-  const state = new CatalogState(namesOf)
-  const records = rows.map((row) => ({ ...row, body: JSON.parse(row.body) as unknown }))
-  for (const batch of batchesOf(records)) state.apply(...batch)
-  return state
-    .newest()
-    .filter(({ kind, deleted }) => kind === 'source' && !deleted)
-    .map((record) => readBody(record, sourceShape))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
+async function readSources(engine: Engine): Promise<Source[]> {
+  const sources: Source[] = []
+  for await (const records of new CatalogLog(engine, () => singleServer(engine.database)).newest('source')) {
+    sources.push(...records.map((record) => readBody(record, sourceShape)))
+  }
+  return sources.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

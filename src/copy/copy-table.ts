@@ -63,7 +63,7 @@ export const ownTables: readonly CopiedTable[] = [
     ...wholeTable('_idempotency'),
     title: 'idempotency keys',
     from: '_idempotency',
-    columns: ['key', 'at', 'answer'],
+    columns: ['key', 'at', 'digest', 'response'],
     kept: keptFor('at', 1),
   },
   {
@@ -79,7 +79,8 @@ export const ownTables: readonly CopiedTable[] = [
     title: 'alerts',
     from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
     columns: ['id', 'sequence', 'body'],
-    kept: "body != ''",
+    // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
+    kept: 'true',
   },
 ]
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { withDeadline } from '../base/deadline.ts'
 import { traceHeaders } from '../base/tracing.ts'
 import { sqlText } from '../sql/names.ts'
 import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
 import type { InsertInto, Limits, QueryResult, Statement } from './engine.ts'
-import { type RequestOutcome, toWellheadError } from './engine-errors.ts'
+import { toWellheadError } from './engine-errors.ts'
 
 /** Longer parameters are sent in the body, because the length of a URL is limited. */
 const maxUrlParameterBytes = 4096
@@ -68,39 +69,30 @@ export class ClickHouseClient {
     settings: Settings,
     { search, headers, ...request }: Omit<HttpRequest, 'maxResponseBytes'>,
   ): Promise<HttpResponse> {
-    const { deadlineMs, signal, trace } = limits
-    let ended: RequestOutcome['ended'] = 'by-engine'
-    const stop = new AbortController()
-    const end = (how: typeof ended) => {
-      ended = how
-      stop.abort()
+    const { deadlineMs, trace } = limits
+    const send = async (signal: AbortSignal) => {
+      try {
+        signal.throwIfAborted()
+        return await this.#server.send({
+          ...request,
+          signal,
+          search: {
+            query_id: limits.queryId ?? randomUUID(),
+            ...(settings as Record<string, string>),
+            max_execution_time: String(deadlineMs / 1000),
+            wait_end_of_query: '1',
+            ...search,
+          },
+          headers: { ...headers, ...(trace && traceHeaders(trace)) },
+          maxResponseBytes: this.#limits.maxResultBytes,
+        })
+      } catch (error) {
+        const ended = limits.signal?.aborted ? 'by-caller' : signal.aborted ? 'by-deadline' : 'by-engine'
+        throw toWellheadError(error, { deadlineMs, ended })
+      }
     }
-    const onAbort = () => end('by-caller')
-    signal?.addEventListener('abort', onAbort, { once: true })
-    // The engine itself stops the query at the deadline; this timer helps if it does not.
-    const timer = setTimeout(() => end('by-deadline'), deadlineMs + this.#limits.graceMs)
-    try {
-      if (signal?.aborted) onAbort()
-      signal?.throwIfAborted()
-      return await this.#server.send({
-        ...request,
-        signal: stop.signal,
-        search: {
-          query_id: limits.queryId ?? randomUUID(),
-          ...(settings as Record<string, string>),
-          max_execution_time: String(deadlineMs / 1000),
-          wait_end_of_query: '1',
-          ...search,
-        },
-        headers: { ...headers, ...(trace && traceHeaders(trace)) },
-        maxResponseBytes: this.#limits.maxResultBytes,
-      })
-    } catch (error) {
-      throw toWellheadError(error, { deadlineMs, ended })
-    } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
-    }
+    // The engine itself stops the query at the deadline; this one helps if it does not.
+    return withDeadline(deadlineMs + this.#limits.graceMs, limits.signal, send)
   }
 }
 

@@ -244,8 +244,12 @@ export class EmbeddedEngine implements Engine {
   }
 }
 
-/** Includes the values, so that one caller's values do not refuse another's query. A hash, because it is logged. */
+/**
+ * Includes the values, so that one caller's values do not refuse another's query, but not the time of the request, which
+ * is another in each run of an endpoint. A hash, because it is logged.
+ */
 function keyOf({ sql, parameters = {} }: Statement): string {
-  const hash = createHash('sha256').update(JSON.stringify([sql, parameters]))
+  const { now: _, ...values } = parameters
+  const hash = createHash('sha256').update(JSON.stringify([sql, values]))
   return `statement:${hash.digest('hex').slice(0, 32)}`
 }

@@ -14,7 +14,7 @@ import { trimEndOf } from '../base/text/trim-end.ts'
 import { BrokenResponse, ClickHouseError } from './clickhouse-http.ts'
 import { rowTooLarge } from './json-rows.ts'
 
-export interface RequestOutcome {
+interface RequestOutcome {
   deadlineMs: number
   ended: 'by-deadline' | 'by-caller' | 'by-engine'
 }

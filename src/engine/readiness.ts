@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import { withDeadline } from '../base/deadline.ts'
 import { engineUnavailable, isolationUnverified, queryCancelled, queryTimeout } from '../base/errors.ts'
 import type { Engine, Limits } from './engine.ts'
 
@@ -8,13 +9,12 @@ export class ReadyWaiters {
 
   async wait(withinMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    const late = AbortSignal.timeout(Math.ceil(withinMs))
-    try {
-      await once(this.#events, 'ready', { signal: signal ? AbortSignal.any([late, signal]) : late })
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw late.aborted ? new Error('The engine did not become ready in time.') : error
-    }
+    await withDeadline(withinMs, signal, (limited) =>
+      once(this.#events, 'ready', { signal: limited }).catch((error) => {
+        signal?.throwIfAborted()
+        throw limited.aborted ? new Error('The engine did not become ready in time.') : error
+      }),
+    )
   }
 
   resolve(): void {

@@ -1,4 +1,5 @@
 import { type Caller, withFixedParameters } from '../access/caller.ts'
+import { withDeadline } from '../base/deadline.ts'
 import type { CallResponse, EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { parameterNames } from '../endpoints/call/prepared-call.ts'
 import type { CallNotes } from './call-recording.ts'
@@ -31,7 +32,10 @@ export function runCall(
     notes.response = called
     return called
   }
-  notes.explain = () => calls.explain(explained(call))
+  const { endpoint, parameters, format, project, directives } = call
+  const explained = { endpoint, parameters, format, project, directives, caller: explainer }
+  notes.explain = () =>
+    withDeadline(explainWithinMs, undefined, (signal) => calls.explain({ ...explained, signal }))
   return called.then((response) => {
     notes.response = response
     return response
@@ -41,8 +45,3 @@ export function runCall(
 const explainWithinMs = 10_000
 /** Explaining slow requests has a queue of its own. */
 const explainer = 'wellhead:explaining'
-
-function explained({ endpoint, parameters, format, project, directives }: EndpointCall): EndpointCall {
-  const signal = AbortSignal.timeout(explainWithinMs)
-  return { endpoint, parameters, format, project, directives, caller: explainer, signal }
-}

@@ -5,7 +5,18 @@ import type { Quota } from '../access/request-quota.ts'
 import { forbidden, rateLimited } from '../base/errors.ts'
 
 /** `public` and `optional` need no token, `any` needs a valid one, the others one with that scope. `optional` shows more with one. */
-export type RouteAccess = 'public' | 'optional' | 'any' | 'query' | 'ingest' | 'admin'
+export type RouteAccess = keyof typeof isAllowed
+
+const isAllowed = {
+  public: () => true,
+  optional: () => true,
+  any: () => true,
+  query: (caller: Caller) => caller.mayAny('query'),
+  search: (caller: Caller) => caller.mayReadEntries,
+  'query or search': (caller: Caller) => caller.mayAny('query') || caller.mayReadEntries,
+  ingest: (caller: Caller) => caller.mayAny('ingest'),
+  admin: (caller: Caller) => caller.isAdmin,
+}
 
 /** Throws 401, 429 or 403, in this order. Handlers check the endpoint or source. */
 export function admitCaller(
@@ -23,9 +34,9 @@ export function admitCaller(
     reply.headers(quotaHeaders(quota))
     checkQuota(quota)
   }
-  if (needed === 'admin' && !caller.isAdmin) throw forbidden('This requires a token with the scope admin.')
-  if ((needed === 'query' || needed === 'ingest') && !caller.mayAny(needed)) {
-    throw forbidden(`This requires a token with the scope ${needed}.`)
+  if (!isAllowed[needed](caller)) {
+    const limit = needed === 'search' ? ' and without fixed parameters other than project' : ''
+    throw forbidden(`This requires a token with the scope ${needed}${limit}.`)
   }
   return caller
 }

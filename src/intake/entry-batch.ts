@@ -21,6 +21,8 @@ export interface EntryBatch {
   quarantine: Lines
 }
 
+const maxReasonLength = 300
+
 export class EntryBatchWriter {
   readonly #source: string
   readonly #rules: EntryRules
@@ -57,8 +59,10 @@ export class EntryBatchWriter {
     }
   }
 
-  reject(reason: string, bytes: Buffer, start: number, end: number, source = this.#source): void {
+  reject(fullReason: string, bytes: Buffer, start: number, end: number, source = this.#source): void {
     const index = this.#count++
+    // A reason may name a source, which can be any text.
+    const reason = fullReason.slice(0, maxReasonLength)
     const position = this.#reasons.get(reason) ?? this.#reasons.size
     this.#reasons.set(reason, position)
     this.#rejected.push(index, position)

@@ -10,10 +10,14 @@ import { LineWriter } from './lines.ts'
 export interface IntakeOutcome {
   accepted: number
   rejected: number
+  /** The first ones. */
   errors: { index: number; reason: string }[]
   /** Stored entries that no tenant can see. */
   withoutProject: number
 }
+
+/** Number of rejected entries that a response lists. */
+const maxErrors = 100
 
 interface IntakeObserver {
   stored(report: Omit<IntakeOutcome, 'errors'> & { source: string; bytes: number; ms: number }): void
@@ -61,11 +65,11 @@ export class EntryStore {
     const { source, lines } = batch
     const { arrivals, observer } = this.#options
     const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
+    const stored = lines.count > 0 ? arrivals.begin(source, batch.earliestMicros) : undefined
     const [refused, notKept] = await this.#committer
       .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
-      // A failed insert may have been stored as well.
-      .finally(() => lines.count > 0 && arrivals.note(source, batch.earliestMicros))
-    const errors = rejectionsOf(batch)
+      .finally(stored)
+    const errors = firstRejections(batch)
     const late = new LineWriter()
     for (const [line, reason] of refused ?? []) {
       const index = batch.indices[line] as number
@@ -73,13 +77,14 @@ export class EntryStore {
       writeQuarantineLine(late, { source, index, reason, owner, nowMs }, row, 0, row.length - 1)
       errors.push({ index, reason })
     }
+    errors.sort((one, other) => one.index - other.index).splice(maxErrors)
+    const rejected = batch.rejected.length / 2 + (refused?.size ?? 0)
     const lateBatch = { ...quarantine('refused'), lines: late.lines(), begun: true }
     const [lateNotKept] = await this.#committer.submit(lateBatch)
     if (notKept?.size || lateNotKept?.size)
       throw internal('a rejected entry could not be stored in quarantine')
-    if (errors.length > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
-    errors.sort((one, other) => one.index - other.index)
-    const [accepted, rejected] = [batch.count - errors.length, errors.length]
+    if (rejected > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
+    const accepted = batch.count - rejected
     const ms = performance.now() - startedAt
     const { withoutProject } = lines
     observer?.stored({ source, accepted, rejected, withoutProject, bytes: lines.bytes.length, ms })
@@ -91,9 +96,9 @@ export class EntryStore {
   }
 }
 
-function rejectionsOf({ rejected, reasons }: EntryBatch): IntakeOutcome['errors'] {
+function firstRejections({ rejected, reasons }: EntryBatch): IntakeOutcome['errors'] {
   const errors: IntakeOutcome['errors'] = []
-  for (let at = 0; at < rejected.length; at += 2) {
+  for (let at = 0; at < Math.min(rejected.length, 2 * maxErrors); at += 2) {
     errors.push({ index: rejected[at] as number, reason: reasons[rejected[at + 1] as number] as string })
   }
   return errors

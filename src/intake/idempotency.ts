@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
+import { idempotencyMismatch } from '../base/errors.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 
 const keptMs = 24 * 3_600_000
-const maxKeys = 200_000
 const limits = { deadlineMs: 60_000 }
+
+/** Bytes of recent responses in memory. Others are read from the engine. */
+const maxRecentBytes = 8 * 2 ** 20
 
 /** A result, and whether it is that of an earlier request with the same key. */
 export interface Replayable<T> {
@@ -13,76 +17,86 @@ export interface Replayable<T> {
   replayed: boolean
 }
 
+interface Stored {
+  atMs: number
+  /** Digest of the body. Empty if it was stored by an earlier release. */
+  digest: string
+  /** The result as JSON. */
+  response: string
+}
+
 /** Results by idempotency key, for a day. Each is in the engine before it is returned, so it survives a crash. */
 export class IdempotencyKeys {
   readonly #engine: Engine
   readonly #clock: Clock
-  readonly #results = new Map<string, { at: number; result: unknown }>()
-  readonly #running = new Map<string, Promise<unknown>>()
-  /** Whether the engine has keys of the last day that are not in memory. */
-  #incomplete = false
+  readonly #recent = new LRUCache<string, Stored>({
+    maxSize: maxRecentBytes,
+    sizeCalculation: ({ response }) => response.length + 256,
+  })
+  readonly #running = new Map<string, { digest: string; run: Promise<Replayable<unknown>> }>()
 
   constructor(engine: Engine, clock: Clock) {
     this.#engine = engine
     this.#clock = clock
   }
 
-  async open(): Promise<void> {
-    const rows = await this.#read<{ key: string; at: number; answer: string }>(
-      'key, toUnixTimestamp64Milli(at) AS at, answer',
-      'ORDER BY at DESC LIMIT {most:UInt32}',
-      { most: maxKeys },
-    )
-    this.#incomplete = rows.length >= maxKeys
-    for (const { key, at, answer } of rows.reverse()) {
-      this.#results.set(key, { at, result: JSON.parse(answer) })
-    }
-  }
-
-  /** Runs the work once for each key. The work gets a token under which the engine stores an insert once. */
+  /**
+   * Runs the work once for each key, and refuses the key with another body. The work gets a token under which the engine
+   * stores an insert once.
+   */
   async once<T>(
     scope: readonly string[],
     key: string,
+    digest: string,
     work: (token: string) => Promise<T>,
   ): Promise<Replayable<T>> {
-    const token = createHash('sha256')
-      .update(JSON.stringify([scope, key]))
-      .digest('hex')
-    const earlier = this.#results.get(token)
-    if (earlier && earlier.at > this.#clock.now() - keptMs) {
-      return { result: earlier.result as T, replayed: true }
+    const token = sha256(scope, key)
+    const running = this.#running.get(token)
+    if (running) {
+      refuseOther(running.digest, digest)
+      return { result: (await running.run).result as T, replayed: true }
     }
-    const running = this.#running.get(token) as Promise<Replayable<T>> | undefined
-    if (running) return { result: (await running).result, replayed: true }
-    const run = this.#run(token, work).finally(() => this.#running.delete(token))
-    this.#running.set(token, run)
+    const run = this.#run(token, digest, work).finally(() => this.#running.delete(token))
+    this.#running.set(token, { digest, run })
     return run
   }
 
-  async #run<T>(token: string, work: (token: string) => Promise<T>): Promise<Replayable<T>> {
-    const [stored] = this.#incomplete
-      ? await this.#read<{ answer: string }>('answer', 'AND key = {key:String} LIMIT 1', { key: token })
-      : []
-    if (stored) return { result: JSON.parse(stored.answer) as T, replayed: true }
-    const result = await work(token)
-    const at = this.#clock.now()
-    const row = { key: token, at: (at / 1000).toFixed(3), answer: JSON.stringify(result) }
-    await this.#engine.insert({ table: '_idempotency', format: 'JSONEachRow' }, writeJsonRows([row]), limits)
-    this.#results.delete(token)
-    this.#results.set(token, { at, result })
-    if (this.#results.size > maxKeys) {
-      this.#results.delete(this.#results.keys().next().value as string)
-      this.#incomplete = true
+  async #run<T>(token: string, digest: string, work: (token: string) => Promise<T>): Promise<Replayable<T>> {
+    const earlier = await this.#find(token)
+    if (earlier) {
+      refuseOther(earlier.digest, digest)
+      return { result: JSON.parse(earlier.response) as T, replayed: true }
     }
+    const result = await work(sha256(token, digest))
+    const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result) }
+    const { atMs, ...rest } = stored
+    const row = { ...rest, key: token, at: (atMs / 1000).toFixed(3) }
+    await this.#engine.insert({ table: '_idempotency', format: 'JSONEachRow' }, writeJsonRows([row]), limits)
+    this.#recent.set(token, stored)
     return { result, replayed: false }
   }
 
-  #read<Row>(columns: string, rest: string, parameters: Record<string, string | number>): Promise<Row[]> {
+  async #find(key: string): Promise<Stored | undefined> {
+    const since = this.#clock.now() - keptMs
+    const recent = this.#recent.get(key)
+    if (recent && recent.atMs > since) return recent
     const statement = {
-      sql: `SELECT ${columns} FROM _idempotency WHERE at > fromUnixTimestamp64Milli({since:Int64}) ${rest}`,
-      parameters: { ...parameters, since: this.#clock.now() - keptMs },
+      sql:
+        'SELECT toUnixTimestamp64Milli(at) AS atMs, digest, response FROM _idempotency ' +
+        'WHERE key = {key:String} AND at > fromUnixTimestamp64Milli({since:Int64}) LIMIT 1',
+      parameters: { key, since },
       settings: { output_format_json_quote_64bit_integers: 0 },
     }
-    return queryRows<Row>(this.#engine, statement, limits)
+    const [stored] = await queryRows<Stored>(this.#engine, statement, limits)
+    if (stored) this.#recent.set(key, stored)
+    return stored
   }
+}
+
+function refuseOther(stored: string, digest: string): void {
+  if (stored !== '' && stored !== digest) throw idempotencyMismatch()
+}
+
+function sha256(...parts: unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -1,4 +1,6 @@
+import { createHash, type Hash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { forbidden, internal, WellheadError } from '../base/errors.ts'
 import { isWrittenByService, otelSource } from '../catalog/built-in-sources.ts'
@@ -36,7 +38,8 @@ interface Sender {
   mayIngest(source: string): boolean
 }
 
-type Received = Replayable<IntakeOutcome>
+/** Requests for several sources that failed are remembered, so that a retry stores nothing twice. */
+const maxFailed = 1_000
 
 const decoderLimits = { maxWaiting: 1_000, maxHeapMiB: 1_024 }
 
@@ -46,6 +49,8 @@ export class LogIntake {
   readonly #bodies: ByteBudget
   readonly #decoders: DecoderPool
   readonly #store: EntryStore
+  /** By sender and content: the token of a request for several sources that may be stored in part. */
+  readonly #failed = new LRUCache<string, string>({ max: maxFailed })
 
   constructor(options: LogIntakeOptions) {
     this.#options = options
@@ -62,34 +67,45 @@ export class LogIntake {
     return this.#store.pendingBytes
   }
 
-  async receiveLogs(upload: Upload, sourceName: string, contentType: string): Promise<Received> {
+  async receiveLogs(
+    upload: Upload,
+    sourceName: string,
+    contentType: string,
+  ): Promise<Replayable<IntakeOutcome>> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
-    const [received] = await this.#receive(upload, (base) => {
+    const digest = upload.idempotencyKey === undefined ? undefined : createHash('sha256')
+    const { result, replayed } = await this.#receive(upload, digest, (base) => {
       const mayKnow = (name: string) => upload.sender.mayIngest(name) && !isWrittenByService(name)
       const source = targetOf(this.#options.sources.get(sourceName, mayKnow))
       return { ...base, kind: 'logs', contentType, source }
     })
-    return received as Received
+    return { result: result[0] as IntakeOutcome, replayed }
   }
 
   /** Receives OpenTelemetry records, which may be for several sources; those that name none are for `defaultSource`. */
-  receiveOtlp(upload: Upload, encoding: OtlpEncoding, defaultSource = otelSource): Promise<Received[]> {
-    return this.#receive(upload, (base) => {
+  async receiveOtlp(
+    upload: Upload,
+    encoding: OtlpEncoding,
+    defaultSource = otelSource,
+  ): Promise<IntakeOutcome[]> {
+    const { result } = await this.#receive(upload, createHash('sha256'), (base) => {
       const sources = new Map<string, TargetSource>()
       for (const source of this.#options.sources.list()) {
         for (const name of [source.name, ...source.aliases]) sources.set(name, targetOf(source))
       }
       return { ...base, kind: 'otlp', encoding, defaultSource, sources }
     })
+    return result
   }
 
   async #receive(
     upload: Upload,
+    digest: Hash | undefined,
     jobOf: (base: Pick<DecodeJob, 'nowMs' | 'owner'>) => DecodeJob,
-  ): Promise<Received[]> {
+  ): Promise<Replayable<IntakeOutcome[]>> {
     const share = this.#bodies.share()
     try {
-      const body = await readRequestBody(upload.body, upload.contentEncoding, share)
+      const body = await readRequestBody(upload.body, upload.contentEncoding, share, digest)
       return await this.#counted(async () => {
         // Tokens from before projects were validated may hold half of a surrogate pair, which the engine cannot store.
         const owner = upload.sender.project?.toWellFormed()
@@ -98,7 +114,7 @@ export class LogIntake {
         const batches = await this.#decoders.decode(body, job)
         // Every source is checked before anything is stored.
         for (const name of batches.flatMap(({ names }) => names)) checkMaySend(upload.sender, name)
-        return Promise.all(batches.map((batch) => this.#storeOnce(batch, job, upload)))
+        return this.#storeOnce(batches, job, upload, digest?.digest('hex') ?? '')
       })
     } finally {
       share.release()
@@ -114,17 +130,40 @@ export class LogIntake {
     }
   }
 
-  async #storeOnce(batch: EntryBatch, job: DecodeJob, upload: Upload): Promise<Received> {
-    const { idempotencyKey: key, sender } = upload
-    if (key === undefined) return { result: await this.#store.store(batch, job), replayed: false }
-    const { id } = this.#options.sources.get(batch.source)
-    return this.#options.keys.once([sender.id, id], key, (token) => this.#store.store(batch, job, token))
+  async #storeOnce(
+    batches: readonly EntryBatch[],
+    job: DecodeJob,
+    { idempotencyKey: key, sender }: Upload,
+    digest: string,
+  ): Promise<Replayable<IntakeOutcome[]>> {
+    const store = (token?: string) =>
+      allOrFirstError(
+        batches.map((batch) => this.#store.store(batch, job, token && `${token}/${batch.source}`)),
+      )
+    if (key !== undefined) {
+      const scope = job.kind === 'otlp' ? 'otlp' : this.#options.sources.get(job.source.name).id
+      return this.#options.keys.once([sender.id, scope], key, digest, store)
+    }
+    if (batches.length <= 1) return { result: await store(), replayed: false }
+    const content = `${sender.id} ${digest}`
+    const token = this.#failed.get(content) ?? randomUUID()
+    // Also if the service is stopped in between: nothing is lost, but a retry may then store entries twice.
+    this.#failed.set(content, token)
+    const result = await store(token)
+    this.#failed.delete(content)
+    return { result, replayed: false }
   }
 
   async stop(): Promise<void> {
     await this.#decoders.stop()
     await this.#store.settled()
   }
+}
+
+/** Waits for all, so that nothing of a request is still being stored when its sender tries again. */
+async function allOrFirstError<T>(running: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(running)
+  return Promise.all(running)
 }
 
 function targetOf({ name, retention_days }: Source): TargetSource {

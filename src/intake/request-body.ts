@@ -1,3 +1,4 @@
+import type { Hash } from 'node:crypto'
 import { finished, type Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
@@ -22,20 +23,21 @@ const unpackers = new Map<string, Unpacker | undefined>([
   ['zstd', (zlib as unknown as { createZstdDecompress?: Unpacker }).createZstdDecompress],
 ])
 
-/** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. */
+/** Reads and decompresses a body. Its own limit and the shared budget apply while it is read. The digest is of the content. */
 export async function readRequestBody(
   stream: Readable | undefined,
   encoding: string | undefined,
   share: BudgetShare,
+  digest?: Hash,
 ): Promise<Buffer> {
   if (stream === undefined) return Buffer.alloc(0)
   try {
     const name = (encoding ?? '').trim().toLowerCase()
     if (name === '' || name === 'identity') {
-      return await gather(stream, bodyLimits.maxSentBytes, bodyTooLarge, share)
+      return await gather(stream, bodyLimits.maxSentBytes, bodyTooLarge, share, digest)
     }
     const unpacker = unpackers.get(name)?.()
-    if (unpacker) return await unpack(stream, unpacker, name, share)
+    if (unpacker) return await unpack(stream, unpacker, name, share, digest)
     throw unsupportedMediaType(
       `Content encoding "${name}" is not supported. Use gzip or deflate, or send plain text.`,
     )
@@ -51,6 +53,7 @@ async function unpack(
   unpacker: zlib.Gunzip | zlib.Inflate,
   encoding: string,
   share: BudgetShare,
+  digest: Hash | undefined,
 ): Promise<Buffer> {
   let sent = 0
   const onData = (chunk: Buffer) => {
@@ -61,7 +64,7 @@ async function unpack(
   stream.on('data', onData).pipe(unpacker)
   const forget = finished(stream, (error) => error && unpacker.destroy(error))
   try {
-    return await gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share)
+    return await gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share, digest)
   } catch (error) {
     const isCorrupt = (error as NodeJS.ErrnoException).code?.startsWith('Z_')
     throw isCorrupt ? invalidBody(`The body is not valid ${encoding}.`) : error
@@ -77,6 +80,7 @@ async function gather(
   maxBytes: number,
   tooLarge: () => Error,
   share: BudgetShare,
+  digest: Hash | undefined,
 ): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
@@ -84,6 +88,7 @@ async function gather(
     length += chunk.length
     if (length > maxBytes) throw tooLarge()
     share.add(chunk.length)
+    digest?.update(chunk)
     chunks.push(chunk)
   }
   // Memory of its own can move to a worker thread; that of a socket and of Node's pool cannot.

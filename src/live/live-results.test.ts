@@ -21,7 +21,7 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     key: 'k',
     endpointId: 'e',
     cacheSeconds,
-    sources: ['edge_logs'],
+    sources: new Set(['edge_logs']),
     latest: async () => {
       state.runs++
       if (state.error) throw state.error
@@ -213,12 +213,12 @@ describe('a followed result', () => {
     }).toThrow('do not fit into memory')
   })
 
-  test('ends the streams of its followers when its endpoint changes', async () => {
+  test('ends the streams of its followers when it is dropped', async () => {
     const { results, follow } = openQuery(null)
     const { sink } = await follow()
-    results.drop('another')
+    results.drop(({ endpointId }) => endpointId === 'another')
     expect(sink.ended).toBe(false)
-    results.drop('e')
+    results.drop(({ endpointId }) => endpointId === 'e')
     expect(sink.ended).toBe(true)
   })
 })

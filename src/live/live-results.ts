@@ -58,11 +58,9 @@ export class LiveResults {
     this.#followed.get(key)?.updateSoon()
   }
 
-  /** Ends the streams of a changed endpoint. Clients reconnect and get its new results. */
-  drop(endpointId: string): void {
-    for (const followed of this.#followed.values()) {
-      if (followed.call.endpointId === endpointId) followed.end()
-    }
+  /** Ends streams whose results are no longer valid. Clients reconnect and get new results. */
+  drop(isDropped: (call: FollowedCall) => boolean): void {
+    for (const followed of this.#followed.values()) if (isDropped(followed.call)) followed.end()
   }
 
   #begin(call: FollowedCall): FollowedResult {

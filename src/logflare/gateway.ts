@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../access/access.ts'
-import { hashToken } from '../access/admin-token.ts'
-import type { StoredToken } from '../access/token.ts'
+import { type Access, environmentToken } from '../access/access.ts'
+import type { Caller } from '../access/caller.ts'
 import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
 import { handleError, toKnownError } from '../http/error-response.ts'
 import { queryParameters, readParameters } from '../http/request-parameters.ts'
@@ -18,16 +17,13 @@ interface GatewayOptions extends LogEndpointsOptions {
 }
 
 const prefix = '/logflare'
-const privateId = 'logflare-private'
-const publicId = 'logflare-public'
 
 /** Serves what a self-hosted Supabase sends to Logflare. */
 export function createGateway({ server, access, tokens, ...options }: GatewayOptions) {
   const endpoints = new LogEndpoints(options)
   // Elsewhere these tokens can only send logs, because they may be short and widely known.
-  for (const [id, token] of [[publicId, tokens.public] as const, [privateId, tokens.private] as const]) {
-    if (token) access.put(id, ingestToken(token))
-  }
+  if (tokens.public) access.put('logflare-public', environmentToken(tokens.public, 'ingest'))
+  access.put('logflare-private', environmentToken(tokens.private, 'ingest'), true)
   // Node reads headers as Latin-1.
   const accepted = new Map(
     [tokens.private, tokens.public ?? '']
@@ -39,11 +35,11 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
   )
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
-      if (request.caller?.id === privateId) return
-      if (request.caller?.id === publicId) {
-        throw forbidden('This token can only send logs. Use the private access token.')
-      }
-      throw unauthorized()
+      const { caller } = request
+      if (caller?.mayQueryGateway) return
+      // Tokens that cannot send logs have nothing to do with the gateway.
+      if (!caller?.mayAny('ingest') || caller.isAdmin) throw unauthorized()
+      throw forbidden('This token can only send logs. Use the private access token.')
     })
     addQueryRoutes(scope, endpoints)
     addDrainRoutes(scope)
@@ -55,21 +51,6 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
     return { sql: endpoints.translate(sql) }
   })
   return endpoints
-}
-
-function ingestToken(token: string): StoredToken {
-  return {
-    description: 'Set by the environment.',
-    hash: hashToken(token).toString('hex'),
-    scopes: ['ingest'],
-    project: null,
-    parameters: {},
-    expires_at: null,
-    requests_per_minute: null,
-    created_at: '',
-    created_by: null,
-    previous: null,
-  }
 }
 
 /** Studio drops the path of its LOGFLARE_URL on the settings page, so the private token has these at the root, too. */
@@ -110,10 +91,11 @@ function addQueryRoutes(server: FastifyInstance, endpoints: LogEndpoints): void 
     const body = request.method === 'POST' ? Object.entries((request.body as object | null) ?? {}) : []
     const { parameters } = readParameters([...queryParameters(request), ...body])
     const { name } = request.params as { name: string }
-    return endpoints.run({ name, parameters, caller: privateId, signal: goneSignal(request, reply) })
+    const { id: caller } = request.caller as Caller
+    return endpoints.run({ name, parameters, caller, signal: goneSignal(request, reply) })
   }
   const errorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-    if (request.caller?.id !== privateId) return handleError(error, request, reply)
+    if (!request.caller?.mayQueryGateway) return handleError(error, request, reply)
     // A caller that is cut off while it sends its body would not read the response.
     if (!request.raw.complete) reply.removeHeader('Connection').request.raw.resume()
     reply.code(200).type('application/json; charset=utf-8').send(errorBody(error, request))

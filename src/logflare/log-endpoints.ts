@@ -1,8 +1,10 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { endpointNotFound, invalidQuery, missingParameter, WellheadError } from '../base/errors.ts'
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
@@ -21,6 +23,7 @@ export interface LogEndpointsOptions {
   engine: Engine
   sources: Pick<Sources, 'readable'>
   calls: EndpointCalls
+  runner: Pick<EndpointRunner, 'inTurn'>
 }
 
 type LogRequest = { name: string } & Pick<EndpointCall, 'parameters' | 'caller' | 'signal'>
@@ -58,7 +61,8 @@ export class LogEndpoints {
   }
 
   /** Runs a query and returns the body of the response. */
-  async run({ name, parameters, caller, signal }: LogRequest): Promise<Buffer> {
+  async run(request: LogRequest): Promise<Buffer> {
+    const { name, parameters, caller, signal } = request
     const compiled = await this.#current()
     const endpoint = compiled.endpoints.get(name)
     if (!endpoint) throw endpointNotFound(name, closestName(name, compiled.endpoints.keys()))
@@ -66,7 +70,7 @@ export class LogEndpoints {
     if (!project) throw missingParameter('project')
     const isBigQuery = name === 'logs.all'
     if (isBigQuery && !sql) throw missingParameter('sql')
-    const query = isBigQuery ? translateBigQuery(sql as string, compiled.tables) : undefined
+    const query = isBigQuery ? await this.#translated(compiled, sql as string, request) : undefined
     const call = {
       endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
       parameters: {
@@ -91,6 +95,14 @@ export class LogEndpoints {
       // Positions would refer to the translated SQL, and so would the names of its tables.
       throw invalidQuery(error.message.replace(/\b[TQR]\d*\./g, '').replace(/\bView_(\w+)/g, '$1'))
     }
+  }
+
+  /** Translates in the caller's turn: nobody waits for SQL of others to be read. */
+  #translated({ tables }: Compiled, sql: string, turn: LogRequest) {
+    return this.#options.runner.inTurn(turn, async () => {
+      await giveWay()
+      return translateBigQuery(sql, tables)
+    })
   }
 
   /** Compiled once, and again when the typed columns of a source change. */

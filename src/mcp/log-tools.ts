@@ -3,6 +3,8 @@ import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import type { LogSearch } from '../sources/log-search.ts'
+import { cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
+import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceAdmin } from '../sources/source-admin.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named } from './tool.ts'
@@ -22,7 +24,7 @@ const tenantSearch = z.strictObject({
     .default('')
     .describe(
       'Words that the message contains, and conditions on fields: `status:>=500`, `path:/rest/*`, `level:error`, ' +
-        '`status:400..499`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
+        '`status:400..499`, `status:5xx`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
         'Put phrases in double quotes. Empty: all entries.',
     ),
   from: z
@@ -32,9 +34,9 @@ const tenantSearch = z.strictObject({
   to: z.string().optional().describe('End of the time range, ISO 8601, exclusive. Default: no end.'),
   limit: z.int().min(1).max(500).default(50).describe('Maximum number of entries.'),
   before: z
-    .strictObject({ timestamp: z.string(), id: z.string() })
+    .strictObject({ timestamp: z.string(), id: z.string(), skip: z.int().min(0).optional() })
     .optional()
-    .describe('The last entry of the previous page, to continue after it.'),
+    .describe('Where the next page begins, as the previous page says.'),
 })
 const search = tenantSearch.extend({
   project: z.string().optional().describe('Only entries of this project.'),
@@ -100,7 +102,11 @@ function describeSource(parts: LogToolParts): BuiltInTool {
       const found = await parts.search.describe(source, reader)
       const at = found.newestMicros === undefined ? undefined : new Date(found.newestMicros / 1000)
       const newest = at ? ` The newest is from ${at.toISOString()}.` : ''
-      return rowResult(jsonLines(found.fields), {
+      const unlisted = unlistedPaths(found.fields)
+      // The same in every row.
+      const rows = found.fields.map(({ paths: _, ...field }) => field)
+      return rowResult(jsonLines(rows), {
+        more: unlisted > 0 ? `${unlisted} less frequent fields are not listed.` : undefined,
         notes: [`The source has ${found.lastDay} entries of the last 24 hours.${newest}`],
         narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
       })
@@ -124,7 +130,7 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
     },
     run: async (input, reader) => {
       const { source, limit, before, ...filter } = readShape(shape, input)
-      const page = before && { timestamp: microsOf(before.timestamp), id: before.id }
+      const page = before && { ...before, timestamp: microsOf(before.timestamp) }
       const body = await parts.search.entries(
         source,
         { ...filter, limit, ...(page && { before: page }) },
@@ -135,12 +141,23 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
       const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
       return rowResult(body, {
         total: count,
-        more: count < limit ? undefined : 'There may be more: to continue, set before to the last entry.',
+        more: (shown) => {
+          const isAll = shown.length === count && count < limit
+          if (isAll || shown.length === 0) return undefined
+          return `There may be more: to continue, set before to ${nextPage(shown, page)}.`
+        },
         narrow: 'Narrow the search with query, from and to.',
         notes: found?.notes ?? [],
       })
     },
   }
+}
+
+/** The field `before` of the next page, as JSON. */
+function nextPage(shown: readonly Record<string, unknown>[], before: SearchCursor | undefined) {
+  const entries = shown as readonly { timestamp: string; id: string }[]
+  const page = entries.map(({ timestamp, id }) => ({ timestamp: microsOf(timestamp), id }))
+  return JSON.stringify({ ...cursorAfter(page, before), timestamp: entries.at(-1)?.timestamp })
 }
 
 function microsOf(timestamp: string): number {

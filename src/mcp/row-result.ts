@@ -28,8 +28,8 @@ const comma = 0x2c
 interface RowsOptions {
   /** Number of rows of the result. Undefined: as many as the body has. */
   total?: number | undefined
-  /** Says that the result has more rows than the body, as a sentence. */
-  more?: string | undefined
+  /** Says that the result has more rows than the body, as a sentence. A function gets the rows that are shown, with whole values. */
+  more?: string | undefined | ((shown: readonly Record<string, unknown>[]) => string | undefined)
   notes?: readonly string[]
   /** How to get fewer rows, as a sentence. */
   narrow: string
@@ -37,6 +37,8 @@ interface RowsOptions {
 
 interface ShownRows {
   rows: Record<string, unknown>[]
+  /** The same rows before any value was shortened. */
+  whole: Record<string, unknown>[]
   lines: string[]
   /** Whether values were shortened. */
   shortened: boolean
@@ -70,8 +72,9 @@ function loosened(schema: JsonSchema): JsonSchema {
  * one per line, so that no text inside them can pass for a line of the service.
  */
 export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
-  const { total, more, notes = [], narrow } = options
-  const { rows, lines, shortened, complete } = readRows(body)
+  const { total, notes = [], narrow } = options
+  const { rows, whole, lines, shortened, complete } = readRows(body)
+  const more = typeof options.more === 'function' ? options.more(whole) : options.more
   const count = total ?? (complete ? rows.length : countRows(body))
   const shown = `Only the first ${rows.length} of ${count} rows are shown, in ${maxResultCharacters} characters at most.`
   const sentences = [
@@ -96,7 +99,7 @@ export function rowResult(body: Buffer, options: RowsOptions): ToolResult {
 }
 
 function readRows(body: Buffer): ShownRows {
-  const shown: ShownRows = { rows: [], lines: [], shortened: false, complete: true }
+  const shown: ShownRows = { rows: [], whole: [], lines: [], shortened: false, complete: true }
   let characters = 0
   let readBytes = 0
   for (const line of rowLines(body)) {
@@ -104,10 +107,12 @@ function readRows(body: Buffer): ShownRows {
     if (characters >= maxResultCharacters || readBytes > maxReadBytes) return { ...shown, complete: false }
     // The engine's text has integers that numbers here cannot hold.
     const written = line.toString()
-    const { row, text, isShort } = fitting(JSON.parse(written), written)
+    const parsed = JSON.parse(written)
+    const { row, text, isShort } = fitting(parsed, written)
     characters += text.length
     if (characters > maxResultCharacters) return { ...shown, complete: false }
     shown.rows.push(row)
+    shown.whole.push(parsed)
     shown.lines.push(text)
     if (isShort) shown.shortened = true
   }

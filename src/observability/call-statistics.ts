@@ -193,6 +193,7 @@ export function storeEntries(source: string, { engine, sources, disk, arrivals, 
       )
     }
     disk.check()
+    const stored = arrivals.begin(source, BigInt(Math.floor(earliestMs)) * 1000n)
     try {
       await engine.insert(
         {
@@ -205,8 +206,7 @@ export function storeEntries(source: string, { engine, sources, disk, arrivals, 
         limits,
       )
     } finally {
-      // A failed insert may have stored entries as well.
-      arrivals.note(source, BigInt(Math.floor(earliestMs)) * 1000n)
+      stored()
     }
     tail.publish(source, linesOf(lines))
   }

@@ -5,7 +5,6 @@ import { newestSql, pathSettings, pathsIn, type RunRows } from './seen-paths.ts'
 
 /** The cost of a search for fields does not grow with the number of entries. */
 const sampledEntries = 2_000
-const maxSampledBytes = 8_000_000
 const maxFields = 40
 
 interface Matches {
@@ -29,7 +28,7 @@ export async function detectedFields(
   maxValues: number,
   rows: RunRows,
 ): Promise<DetectedField[]> {
-  const newest = `(${newestSql(`${table} WHERE ${sql}`, sampledEntries, maxSampledBytes)})`
+  const newest = `(${newestSql(`${table} WHERE ${sql}`, sampledEntries)})`
   const seen = await rows<Omit<DetectedField, 'values'>>(
     `SELECT p.1 AS path, count() AS entries, (SELECT count() FROM ${newest}) AS sampled FROM ${pathsIn(newest)} ` +
       "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
@@ -38,7 +37,7 @@ export async function detectedFields(
   )
   const found = seen.flatMap((one) => {
     const field = searchField(`metadata.${one.path}`, columns)
-    return field?.kind === 'path' && one.path.length <= 500 ? [{ ...one, value: present(field) }] : []
+    return field?.kind === 'path' ? [{ ...one, value: present(field) }] : []
   })
   const fields = found.slice(0, maxFields)
   if (fields.length === 0) return []

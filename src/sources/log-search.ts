@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { resourceNotFound, WellheadError } from '../base/errors.ts'
+import { grouped } from '../base/grouped.ts'
 import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -98,16 +99,25 @@ export class LogSearch {
   ): Promise<Buffer> {
     const { limit, before, ...filter } = readShape(searchShape, body)
     const search = this.#search(name, filter, reader)
+    const last = "fromUnixTimestamp64Micro({last:Int64}, 'UTC')"
+    const isAfter = before?.skip === undefined ? '<' : '<='
     const after = before
-      ? " AND (timestamp, id) < (fromUnixTimestamp64Micro({last:Int64}, 'UTC'), {last_id:String})"
+      ? ` AND timestamp <= ${last} AND (timestamp, id) ${isAfter} (${last}, {last_id:String})`
       : ''
+    const where = `WHERE ${search.sql}${after}`
+    const newest = 'ORDER BY timestamp DESC, id DESC'
     return this.#query(search, {
+      // Entries can have the same timestamp and id, so nothing else may decide their order. Only those that can be on the page
+      // are read whole to compare them.
       sql:
-        `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} WHERE ${search.sql}${after} ` +
-        'ORDER BY timestamp DESC, id DESC LIMIT {limit:UInt32}',
+        `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} ` +
+        `PREWHERE (timestamp, id) GLOBAL IN (SELECT timestamp, id FROM ${search.table} ${where} ${newest} LIMIT {most:UInt32}) ` +
+        `${where} ${newest}, project, event_message, metadata LIMIT {limit:UInt32} OFFSET {skip:UInt32}`,
       parameters: {
         ...search.parameters,
         limit,
+        skip: before?.skip ?? 0,
+        most: limit + (before?.skip ?? 0),
         ...(before && { last: before.timestamp, last_id: before.id }),
       },
       format: textRows.format,
@@ -246,8 +256,13 @@ export class LogSearch {
   async #notes(search: Search): Promise<string[]> {
     const { table, filter, condition, nowMicros } = search
     const { sql, parameters } = rangeConditions(filter, nowMicros)
-    const tests = condition ? [...positiveTests(condition)].slice(0, maxNotedTests) : []
-    const counts = tests.map((test, index) => `countIf(${conditionSql(test, parameters)}) AS _n${index}`)
+    // Some conditions are several tests: a UUID is searched in two columns, and 5xx is a range or a text.
+    const tests = grouped(condition ? [...positiveTests(condition)] : [], ({ text }) => text)
+    const texts = [...tests.keys()].slice(0, maxNotedTests)
+    const counts = texts.map((text, index) => {
+      const parts = tests.get(text) ?? []
+      return `countIf(${conditionSql({ kind: 'or', parts }, parameters)}) AS _n${index}`
+    })
     const [count = {}] = await this.#rows<Record<string, number>>(
       search,
       `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
@@ -260,16 +275,15 @@ export class LogSearch {
       const at = new Date(Math.floor(newest / 1000)).toISOString()
       return [`There are no entries in this time range. The newest entry is from ${at}.`]
     }
-    if (tests.length === 0) return ['The query excludes every entry in this time range.']
-    const unmatched = tests.filter((_, index) => count[`_n${index}`] === 0)
+    if (texts.length === 0) return ['The query excludes every entry in this time range.']
+    const unmatched = texts.filter((_, index) => count[`_n${index}`] === 0)
     if (unmatched.length === 0) {
       return ['Each condition matches entries alone, but no entry matches all of them.']
     }
-    const shown = unmatched.map(({ text }) =>
+    const shown = unmatched.map((text) =>
       text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text,
     )
-    // A UUID is searched in several columns.
-    return [...new Set(shown)].map((text) => `No entry in this time range matches ${text}.`)
+    return shown.map((text) => `No entry in this time range matches ${text}.`)
   }
 
   /** The timestamp of the newest entry of any time that the reader sees. */

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
-import { pathSettings, pathsIn } from './seen-paths.ts'
+import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
 
 interface PathSamplesOptions {
   engine: Engine
@@ -56,7 +56,7 @@ export class PathSamples implements SampledSources {
   }
 
   async #sample(source: string): Promise<SourceSample> {
-    const newest = `(SELECT metadata FROM ${recent(source)} ORDER BY timestamp DESC LIMIT ${sampledEntries})`
+    const newest = `(${newestSql(recent(source), sampledEntries)})`
     const [counts, paths] = await Promise.all([
       this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
       this.#rows<{ path: string; types: string[] }>(

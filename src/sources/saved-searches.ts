@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { invalidBody, nameTaken, resourceNotFound } from '../base/errors.ts'
+import { nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins, readBody } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-replay.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { readQuery } from './search/search-condition.ts'
 
@@ -27,19 +27,26 @@ export const newSearchShape = z.strictObject({
 
 export type SavedSearch = ReturnType<typeof searchOf>
 
-const maxSearches = 500
-
 export class SavedSearches {
   readonly #catalog: Catalog
   readonly #sources: Sources
 
+  readonly #byId = new Map<string, { search: SavedSearch; version: number }>()
+
   constructor(catalog: Catalog, sources: Sources) {
     this.#catalog = catalog
     this.#sources = sources
+    catalog.onChange('search', (changed) => {
+      const readings = changed.map((record) => ({ record, search: searchOf(record) }))
+      for (const { record, search } of readings) {
+        if (record.deleted) this.#byId.delete(record.id)
+        else this.#byId.set(record.id, { search, version: record.version })
+      }
+    })
   }
 
   list(): SavedSearch[] {
-    const saved = this.#catalog.all('search').map(searchOf)
+    const saved = [...this.#byId.values()].map(({ search }) => search)
     return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
@@ -48,27 +55,24 @@ export class SavedSearches {
     const source = this.#sources.get(sent.source, () => true)
     readQuery(sent.query, source.columns)
     const search = { ...sent, source: source.name }
-    const saved = this.list()
-    if (saved.some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
-    if (saved.length >= maxSearches) {
-      throw invalidBody(`There are already ${maxSearches} saved searches. Delete one first.`)
-    }
+    if (this.list().some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
     const id = randomUUID()
     await this.#catalog.append(by, { kind: 'search', id, version: 1, deleted: false, body: search })
-    return searchOf(this.#get(id))
+    return this.#get(id).search
   }
 
   async delete(id: string, by: string): Promise<void> {
     await lastWins(undefined, () => {
-      const { version, body } = this.#get(id)
+      const { version, search } = this.#get(id)
+      const { id: _, created_at, created_by, ...body } = search
       return this.#catalog.append(by, { kind: 'search', id, version: version + 1, deleted: true, body })
     })
   }
 
-  #get(id: string): CatalogRecord {
-    const record = this.#catalog.all('search').find((each) => each.id === id)
-    if (!record) throw resourceNotFound(`No saved search has the id "${id}"`)
-    return record
+  #get(id: string) {
+    const saved = this.#byId.get(id)
+    if (!saved) throw resourceNotFound(`No saved search has the id "${id}"`)
+    return saved
   }
 }
 

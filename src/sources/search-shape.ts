@@ -28,7 +28,18 @@ export const searchShape = z.strictObject({
   ...range,
   limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
   before: z
-    .strictObject({ timestamp: z.int(), id: z.string().max(200) })
+    .strictObject({
+      timestamp: z.int(),
+      id: z.string().max(200),
+      skip: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .optional()
+        .describe(
+          'Number of entries with this timestamp and id on earlier pages, since ids can repeat. Default: all of them.',
+        ),
+    })
     .optional()
     .describe('The last entry of the previous page. The response continues after it.'),
 })

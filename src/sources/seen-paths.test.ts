@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { pathExamples } from './seen-paths.ts'
+import { pathExamples as examplesOf } from './seen-paths.ts'
+
+const pathExamples = (metadata: string[]) => examplesOf(metadata, { has: () => true })
 
 const examples = (...metadata: unknown[]) =>
   Object.fromEntries(pathExamples(metadata.map((one) => JSON.stringify(one))))
@@ -41,4 +43,12 @@ test('skips text that is not an object, and stops at a depth of 100', () => {
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
   expect([...pathExamples(['', '{', '[]', 'null', '"x"', deep(20_000)]).keys()]).toEqual([])
   expect([...pathExamples([deep(100)]).values()]).toEqual([['1']])
+})
+
+test('lists no values of other paths, and none of paths that are too long', () => {
+  expect(examplesOf(['{"a":1,"b":{"c":2}}'], new Set(['b.c', 'd']))).toEqual(new Map([['b.c', ['2']]]))
+  const long = 'k'.repeat(400)
+  expect([...pathExamples([JSON.stringify({ [long]: { [long]: { a: 1 }, b: 2 } })]).keys()]).toEqual([
+    `${long}.b`,
+  ])
 })

@@ -2,12 +2,21 @@ import type { Source } from '../catalog/source.ts'
 import type { Statement } from '../engine/engine.ts'
 import { outwardJson } from '../engine/json-rows.ts'
 import { typeFor } from '../sql/metadata-path.ts'
+import { sqlText } from '../sql/names.ts'
 
 const sampledEntries = 10_000
-/** Examples come from fewer entries, because the service reads them. */
+/** The engine parses no more than this, whatever the entries contain. */
+const maxSampledBytes = 8_000_000
+/** Entries can have keys that differ each time. The most frequent paths are listed. */
+const maxPaths = 1_000
+const maxPathLength = 500
+/** Upper bound of the length of all paths inside of lists: each may be as long as its entry. */
+const maxListedBytes = 1_000_000_000
+const maxTypes = 20
+/** Examples come from fewer entries, because the service itself parses them. */
 const exampleEntries = 300
 const maxExampleEntryBytes = 64_000
-const maxExampleBytes = 2_000_000
+const maxExampleBytes = 500_000
 /** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
 export const pathSettings = {
   ...outwardJson,
@@ -19,17 +28,27 @@ export const pathSettings = {
 
 /** With these settings, the paths of metadata in each entry and the types of their values, as the tuple `p`. */
 export function pathsIn(entries: string): string {
-  const json = "CAST(metadata, 'JSON(max_dynamic_paths = 0)')"
+  // Each path repeats the keys above it: without a limit, one entry of 1 MB can have paths of 4 GB together.
+  const long = `^(?s:.{${maxPathLength + 1}})`
+  const json = `CAST(metadata, 'JSON(max_dynamic_paths = 0, SKIP REGEXP ''${long}'')')`
   return `(SELECT arrayJoin(CAST(JSONAllPathsWithTypes(${json}), 'Array(Tuple(String, String))')) AS p FROM ${entries})`
 }
 
-/** The metadata of the newest entries, as many as have no more bytes together. */
-export function newestSql(from: string, entries: number, maxBytes: number, maxEntryBytes = maxBytes): string {
+/** The metadata of the newest entries, as many as the engine can parse with little memory. */
+export function newestSql(
+  from: string,
+  entries: number,
+  maxBytes = maxSampledBytes,
+  maxEntryBytes = maxBytes,
+): string {
+  const soFar = 'OVER (ORDER BY timestamp DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)'
+  // Objects inside of lists have paths of their own, whose length is not limited.
+  const inLists = "if(position(metadata, '[') = 0, 0, length(metadata) * countSubstrings(metadata, ':'))"
   return (
-    'SELECT metadata FROM (SELECT metadata, sum(length(metadata)) OVER (ORDER BY timestamp DESC ' +
-    'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes FROM ' +
-    `(SELECT metadata, timestamp FROM ${from} ORDER BY timestamp DESC LIMIT ${entries}) ` +
-    `WHERE length(metadata) <= ${maxEntryBytes}) WHERE bytes <= ${maxBytes}`
+    `SELECT metadata FROM (SELECT metadata, sum(length(metadata)) ${soFar} AS bytes, sum(${inLists}) ${soFar} AS listed ` +
+    `FROM (SELECT metadata, timestamp FROM ${from} ORDER BY timestamp DESC LIMIT ${entries}) ` +
+    `WHERE length(metadata) <= ${maxEntryBytes} AND ${inLists} <= ${maxListedBytes}) ` +
+    `WHERE bytes <= ${maxBytes} AND listed <= ${maxListedBytes}`
   )
 }
 
@@ -43,6 +62,8 @@ export interface SeenPath {
   entries: number
   /** Number of newest entries that were sampled. */
   sampled: number
+  /** Number of paths in them, also of those that are not listed. */
+  paths: number
   /** The typed column that holds it. */
   column: string | null
   /** Up to 3 distinct values as text. */
@@ -51,21 +72,25 @@ export interface SeenPath {
 
 export type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
 
-/** The paths of metadata in the newest entries that the statements see, and all typed columns. In order. */
+/** The most frequent paths of metadata in the newest entries that the statements see, and all typed columns. In order. */
 export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath[]> {
   const table = `\`${source.name}\``
   const [seen, newest] = await Promise.all([
-    rows<Pick<SeenPath, 'path' | 'types' | 'entries' | 'sampled'>>(pathsSql(table), pathSettings),
+    rows<Pick<SeenPath, 'path' | 'types' | 'entries' | 'sampled' | 'paths'>>(pathsSql(source), pathSettings),
     rows<{ metadata: string }>(
       newestSql(table, exampleEntries, maxExampleBytes, maxExampleEntryBytes),
       pathSettings,
     ),
   ])
-  const examples = pathExamples(newest.map(({ metadata }) => metadata))
+  const shown = new Set(seen.map(({ path }) => path))
+  const examples = pathExamples(
+    newest.map(({ metadata }) => metadata),
+    shown,
+  )
   const columns = new Map(source.columns.map(({ path, name }) => [path, name]))
-  const missing = source.columns.filter(({ path }) => seen.every((one) => one.path !== path))
-  const sampled = seen[0]?.sampled ?? 0
-  return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled }))]
+  const missing = source.columns.filter(({ path }) => !shown.has(path))
+  const { sampled = 0, paths = 0 } = seen[0] ?? {}
+  return [...seen, ...missing.map(({ path }) => ({ path, types: [], entries: 0, sampled, paths }))]
     .map((found) => ({
       ...found,
       cast: typeFor(found.types) ?? null,
@@ -75,11 +100,18 @@ export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath
     .sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-function pathsSql(table: string): string {
+/** How many paths of the sample are not listed. */
+export function unlistedPaths(listed: readonly SeenPath[]): number {
+  return (listed[0]?.paths ?? 0) - listed.filter(({ entries }) => entries > 0).length
+}
+
+function pathsSql({ name, columns }: Source): string {
+  const typed = `[${columns.map(({ path }) => sqlText(path)).join(', ')}]`
   return (
-    `WITH _newest AS (SELECT metadata FROM ${table} ORDER BY timestamp DESC LIMIT ${sampledEntries}) ` +
-    'SELECT p.1 AS path, arraySort(groupUniqArray(p.2)) AS types, count() AS entries, ' +
-    `(SELECT count() FROM _newest) AS sampled FROM ${pathsIn('_newest')} GROUP BY path ORDER BY path`
+    `WITH _newest AS (${newestSql(`\`${name}\``, sampledEntries)}) ` +
+    `SELECT p.1 AS path, arraySort(groupUniqArray(${maxTypes})(p.2)) AS types, count() AS entries, ` +
+    `(SELECT count() FROM _newest) AS sampled, count() OVER () AS paths FROM ${pathsIn('_newest')} ` +
+    `GROUP BY path ORDER BY has(${typed}, path) DESC, entries DESC, path LIMIT ${maxPaths}`
   )
 }
 
@@ -87,10 +119,14 @@ const maxExamples = 3
 const maxCharacters = 100
 const maxDepth = 100
 
-/** A few distinct values of each path as text, from the metadata of some entries. Lists are one value, as JSON. */
-export function pathExamples(metadata: readonly string[]): Map<string, string[]> {
+/** A few distinct values of these paths as text, from the metadata of some entries. Lists are one value, as JSON. */
+export function pathExamples(
+  metadata: readonly string[],
+  paths: Pick<ReadonlySet<string>, 'has'>,
+): Map<string, string[]> {
   const found = new Map<string, string[]>()
   const add = (path: string, value: unknown) => {
+    if (!paths.has(path)) return
     const text = exampleText(value)
     const examples = found.get(path) ?? []
     if (text === undefined || examples.length === maxExamples || examples.includes(text)) return
@@ -103,10 +139,12 @@ export function pathExamples(metadata: readonly string[]): Map<string, string[]>
   return found
 }
 
-/** The values in metadata that are not objects, with their paths. */
+/** The values in metadata that are not objects, with their paths. Very long paths are left out. */
 export function* leavesOf(object: object, prefix = '', depth = 1): Generator<[path: string, value: unknown]> {
   for (const [key, value] of Object.entries(object)) {
     const path = `${prefix}${key.replaceAll('.', '%2E')}`
+    // Each path has the keys above it once more, which can add up to far more than the entry.
+    if (path.length > maxPathLength) continue
     if (!isObject(value)) yield [path, value]
     else if (depth < maxDepth) yield* leavesOf(value, `${path}.`, depth + 1)
   }

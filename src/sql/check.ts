@@ -178,21 +178,33 @@ function firstWordHint(first: CodeToken | undefined): string {
   return `The query must start with SELECT or WITH.${hint ? ` ${hint}` : didYouMean(meant)}`
 }
 
-export function checkLength(sql: string, max = maxLength): void {
-  if (sql.length > max) {
-    throw invalidQuery(`The SQL is longer than ${max} characters. Shorten it.`, { line: 1, column: 1 })
+/** Limits of SQL that a caller sends with each request: reading it takes time for each token. */
+export const maxCallerBytes = 64 * 1024
+export const maxCallerTokens = 20_000
+
+/** The tokens of a caller's SQL. */
+export function callerTokens(sql: string): CodeToken[] {
+  if (Buffer.byteLength(sql) > maxCallerBytes) {
+    throw invalidQuery(`sql must be at most ${maxCallerBytes} bytes long.`)
   }
+  const tokens = codeTokens(sql, maxCallerTokens)
+  if (tokens.length > maxCallerTokens) {
+    throw invalidQuery(`sql must have at most ${maxCallerTokens} words, values and symbols.`)
+  }
+  return tokens
 }
 
 /** Checks the text before the engine reads it. */
-export function checkTokens(query: string): void {
+export function checkTokens(query: string, read?: readonly CodeToken[]): void {
   const fail = (message: string, offset: number): never => {
     throw invalidQuery(message, positionOf(query, offset))
   }
-  checkLength(query)
+  if (query.length > maxLength) {
+    fail(`The SQL is longer than ${maxLength} characters. Shorten it.`, 0)
+  }
   const nul = query.indexOf('\0')
   if (nul >= 0) fail('The SQL contains a NUL character. Remove it.', nul)
-  const tokens = codeTokens(query)
+  const tokens = read ?? codeTokens(query)
   const [first] = tokens
   if (!first || !/^(?:select|with|from|\()$/i.test(first.text)) {
     fail(firstWordHint(first), first?.start ?? 0)

@@ -90,13 +90,17 @@ export function errorInTypedText(error: unknown, typed: string): unknown {
 }
 
 /** Where the message only names what is wrong: the first use of one of its names. */
-export function positionOfName(message: string, typed: string): SqlPosition | undefined {
+export function positionOfName(
+  message: string,
+  typed: string,
+  tokens = codeTokens(typed),
+): SqlPosition | undefined {
   const quoted = [...message.matchAll(/[`"']([^`"'\n]{1,200})[`"']/g)].map(([, name = '']) => name)
   const plain = [...message.matchAll(/\b(?:function|column) ([A-Za-z_][\w.]*)/gi)].map(
     ([, name = '']) => name,
   )
   const first = new Map<string, number>()
-  for (const { text, start } of codeTokens(typed)) {
+  for (const { text, start } of tokens) {
     const name = text.replace(/^[`"](.*)[`"]$/, '$1').toLowerCase()
     if (!first.has(name)) first.set(name, start)
   }

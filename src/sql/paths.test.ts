@@ -232,6 +232,43 @@ describe('a typed column', () => {
     expect(rewritten(`${sql}metadata.request.path::String = ''`)).toBe(`${sql}${path} = ''`)
   })
 
+  test.each([
+    'SELECT f(metadata) AS metadata, PATH AS p FROM edge_logs',
+    'SELECT f(metadata) `metadata`, PATH AS p FROM edge_logs',
+    'SELECT ((SELECT 1) AS metadata), PATH AS p FROM edge_logs',
+    "SELECT '' AS metadata, e.PATH AS p FROM edge_logs AS e",
+    'WITH f(metadata) AS metadata SELECT PATH AS p FROM edge_logs',
+    'SELECT p FROM (SELECT f(metadata) AS metadata, PATH AS p FROM edge_logs)',
+    'SELECT * REPLACE (f(metadata) AS metadata), PATH AS p FROM edge_logs',
+    'SELECT PATH AS p FROM edge_logs ORDER BY (f(metadata) AS metadata)',
+    'SELECT arrayMap(metadata -> 1, l), PATH AS p FROM edge_logs',
+    'SELECT arrayMap(edge_logs -> PATH, l) AS p FROM edge_logs',
+    'SELECT t AS edge_logs, PATH AS p FROM edge_logs',
+    'SELECT t AS e, e.PATH AS p FROM edge_logs AS e',
+    'SELECT e.PATH AS p FROM edge_logs AS e JOIN t AS edge_logs USING (id)',
+    'SELECT e.PATH AS p FROM edge_logs AS e JOIN (SELECT 1 AS id) AS edge_logs USING (id)',
+    'SELECT PATH AS p FROM edge_logs GROUP BY metadata',
+    'SELECT e.metadata AS m, PATH AS p FROM edge_logs AS e GROUP BY m',
+    'SELECT PATH AS p FROM edge_logs AS _e',
+    'SELECT PATH AS p FROM edge_logs AS `a.b`',
+  ])('is not read if a name may mean something else, or the engine would refuse it: %s', (sql) => {
+    const from = sql.includes('e.PATH') ? 'e.metadata' : 'metadata'
+    const text = `JSONExtract(${from}, 'request', 'path', 'String')`
+    expect(rewritten(sql.replace('PATH', 'metadata.request.path::String'))).toBe(
+      sql.replace(/(?:e\.)?PATH/, text),
+    )
+  })
+
+  test.each([
+    'SELECT * EXCEPT metadata, PATH AS p FROM edge_logs AS e',
+    'SELECT metadata, PATH AS p FROM edge_logs AS e',
+    'SELECT p, metadata FROM (SELECT PATH AS p FROM edge_logs AS e GROUP BY p)',
+  ])('is read if only one meaning is possible: %s', (sql) => {
+    expect(rewritten(sql.replace('PATH', 'metadata.request.path::String'))).toBe(
+      sql.replace(/(?:e\.)?PATH/, 'e.`request_path`'),
+    )
+  })
+
   test('belongs to the SELECT of the path', () => {
     expect(
       rewritten(

@@ -15,9 +15,9 @@ import {
   closingOf,
   codeTokens,
   identifierOf,
+  isAlias,
   isKeyword,
   isSymbol,
-  startsQuery,
 } from './tokens.ts'
 import { namedSubqueries } from './with.ts'
 
@@ -50,8 +50,11 @@ export interface FoundPath {
 }
 
 /** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
-export function pathEdits(sql: string, columnsOf: ColumnsOf = () => undefined): SqlEdit[] {
-  const tokens = codeTokens(sql)
+export function pathEdits(
+  sql: string,
+  columnsOf: ColumnsOf = () => undefined,
+  tokens: readonly CodeToken[] = codeTokens(sql),
+): SqlEdit[] {
   const aliases = new Map<SelectScope | undefined, Map<string, string>>()
   const edit = (first: number, end: number, text: string) => ({
     start: (tokens[first] as CodeToken).start,
@@ -88,13 +91,10 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
   return [...paths.values()]
 }
 
-export function findPaths(
-  sql: string,
-  tokens: readonly CodeToken[],
-  scopes: SqlScopes = scopesOf(tokens),
-): FoundPath[] {
+export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes): FoundPath[] {
   if (!sql.includes(metadata)) return []
-  const parameters = lambdaParameters(tokens)
+  const scopes = known ?? scopesOf(tokens)
+  const lambdas = lambdaParameters(tokens)
   const isTable = new Map<SelectScope | undefined, boolean>()
   const isMetadataTable = (scope: SelectScope | undefined) => {
     const is = isTable.get(scope) ?? isTableName(metadata, scope)
@@ -112,23 +112,44 @@ export function findPaths(
     selected.set(open, names)
     return names.has(columnNameOf(path))
   }
-  const found: FoundPath[] = []
+  // The engine prefers aliases to columns and tables, and a WITH clause is that of all SELECTs of a UNION.
+  const aliases = new Set<string>()
+  const inSet = (scope: SelectScope | undefined, name: string) => `${scope?.open} ${name}`
+  const groupedByMetadata = new Set<SelectScope>()
+  const found: { path: MetadataPath; scope: SelectScope | undefined; table: ReadTable | undefined }[] = []
   for (let at = 0; at < tokens.length; at++) {
-    if (identifierOf(tokens[at]) === undefined || isSymbol(tokens[at - 1], '.')) continue
-    if (scopes.tableTokens.has(at) || parameters.has(at)) continue
+    const name = identifierOf(tokens[at])
+    if (name === undefined || scopes.tableTokens.has(at)) continue
     const scope = scopes.of[at]
-    const path = pathAt(sql, tokens, at, isMetadataTable(scope))
-    if (!path) continue
-    at = path.end - 1
-    const table = tableOf(path, scope)
-    found.push({
-      path,
-      scope,
-      isColumn: table !== undefined && isSelectedIn(path, table),
-      place: table && !subqueries.has(table.name ?? '') ? placeOf(path, table) : undefined,
-    })
+    if (isAlias(tokens, at) || lambdas.definitions.has(at)) aliases.add(inSet(scope, name))
+    const isStart = !isSymbol(tokens[at - 1], '.') && !lambdas.uses.has(at)
+    const path = isStart ? pathAt(sql, tokens, at, isMetadataTable(scope)) : undefined
+    const table = path && tableOf(path, scope)
+    if (path) {
+      at = path.end - 1
+      found.push({ path, scope, table })
+    }
+    if (!table && (path || name === metadata) && scope?.isGrouped) groupedByMetadata.add(scope)
   }
-  return found
+  for (const scope of new Set(scopes.of)) {
+    for (const { name, alias } of scope?.tables ?? []) {
+      if (alias && alias !== name) aliases.add(inSet(scope, `FROM ${alias}`))
+    }
+  }
+  /** Whether a typed column can replace the path: it is certainly read from the column of the table. */
+  const isOfTable = (scope: SelectScope | undefined, { name = '', alias = '' }: ReadTable) =>
+    !subqueries.has(name) &&
+    !aliases.has(inSet(scope, `FROM ${name}`)) &&
+    !aliases.has(inSet(scope, alias)) &&
+    !aliases.has(inSet(scope, metadata)) &&
+    // Each group has one value of a path if metadata, or the path in another form, may be a key of GROUP BY.
+    !(scope && groupedByMetadata.has(scope))
+  return found.map(({ path, scope, table }) => ({
+    path,
+    scope,
+    isColumn: table !== undefined && isSelectedIn(path, table),
+    place: table && isOfTable(scope, table) ? placeOf(path, table) : undefined,
+  }))
 }
 
 /** The table that a path belongs to, if only one is possible. */
@@ -139,9 +160,11 @@ function tableOf(path: MetadataPath, scope: SelectScope | undefined): ReadTable 
   return tables.length === 1 ? tables[0] : undefined
 }
 
-function placeOf({ steps }: MetadataPath, { name, qualifier }: ReadTable): FoundPath['place'] {
+function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable): FoundPath['place'] {
   const [keys = []] = steps
   if (!name || keys.some((key) => key.includes('.'))) return undefined
+  // SQL cannot name columns of a table whose name looks like one of the engine.
+  if (!/^\p{L}[\p{L}\p{N}_]*$/u.test(alias)) return undefined
   return { source: name, path: keys.join('.'), qualifier: qualifier ?? name }
 }
 
@@ -169,7 +192,7 @@ function selectedPaths(
   const scope = of[open + 1]
   const names = new Set<string>()
   // In a UNION, each SELECT is a scope of its own.
-  if (!scope || !startsQuery(tokens, open + 1) || scope !== of[closingOf(tokens, open) - 1]) return names
+  if (scope?.open !== open || scope !== of[closingOf(tokens, open) - 1]) return names
   const isTable = isTableName(metadata, scope)
   for (const { first, end } of scope.items) {
     const isAll = tokens.slice(first, end).some((token, index, item) => {
@@ -207,9 +230,10 @@ function isSelectedWithoutName(
   return item !== undefined && !isKeyword(tokens[item.end - 2], 'AS')
 }
 
-/** Indexes of the tokens in bodies of lambdas that name a parameter of theirs. */
-function lambdaParameters(tokens: readonly CodeToken[]): Set<number> {
-  const found = new Set<number>()
+/** Indexes of the tokens that define parameters of lambdas, and of those in their bodies that name one. */
+function lambdaParameters(tokens: readonly CodeToken[]) {
+  const definitions = new Set<number>()
+  const uses = new Set<number>()
   const open: { depth: number; parameters: readonly string[] }[] = []
   // How many of the open lambdas have a parameter of this name.
   const counts = new Map<string, number>()
@@ -223,28 +247,30 @@ function lambdaParameters(tokens: readonly CodeToken[]): Set<number> {
       open.pop()
     }
     const name = identifierOf(token)
-    if (name !== undefined && (counts.get(name) ?? 0) > 0) found.add(at)
+    if (name !== undefined && (counts.get(name) ?? 0) > 0) uses.add(at)
     if (!isSymbol(token, '>') || !isSymbol(tokens[at - 1], '-')) continue
-    const parameters = parametersBefore(tokens, at - 1)
+    const defined = parametersBefore(tokens, at - 1)
+    const parameters = defined.map((index) => identifierOf(tokens[index]) as string)
     open.push({ depth: token.depth, parameters })
     count(parameters, 1)
+    for (const index of defined) definitions.add(index)
   }
-  return found
+  return { definitions, uses }
 }
 
 function isAfter({ depth, text }: CodeToken, lambda: number): boolean {
   return depth < lambda || (depth === lambda && text === ',')
 }
 
-/** x in "x -> …", x and y in "(x, y) -> …". */
-function parametersBefore(tokens: readonly CodeToken[], arrow: number): string[] {
+/** The index of x in "x -> …", those of x and y in "(x, y) -> …". */
+function parametersBefore(tokens: readonly CodeToken[], arrow: number): number[] {
   const isList = isSymbol(tokens[arrow - 1], ')')
-  const names: string[] = []
+  const found: number[] = []
   for (let at = isList ? arrow - 2 : arrow - 1; at >= 0; at--) {
-    const name = identifierOf(tokens[at])
-    if (name === undefined && !isSymbol(tokens[at], ',')) break
-    if (name !== undefined) names.push(name)
+    const isName = identifierOf(tokens[at]) !== undefined
+    if (!isName && !isSymbol(tokens[at], ',')) break
+    if (isName) found.push(at)
     if (!isList) break
   }
-  return names
+  return found
 }

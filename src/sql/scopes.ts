@@ -28,6 +28,8 @@ export interface SelectScope extends TokenRange {
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
+  /** Whether it has GROUP BY. */
+  isGrouped: boolean
   items: TokenRange[]
 }
 
@@ -63,7 +65,7 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
       while (to < end && !(keyword(to, 'UNION', 'INTERSECT', 'EXCEPT') && isSetOperator(tokens, to))) to++
       const scope: SelectScope = {
         ...{ parent, first: from, end: to, depth, open: first - 1 },
-        ...{ tables: [], certain: true, items: [] },
+        ...{ tables: [], certain: true, isGrouped: find(from, to, 'GROUP') < to, items: [] },
       }
       for (let at = from; at < to; at++) of[at] = scope
       const select = find(from, to, 'SELECT')
@@ -77,7 +79,7 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
         readTables(tokens, fromAt + 1, find(fromAt + 1, to, ...clauses), scope, tableTokens)
       }
       for (let at = from; at < to; at++) {
-        if (!isSymbol(tokens[at], '(') || !startsQuery(tokens, at + 1)) continue
+        if (!isSymbol(tokens[at], '(') || !isQuery(tokens, at)) continue
         const close = Math.min(closingOf(tokens, at), to)
         read(at + 1, close, (tokens[at] as CodeToken).depth + 1, scope)
         at = close
@@ -87,6 +89,17 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
   }
   read(0, tokens.length, 0, undefined)
   return { of, tableTokens }
+}
+
+/** Whether a bracket contains one query or several, and not an expression such as ((SELECT 1) AS one). */
+function isQuery(tokens: readonly CodeToken[], open: number): boolean {
+  if (!startsQuery(tokens, open + 1)) return false
+  const after = isSymbol(tokens[open + 1], '(') ? closingOf(tokens, open + 1) + 1 : undefined
+  return (
+    after === undefined ||
+    after === closingOf(tokens, open) ||
+    isKeyword(tokens[after], 'UNION', 'INTERSECT', 'EXCEPT')
+  )
 }
 
 /** EXCEPT can also follow an asterisk. */
@@ -103,8 +116,11 @@ function readTables(
   tableTokens: Set<number>,
 ): void {
   const depth = tokens[from - 1]?.depth
+  // left(…) and any(…) are functions.
   const isJoin = (at: number) =>
-    tokens[at]?.depth === depth && isKeyword(tokens[at], ...joins) && !isSymbol(tokens[at + 1], '(')
+    tokens[at]?.depth === depth &&
+    isKeyword(tokens[at], ...joins) &&
+    (isKeyword(tokens[at], 'JOIN') || !isSymbol(tokens[at + 1], '('))
   let at = from
   while (at < end) {
     const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined, at }

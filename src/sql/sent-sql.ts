@@ -8,6 +8,7 @@ import {
   codeTokens,
   endsValue,
   identifierOf,
+  isAlias,
   isKeyword,
   isSymbol,
 } from './tokens.ts'
@@ -266,12 +267,7 @@ export function certainColumns(sql: string): { counts: ReadonlySet<string>; stor
   const isStored = final.items.some(
     ({ first, end }) => end === first + 1 && identifierOf(tokens[first]) === metadata,
   )
-  if (isSource && isStored && !tokens.some((_, at) => isDefined(tokens, at))) found.stored.add(metadata)
+  const isOther = tokens.some((token, at) => identifierOf(token) === metadata && isAlias(tokens, at))
+  if (isSource && isStored && !isOther) found.stored.add(metadata)
   return found
-}
-
-/** Whether an alias at this index is called metadata. */
-function isDefined(tokens: readonly CodeToken[], at: number): boolean {
-  const before = tokens[at - 1]
-  return identifierOf(tokens[at]) === metadata && (isKeyword(before, 'AS') || endsValue(before))
 }

@@ -24,6 +24,10 @@ const lineComment = /(?:--|\/\/|#[ !])[^\n]*/y
 const heredocTag = /\$[A-Za-z0-9_]*\$/y
 const atName = /@[A-Za-z_][A-Za-z0-9_]*/y
 
+/** Most tokens start with one of these, which tell their kind. */
+const startsWord = /[A-Za-z_]/
+const alwaysSymbols = new Set('()[]{},;+*=<>!%&|^~?:\\')
+
 const closingQuote: Record<string, string> = { "'": "'", '"': '"', '`': '`', '‘': '’', '“': '”' }
 const identifierQuotes = new Set(['"', '`', '“'])
 
@@ -84,13 +88,16 @@ function tokenAt(sql: string, at: number, lastTags: () => Map<string, number>): 
     const end = matchEnd(pattern, sql, at)
     return end === undefined ? undefined : token(kind, end)
   }
-  const skipped = match('space', space) ?? match('comment', lineComment)
-  if (skipped) return skipped
+  const first = sql[at] as string
+  if (alwaysSymbols.has(first)) return token('symbol', at + 1)
+  const plain = startsWord.test(first)
+    ? match('word', word)
+    : (match('space', space) ?? match('comment', lineComment))
+  if (plain) return plain
   if (sql.startsWith('/*', at)) {
     const end = blockCommentEnd(sql, at)
     return end === undefined ? token('unterminated', sql.length) : token('comment', end)
   }
-  const first = sql[at] as string
   const close = closingQuote[first]
   if (close !== undefined) {
     const end = quotedEnd(sql, at, close)
@@ -131,17 +138,21 @@ export interface CodeToken extends SqlToken {
   depth: number
 }
 
-export function codeTokens(sql: string): CodeToken[] {
+const openingBrackets = new Set('([{')
+const closingBrackets = new Set(')]}')
+
+/** At most one token more than the maximum, so that a text of too many tokens is not read to its end. */
+export function codeTokens(sql: string, max = Infinity): CodeToken[] {
   const tokens: CodeToken[] = []
   let depth = 0
-  for (const { kind, start, end } of sqlTokens(sql)) {
-    if (kind === 'space' || kind === 'comment') continue
+  for (const token of sqlTokens(sql)) {
+    if (token.kind === 'space' || token.kind === 'comment') continue
+    const { kind, start, end } = token
     const text = sql.slice(start, end)
-    const symbol = kind === 'symbol'
-    if (symbol && /^[)\]}]$/.test(text)) depth--
-    // Spreading the token would take four times as long.
+    if (kind === 'symbol' && closingBrackets.has(text)) depth--
     tokens.push({ kind, start, end, text, depth })
-    if (symbol && /^[([{]$/.test(text)) depth++
+    if (tokens.length > max) break
+    if (kind === 'symbol' && openingBrackets.has(text)) depth++
   }
   return tokens
 }
@@ -200,7 +211,7 @@ export function listItems(
 
 const beforeValue = (
   'SELECT DISTINCT WHERE HAVING QUALIFY ON USING FROM JOIN WITH FILL BY LIMIT OFFSET AS AND OR NOT IN LIKE ILIKE IS ' +
-  'BETWEEN CASE WHEN THEN ELSE INTERVAL'
+  'BETWEEN CASE WHEN THEN ELSE INTERVAL EXCEPT'
 ).split(' ')
 
 /** Whether a value ends with this token, so that an operator, an alias or a clause must follow. */
@@ -209,8 +220,13 @@ export function endsValue(token: CodeToken | undefined): boolean {
   return token.kind === 'symbol' ? /^[)\]}]$/.test(token.text) : true
 }
 
+/** Whether this token may be the name of the value before it. The engine prefers such names to columns. */
+export function isAlias(tokens: readonly CodeToken[], at: number): boolean {
+  return isKeyword(tokens[at - 1], 'AS') || endsValue(tokens[at - 1])
+}
+
 /** Words of SQL that have the form of a source name. */
-export function possibleSources(sql: string): Set<string> {
-  const names = codeTokens(sql).flatMap((token) => identifierOf(token) ?? [])
+export function possibleSources(sql: string, tokens: readonly CodeToken[] = codeTokens(sql)): Set<string> {
+  const names = tokens.flatMap((token) => identifierOf(token) ?? [])
   return new Set(names.filter((name) => /^[a-z][a-z0-9_]{0,63}$/.test(name)))
 }

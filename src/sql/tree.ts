@@ -73,12 +73,17 @@ export async function parseSelect(
 export function readTree(text: string): SqlNode[] {
   const nodes: SqlNode[] = []
   const open: SqlNode[] = []
+  // Without regular expressions: there can be megabytes of white space.
   for (const line of text.split('\n')) {
     if (line === '') continue
-    const [, indent = '', kind = '', rest = ''] = /^( *)(\S*) ?(.*)/s.exec(line) ?? []
-    open.length = Math.min(open.length, indent.length)
+    let depth = 0
+    while (line[depth] === ' ') depth++
+    const space = line.indexOf(' ', depth)
+    const kindEnd = space < 0 ? line.length : space
+    open.length = Math.min(open.length, depth)
     const parent = open.at(-1)
-    const node: SqlNode = { depth: indent.length, kind, ...nameAndAlias(rest), parent, children: [] }
+    const { name, alias } = nameAndAlias(line.slice(kindEnd + 1))
+    const node: SqlNode = { depth, kind: line.slice(depth, kindEnd), name, alias, parent, children: [] }
     parent?.children.push(node)
     open.push(node)
     nodes.push(node)
@@ -95,6 +100,7 @@ export function readTree(text: string): SqlNode[] {
 
 /** A literal can contain any text, so the last alias counts. checkTokens refuses names that look like an alias. */
 function nameAndAlias(rest: string): Pick<SqlNode, 'name' | 'alias'> {
+  if (!rest.endsWith(')')) return { name: rest, alias: undefined }
   const text = rest.replace(/ ?\(children \d+\)$/, '')
   const at = text.lastIndexOf('(alias ')
   if (at < 0 || !text.endsWith(')')) return { name: text, alias: undefined }

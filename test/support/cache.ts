@@ -17,7 +17,7 @@ export interface OpenCacheOptions extends Partial<ResultCacheOptions> {
 
 export interface PendingRun extends ComputeRun {
   key: string
-  land: (computed: Computed | 'unchanged') => void
+  land: (computed: Computed) => void
   fail: (error: unknown) => void
 }
 
@@ -46,6 +46,7 @@ export function openCache(choices: OpenCacheOptions = {}) {
   const request = (of: Partial<CacheRequest> = {}): CacheRequest => ({
     key,
     group: 'group',
+    sources: new Set(['source']),
     policy,
     recipe: { key },
     compute: (run) =>

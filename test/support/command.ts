@@ -24,6 +24,7 @@ export interface CommandChoices {
   environment?: Record<string, string>
   input?: string | Buffer
   cwd?: string
+  command?: string[]
 }
 
 /** Commands that start an engine need to know which one this machine has. */
@@ -39,8 +40,9 @@ function environmentOf({ environment = {} }: CommandChoices): NodeJS.ProcessEnv 
 
 /** Starts `wellhead` in a separate process without a terminal. */
 export function startCommand(args: readonly string[], choices: CommandChoices = {}): RunningCommand {
-  const { input = '', cwd } = choices
-  const child = spawn(process.execPath, [main, ...args], {
+  const { input = '', cwd, command = [process.execPath, main] } = choices
+  const [executable, ...before] = command as [string, ...string[]]
+  const child = spawn(executable, [...before, ...args], {
     env: environmentOf(choices),
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,

@@ -32,7 +32,8 @@ export function manualTime(clock: ManualClock = manualClock()): ManualTime {
     timers = timers.filter((other) => other !== timer)
   }
   return {
-    wall: clock,
+    // A wall clock has whole milliseconds, but a timer can be due in between.
+    wall: { now: () => Math.floor(clock.now()) },
     now: () => clock.now(),
     after: (ms, run) => {
       const timer = { atMs: clock.now() + Math.max(0, ms), run }

@@ -21,11 +21,12 @@ export interface ServiceProcess {
 export function spawnService(
   args: string[],
   environment: Record<string, string> = {},
-  { command = [process.execPath, main], cwd = process.cwd() } = {},
+  { command = [process.execPath, main, 'serve'], cwd = process.cwd(), detached = false } = {},
 ): ServiceProcess {
   const [executable, ...before] = command as [string, ...string[]]
-  const child = spawn(executable, [...before, 'serve', ...args], {
+  const child = spawn(executable, [...before, ...args], {
     cwd,
+    detached,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -16,7 +16,7 @@ import { AlertForm } from './alert-form.tsx'
 const hourMs = 3_600_000
 
 interface Event extends Pick<Alert, 'state' | 'value'> {
-  kind: 'state' | 'delivery'
+  kind: 'state' | 'delivery' | 'dropped'
   previous_state?: string
   type?: string
   host?: string
@@ -181,7 +181,11 @@ function AlertEvents({ id }: { id: string }) {
                 <tr key={key}>
                   <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
                   <td>
-                    {isState ? <StateBadge alert={{ state, enabled: true }} /> : `${type} to ${host}`}
+                    {isState ? (
+                      <StateBadge alert={{ state, enabled: true }} />
+                    ) : (
+                      `${type} ${host ? `to ${host}` : 'dropped'}`
+                    )}
                     <div className="under">{isState ? `was ${previous_state}` : (status ?? error)}</div>
                   </td>
                   <td className="right">{value ?? ''}</td>

@@ -9,14 +9,14 @@ import { useAddress } from '../ui/use-address.ts'
 /** How to send entries with a token that is not an admin's. */
 export default function SendPage({ who }: { who: Whoami }) {
   const [address, setAddress] = useAddress()
-  const { ingest_sources: names, project, query } = who
+  const { ingest_sources: names, project, query, logs } = who
   const asked = address.get('source') ?? ''
   const source = names.includes(asked) ? asked : names[0]
   return (
     <div className="page">
       <PageHead title="Send logs">
         <p>
-          {query
+          {query || logs
             ? 'This token can also send log entries.'
             : 'This token can send log entries. It cannot request endpoints or read entries.'}{' '}
           {project !== null && (

@@ -56,17 +56,12 @@ export function EndpointSettings({ draft, isNew, onChange }: EndpointSettingsPro
           onChange={(strict) => set({ strict })}
         />
         {!isNew && (
-          <div className="field">
-            <CheckField
-              label="Published to tenants"
-              checked={draft.published}
-              onChange={(published) => set({ published })}
-            />
-            <p className="note">
-              Tokens with a project see it in their console and in the API description, and can request it.
-              Other tokens are not affected.
-            </p>
-          </div>
+          <CheckField
+            label="Published to tenants"
+            note="Tokens with a project see it in their console and in the API description, and can request it. Other tokens are not affected."
+            checked={draft.published}
+            onChange={(published) => set({ published })}
+          />
         )}
       </div>
     </div>

@@ -19,7 +19,21 @@ interface SearchPage {
   fromMs: number
   toMs?: number
   limit: number
-  before?: Pick<Entry, 'timestamp' | 'id'> | undefined
+  before?: Cursor | undefined
+}
+
+/** Where the next page begins: entries can have the same timestamp and id, and this many of them were read. */
+export interface Cursor extends Pick<Entry, 'timestamp' | 'id'> {
+  skip: number
+}
+
+/** Where the page after these entries begins. */
+export function cursorAfter(entries: readonly Entry[]): Cursor | undefined {
+  const last = entries.at(-1)
+  if (last === undefined) return undefined
+  const { timestamp, id } = last
+  const others = entries.findLastIndex((one) => one.timestamp !== timestamp || one.id !== id) + 1
+  return { timestamp, id, skip: entries.length - others }
 }
 
 /** How far entries around another one reach. */
@@ -40,8 +54,7 @@ export function searchEntries(
   { fromMs, toMs, limit, before }: SearchPage,
   signal: AbortSignal,
 ): Promise<Entry[]> {
-  const last = before && { timestamp: before.timestamp, id: before.id }
-  const body = { ...bodyOf(filter, fromMs, toMs), limit, before: last }
+  const body = { ...bodyOf(filter, fromMs, toMs), limit, before }
   return api<Entry[]>(`/api/sources/${at(filter.source)}/search`, { body, signal })
 }
 
@@ -57,9 +70,14 @@ export async function entriesAround(
   const fromMs = entry.timestamp / 1000 - aroundMs
   const [newer, older] = await Promise.all([
     newerEntries(filter, entry, signal),
-    searchEntries(filter, { fromMs, limit: maxAround, before: entry }, signal),
+    // Begins with the entry itself and others with its timestamp and id.
+    searchEntries(
+      filter,
+      { fromMs, limit: maxAround + 1, before: { timestamp: entry.timestamp, id: entry.id, skip: 0 } },
+      signal,
+    ),
   ])
-  return [...newer, entry, ...older]
+  return [...newer, ...older]
 }
 
 /** A search starts at its newest entry, so the range is cut until it reaches back to the entry. */

@@ -57,7 +57,8 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const isMisunderstood = error instanceof ApiError && error.parameter === 'query'
   const hasList = isTail || found.data !== undefined
   const isEmpty = hasList && !isOld && !error && entries.length === 0
-  const { data: values } = useQuery({ ...queries.values(source.name, 'project'), enabled: who.admin })
+  const hasProjects = who.project === null
+  const { data: values } = useQuery({ ...queries.values(source.name, 'project'), enabled: hasProjects })
   const projects = (values ?? []).map(({ value }) => value).filter((value) => value !== '')
 
   const { hasNextPage, isFetching, fetchNextPage } = found
@@ -67,7 +68,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const addCondition = (condition: string) => ask({ q: withCondition(query, condition) })
   const filter = (keys: string[], value: string, exclude: boolean) => {
     const [first, ...rest] = keys
-    if (first === 'project' && !exclude && who.admin) return ask({ project: value })
+    if (first === 'project' && !exclude && hasProjects) return ask({ project: value })
     const field = first === 'metadata' ? fieldOfPath(pathOf(rest), source.columns) : pathOf(keys)
     addCondition(conditionOf(field, value, exclude))
   }
@@ -109,7 +110,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
           onRelative={(chosen) => ask({ range: chosen, from: undefined, to: undefined, live: undefined })}
           onAbsolute={between}
         />
-        {who.admin && (
+        {hasProjects && (
           <SelectField
             label="Project"
             value={project ?? ''}
@@ -187,7 +188,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
               isOld={isOld}
               isReading={live ? isReading : undefined}
               showDay={toMs - fromMs > dayMs}
-              showProject={who.admin && project === undefined && projects.length !== 1}
+              showProject={hasProjects && project === undefined && projects.length !== 1}
               onEnd={!live && hasNextPage ? more : undefined}
               onFilter={filter}
             />

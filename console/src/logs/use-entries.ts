@@ -1,8 +1,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import type { Entry } from '../api/shapes.ts'
 import {
+  type Cursor,
   countEntries,
   countFacets,
+  cursorAfter,
   type EntryFilter,
   entriesAround,
   type LinkedEntry,
@@ -37,8 +38,9 @@ export function useEntries(search: EntrySearch, enabled: boolean) {
       around
         ? entriesAround(source, around, signal)
         : searchEntries(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal),
-    initialPageParam: undefined as Entry | undefined,
-    getNextPageParam: (page) => (!around && page.length === pageSize ? page.at(-1) : undefined),
+    initialPageParam: undefined as Cursor | undefined,
+    getNextPageParam: (page, pages) =>
+      !around && page.length === pageSize ? cursorAfter(pages.flat()) : undefined,
     enabled,
   })
 }

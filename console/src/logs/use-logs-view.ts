@@ -24,10 +24,10 @@ export function useLogsView(who: Whoami) {
     const around = linkedEntry(address)
     const { fromMs, toMs } = rangeAt(address, requestedMs)
     // A tenant's token is limited to its project.
-    const project = who.admin ? (address.get('project') ?? undefined) : undefined
+    const project = who.project === null ? (address.get('project') ?? undefined) : undefined
     const query = around ? '' : (address.get('q') ?? '')
     return { source: name, project, query, fromMs, toMs, around, requestedMs }
-  }, [address, name, requestedMs, who.admin])
+  }, [address, name, requestedMs, who.project])
   /** Every search reaches up to the time of its request. */
   const ask = (changes: Record<string, string | undefined>) => {
     const { around, fromMs, toMs } = search

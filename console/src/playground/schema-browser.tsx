@@ -2,6 +2,7 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Source } from '../api/shapes.ts'
+import { unlistedPaths } from '../sources/typed-columns.ts'
 import { count } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Failure, Loaded } from '../ui/states.tsx'
@@ -93,7 +94,10 @@ function Sources({ sources, filter, onInsert }: SchemaBrowserProps & { sources: 
                 <p className="schema-note" role="status">
                   {schema?.data === undefined
                     ? 'Loading paths …'
-                    : schema.data.length === 0 && 'No entries yet.'}
+                    : schema.data.length === 0
+                      ? 'No entries yet.'
+                      : unlistedPaths(schema.data) > 0 &&
+                        `${count(unlistedPaths(schema.data))} less frequent paths are not listed.`}
                 </p>
               )}
             </>

@@ -11,6 +11,7 @@ const path = (name: string, fields: Partial<SourcePath> = {}): SourcePath => ({
   cast: 'Nullable(String)',
   entries: 1,
   sampled: 2,
+  paths: 3,
   column: null,
   filled: null,
   examples: [],

@@ -6,7 +6,7 @@ import { count } from '../ui/format.ts'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
 import { CreateColumn, NewColumn, RemoveColumn } from './column-dialogs.tsx'
-import { canBeColumn, kindsOf, shareOf } from './typed-columns.ts'
+import { canBeColumn, kindsOf, shareOf, unlistedPaths } from './typed-columns.ts'
 
 interface SchemaRow {
   /** As it is written in SQL. */
@@ -76,6 +76,7 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
     ],
     [paths],
   )
+  const unlisted = unlistedPaths(paths)
   const words = search.toLowerCase().split(/\s+/)
   const found = all.filter(({ name: inSql, kinds, path }) => {
     const text = `${inSql} ${kinds} ${path?.column ?? ''}`.toLowerCase()
@@ -84,7 +85,10 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
   if (found.length === 0) {
     return (
       <Empty title="No matching paths">
-        <p>None of the {count(all.length)} columns and paths match by name, kind or typed column.</p>
+        <p>
+          None of the {count(all.length)} columns and paths match by name, kind or typed column.
+          {unlisted > 0 && ` ${count(unlisted)} less frequent paths are not listed.`}
+        </p>
       </Empty>
     )
   }
@@ -117,6 +121,8 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
         {found.length > maxRows
           ? `First ${maxRows} of ${count(found.length)}. Search to find others.`
           : `${count(found.length)} of ${count(all.length)}`}
+        {unlisted > 0 &&
+          ` The newest entries have ${count(unlisted)} more paths that are less frequent and not listed.`}
       </p>
       {created !== undefined && (
         <NewColumn source={name} path={created} onClose={() => setCreated(undefined)} />

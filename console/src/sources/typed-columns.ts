@@ -1,4 +1,4 @@
-import type { SlowCall, TypedColumn } from '../api/shapes.ts'
+import type { SlowCall, SourcePath, TypedColumn } from '../api/shapes.ts'
 
 const kinds: readonly (readonly [RegExp, string])[] = [
   [/^(?:LowCardinality\()?(?:Nullable\()?String/, 'text'],
@@ -67,4 +67,9 @@ export function heavyReading(
   const rows = Math.max(0, ...own.map((call) => call.rows_read ?? 0))
   const engineMs = Math.max(0, ...own.map((call) => call.engine_ms))
   return rows >= manyRows || engineMs >= longMs ? { rows, engineMs } : undefined
+}
+
+/** How many paths the sampled entries have beyond those that are listed. */
+export function unlistedPaths(listed: readonly Pick<SourcePath, 'entries' | 'paths'>[]): number {
+  return (listed[0]?.paths ?? 0) - listed.filter(({ entries }) => entries > 0).length
 }

@@ -4,10 +4,10 @@ import { api } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import type { Session, Token } from '../api/shapes.ts'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
-import { SelectField, TextField } from '../ui/fields.tsx'
+import { CheckField, SelectField, TextField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
-import { readScopes } from './token-permissions.ts'
+import { readScopes, writeScopes } from './token-permissions.ts'
 import { TokenSecret } from './token-secret.tsx'
 
 /** Creates a short-lived token for a browser, with the rights of the token or fewer. */
@@ -15,22 +15,34 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
   const [minutes, setMinutes] = useState('15')
   const [endpoint, setEndpoint] = useState('')
   const [project, setProject] = useState('')
+  const [readsEntries, setReadsEntries] = useState(false)
   const zone = useZone()
   const { data: all = [] } = useQuery(queries.endpoints())
-  const { kind, endpoints } = readScopes(token.scopes)
+  const { admin, query, search, ingest, endpoints, sources } = readScopes(token.scopes)
+  const calls = admin || query
   const isTenant = token.project !== null || project !== ''
   const callable = all.filter(
     ({ name, published }) =>
-      kind !== 'ingest' && (endpoints.length === 0 || endpoints.includes(name)) && (published || !isTenant),
+      calls && (endpoints.length === 0 || endpoints.includes(name)) && (published || !isTenant),
   )
-  // An admin cannot be restricted to a project.
-  const narrowed = endpoint !== '' ? `query:${endpoint}` : kind === 'admin' && isTenant ? 'query' : undefined
+  const isLimited = endpoint !== '' || isTenant
+  const mayChooseEntries = admin ? isLimited : search && (query || ingest)
+  const entries = mayChooseEntries ? readsEntries : search
+  const narrowed = {
+    // An admin cannot be restricted to a project.
+    admin: admin && !isLimited,
+    query: calls,
+    search: entries,
+    ingest: ingest && endpoint === '',
+    endpoints: endpoint === '' ? endpoints : [endpoint],
+    sources,
+  }
   const create = useMutation({
     mutationFn: () =>
       api<Session>(`/api/access-tokens/${token.id}/session`, {
         body: {
           minutes: Number(minutes),
-          ...(narrowed !== undefined && { scopes: [narrowed] }),
+          scopes: writeScopes(narrowed),
           ...(project !== '' && { project }),
         },
       }),
@@ -47,7 +59,7 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
         note={`Copy it now; it is shown only once. It works until ${showInstant(Date.parse(made.expires_at), zone, 'seconds')}.`}
         onClose={onClose}
       >
-        {kind !== 'ingest' && (
+        {calls && (
           <div className="field">
             <span className="label">Link to embed {endpoint || 'an endpoint'}</span>
             <SnippetBox label="Link to embed" text={link} />
@@ -98,6 +110,14 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
             note="Restricts the session to entries of this project. Empty: no restriction."
             value={project}
             onChange={setProject}
+          />
+        )}
+        {mayChooseEntries && (
+          <CheckField
+            label="Read log entries"
+            note="Searches and follows whole entries. Off: the session gets only what endpoints return."
+            checked={readsEntries}
+            onChange={setReadsEntries}
           />
         )}
       </DialogForm>

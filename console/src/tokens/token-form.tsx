@@ -4,7 +4,7 @@ import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
-import { SelectField, TextField } from '../ui/fields.tsx'
+import { CheckField, TextField } from '../ui/fields.tsx'
 import { fromLocalInput, toLocalInput } from '../ui/instants.ts'
 import { type Pair, readPairs } from './fixed-parameters.ts'
 import { FixedParametersFields } from './fixed-parameters-fields.tsx'
@@ -87,8 +87,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const fixed = readPairs(pairs)
   const { data: endpoints = [] } = useQuery(queries.endpoints())
   const { data: sources = [] } = useQuery(queries.sources())
-  const { kind } = permissions
-  const isAdmin = kind === 'admin'
+  const { admin: isAdmin, query, ingest } = permissions
   const callable = endpoints.filter(
     ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
   )
@@ -129,14 +128,23 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
         onClose={onClose}
       >
         <TextField label="Description" placeholder="status board" {...text('description')} />
+        <fieldset className="field">
+          <legend>Permissions</legend>
+          {kinds.map(
+            ([kind, label, note]) =>
+              (kind === 'admin' || !isAdmin) && (
+                <CheckField
+                  key={kind}
+                  label={label}
+                  note={note}
+                  checked={permissions[kind]}
+                  onChange={(checked) => setPermissions({ ...permissions, [kind]: checked })}
+                />
+              ),
+          )}
+        </fieldset>
         <div className="form-grid">
-          <SelectField
-            label="Permissions"
-            value={kind}
-            options={kinds}
-            onChange={(chosen) => setPermissions({ ...permissions, kind: chosen })}
-          />
-          {(kind === 'query' || kind === 'both') && (
+          {query && !isAdmin && (
             <NameChoices
               label="Endpoints"
               all="All endpoints"
@@ -145,7 +153,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
               onChange={(chosen) => setPermissions({ ...permissions, endpoints: chosen })}
             />
           )}
-          {(kind === 'ingest' || kind === 'both') && (
+          {ingest && !isAdmin && (
             <NameChoices
               label="Sources"
               all="All sources"

@@ -12,7 +12,7 @@ import { SnippetTabs } from '../ui/snippets/snippet.tsx'
 import { agentSnippets } from '../ui/snippets/snippets.ts'
 import { Loaded } from '../ui/states.tsx'
 import { nameOf, TokenActions } from './token-actions.tsx'
-import { isExpired, readScopes } from './token-permissions.ts'
+import { isExpired } from './token-permissions.ts'
 
 /** One token: what it is allowed to do, and its requests. */
 export default function TokenPage({ id }: { id: string }) {
@@ -39,7 +39,7 @@ export default function TokenPage({ id }: { id: string }) {
           </PageHead>
           <TokenFacts token={token} />
           <RequestReport token={token.id} />
-          {readScopes(token.scopes).kind !== 'ingest' && <AgentConnection />}
+          {token.scopes.some((scope) => !scope.startsWith('ingest')) && <AgentConnection />}
         </div>
       )}
     </Loaded>
@@ -54,7 +54,10 @@ function AgentConnection() {
         <h2 id="agents">Connect an agent</h2>
       </div>
       <div className="card-body">
-        <p>Agents use the endpoints that this token can request as tools.</p>
+        <p>
+          Agents use the endpoints that this token can request as tools, and search entries if it can read
+          them.
+        </p>
         <SnippetTabs label="Connect with" snippets={agentSnippets(location.origin)} />
         <p className="soft">
           Set <code>WELLHEAD_TOKEN</code> to this token where the agent runs, and give each agent a token of

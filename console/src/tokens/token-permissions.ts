@@ -1,15 +1,20 @@
-export type Kind = 'query' | 'ingest' | 'both' | 'admin'
+type Kind = 'query' | 'search' | 'ingest' | 'admin'
 
-export const kinds: readonly (readonly [Kind, string])[] = [
-  ['query', 'Query endpoints'],
-  ['ingest', 'Send logs'],
-  ['both', 'Query endpoints and send logs'],
-  ['admin', 'Everything (admin)'],
+/** Kinds of permissions, in the order of the form and of the scopes. */
+export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
+  ['query', 'Query endpoints', 'Gets the columns that endpoints return, and nothing else.'],
+  [
+    'search',
+    'Read log entries',
+    'Searches, counts and follows whole entries with all their metadata: in the console, in the API, and as tools of agents. ' +
+      'Not for tokens with fixed parameters.',
+  ],
+  ['ingest', 'Send logs', 'Does not read anything.'],
+  ['admin', 'Everything (admin)', 'Also manages endpoints, sources, alerts and tokens.'],
 ]
 
 /** The scopes of a token as the form shows them. */
-export interface Permissions {
-  kind: Kind
+export interface Permissions extends Record<Kind, boolean> {
   /** Empty: all endpoints. */
   endpoints: readonly string[]
   /** Empty: all sources. */
@@ -21,24 +26,25 @@ export function readScopes(scopes: readonly string[]): Permissions {
     scopes.includes(scope)
       ? []
       : scopes.filter((one) => one.startsWith(`${scope}:`)).map((one) => one.slice(scope.length + 1))
-  const can = (scope: 'query' | 'ingest') => scopes.includes(scope) || names(scope).length > 0
-  const kind = scopes.includes('admin')
-    ? 'admin'
-    : can('query') && can('ingest')
-      ? 'both'
-      : can('ingest')
-        ? 'ingest'
-        : 'query'
-  return { kind, endpoints: names('query'), sources: names('ingest') }
+  const [endpoints, sources] = [names('query'), names('ingest')]
+  return {
+    query: scopes.includes('query') || endpoints.length > 0,
+    search: scopes.includes('search'),
+    ingest: scopes.includes('ingest') || sources.length > 0,
+    admin: scopes.includes('admin'),
+    endpoints,
+    sources,
+  }
 }
 
-export function writeScopes({ kind, endpoints, sources }: Permissions): string[] {
+export function writeScopes({ query, search, ingest, admin, endpoints, sources }: Permissions): string[] {
   const scopes = (scope: 'query' | 'ingest', names: readonly string[]) =>
     names.length === 0 ? [scope] : names.map((name) => `${scope}:${name}`)
-  if (kind === 'admin') return ['admin']
+  if (admin) return ['admin']
   return [
-    ...(kind === 'ingest' ? [] : scopes('query', endpoints)),
-    ...(kind === 'query' ? [] : scopes('ingest', sources)),
+    ...(query ? scopes('query', endpoints) : []),
+    ...(search ? ['search'] : []),
+    ...(ingest ? scopes('ingest', sources) : []),
   ]
 }
 

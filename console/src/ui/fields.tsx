@@ -66,15 +66,32 @@ export function SelectField<T extends string>(props: SelectFieldProps<T>) {
 
 interface CheckFieldProps {
   label: string
+  note?: string
   checked: boolean
   onChange: (checked: boolean) => void
 }
 
-export function CheckField({ label, checked, onChange }: CheckFieldProps) {
-  return (
+export function CheckField({ label, note, checked, onChange }: CheckFieldProps) {
+  const id = useId()
+  const field = (
     <label className="check">
-      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      <input
+        type="checkbox"
+        checked={checked}
+        aria-describedby={note && id}
+        onChange={(event) => onChange(event.target.checked)}
+      />
       {label}
     </label>
+  )
+  return note === undefined ? (
+    field
+  ) : (
+    <div className="field">
+      {field}
+      <p className="note" id={id}>
+        {note}
+      </p>
+    </div>
   )
 }

@@ -1,7 +1,8 @@
-import { dirname, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Manifest } from '../../backup/manifest.ts'
 import { receiveBackup } from '../../backup/receive-backup.ts'
-import { checkRestored, restoreBackup } from '../../backup/restore-backup.ts'
+import { checkRestored, countWebhookAlerts, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
 import { FixableProblem } from '../../base/fixable-problem.ts'
 import { readSettings } from '../../base/settings.ts'
@@ -56,9 +57,11 @@ export async function backUp(
 export async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
   const progress = new Progress('Restoring', io)
-  const check = (dataDir: string, expected: Manifest) => {
+  let silent = 'If it has alerts with webhooks, nothing is sent to those.'
+  const check = async (dataDir: string, expected: Manifest) => {
     progress.end()
-    return openAndCheck(dataDir, expected, io)
+    const count = await openAndCheck(dataDir, expected, io)
+    silent = count > 0 ? `It has ${plural(count, 'alert')} with webhooks, and nothing is sent to those.` : ''
   }
   try {
     const manifest = await restoreBackup({
@@ -73,6 +76,12 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
       onBytes: (bytes) => progress.add(bytes),
     })
     progress.end()
+    if (silent !== '' && !existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
+      await io.stderr.write(
+        `WARNING: The backup has no alert-key. ${silent} Copy the file alert-key from the data directory that was backed up ` +
+          `to ${target}, or set WELLHEAD_ALERT_KEY as it was. Otherwise remove the webhooks, then add them again.\n`,
+      )
+    }
     if (options.json) return await printManifest(target, manifest, io)
     await io.stdout.write(
       `Restored ${amountOf(manifest)} to ${target}, as of ${manifest.taken_at}.\n` +
@@ -86,8 +95,8 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
   }
 }
 
-/** Opens the restored data with the engine and compares the rows with the manifest. */
-async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<void> {
+/** Opens the restored data with the engine and compares the rows with the manifest. Returns how many alerts have webhooks. */
+async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<number> {
   const reading = readSettings(io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const { settings } = reading
@@ -100,6 +109,7 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
       )
     })
     await checkRestored(engine, manifest)
+    return await countWebhookAlerts(engine)
   } finally {
     await engine.close()
   }

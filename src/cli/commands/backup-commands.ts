@@ -7,7 +7,7 @@ import type { CopyOptions } from './copy-action.ts'
 
 const backupHelp = `
 The backup contains everything the service stores at one moment: entries, endpoints with their versions, tokens, and the
-admin token if the service created it. Requests and logs are served meanwhile. Keep the backup as secret as the service.
+admin token and the key of webhooks if the service created them. Requests and logs are served meanwhile. Keep the backup as secret as the service.
 
 The directory must be new or empty. It appears only after the backup is complete and on disk.
 `
@@ -26,7 +26,8 @@ The database on the server must be empty; it is created if it does not exist.
 An interrupted copy continues when the command is run again: days that are equal on both sides are skipped. At the end,
 both sides are compared by the number and the content of all rows. Services refuse to start on the server before that.
 
-The admin token is not copied. Start the service with the same data directory, or set WELLHEAD_ADMIN_TOKEN. User, password,
+The admin token and the key of webhooks are not copied. Start the service with the same data directory, or set
+WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password,
 database and cluster of the server are the settings of serve: WELLHEAD_CLICKHOUSE_USER and so on.
 `
 

@@ -57,6 +57,7 @@ class McpBridge {
     this.#client.find()
     const { stdin, stdout, signal } = this.#io
     const tasks = new Set<Promise<unknown>>()
+    signal.addEventListener('abort', () => this.#cancel(() => true), { once: true })
     try {
       for await (const entry of splitLines(addAbortSignal(signal, stdin), Number.POSITIVE_INFINITY)) {
         if (!('text' in entry)) continue

@@ -58,7 +58,11 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(schema, io, {
     examples: ['wellhead source schema edge_logs'],
     request: (client, name: string) => client.json('GET', apiPath('sources', name, 'schema'), pathList),
-    print: (paths) => printList(io, pathColumns, paths, 'The source has no entries with metadata.'),
+    print: async (paths) => {
+      await printList(io, pathColumns, paths, 'The source has no entries with metadata.')
+      const unlisted = (paths[0]?.paths ?? 0) - paths.filter(({ entries }) => entries > 0).length
+      if (unlisted > 0) await io.stderr.write(`${unlisted} less frequent paths are not listed.\n`)
+    },
   })
 
   const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')

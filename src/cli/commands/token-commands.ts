@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { NewSession } from '../../access/access.ts'
+import { scopeNames } from '../../access/caller.ts'
 import type { TokenView } from '../../access/token-admin.ts'
 import { collect, collectPair, durationSeconds, instant, wholeNumber } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
@@ -23,7 +24,7 @@ interface TokenOptions {
 }
 
 const ratePerMinute = wholeNumber(1, 1_000_000)
-const scopeHelp = 'admin, query, query:<endpoint>, ingest or ingest:<source>; repeatable'
+const scopeHelp = `${scopeNames}; repeatable`
 
 const tokenFields = ['id', 'scopes', 'parameters', 'expires_at'] as const
 const tokenResponse = objectWith<TokenView>(...tokenFields)

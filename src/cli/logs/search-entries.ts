@@ -1,3 +1,4 @@
+import { cursorAfter, type SearchCursor } from '../../sources/search-cursor.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/visible.ts'
 import { apiPath, listOf, type ServiceClient } from '../service-client.ts'
@@ -49,7 +50,7 @@ export async function* searchEntries(
   maxEntries: number,
 ): AsyncGenerator<FoundEntry> {
   let left = maxEntries
-  let before: { timestamp: number; id: string } | undefined
+  let before: SearchCursor | undefined
   while (left > 0) {
     const limit = Math.min(left, pageSize)
     const response = await client.request('POST', apiPath('sources', source, 'search'), {
@@ -65,10 +66,9 @@ export async function* searchEntries(
       const line = lines.length === entries.length ? lines[index]?.replace(/,$/, '') : undefined
       yield { entry, json: line ?? JSON.stringify(entry) }
     }
-    const last = entries.at(-1)
-    if (last === undefined || entries.length < limit) return
+    if (entries.length < limit) return
     left -= entries.length
-    before = { timestamp: last.timestamp, id: last.id }
+    before = cursorAfter(entries, before)
   }
 }
 

@@ -23,8 +23,14 @@ const livePauseMs = 1_000
 const requestPauseMs = 400
 const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
 
-/** Sends history through the API, then live traffic and requests of customers until it is stopped. */
+/** Sends history through the API, then live traffic and requests of customers. Resolves when it is stopped. */
 export async function runDemo(options: DemoOptions): Promise<void> {
+  await sendAll(options).catch((error) => {
+    if (!options.signal.aborted) throw error
+  })
+}
+
+async function sendAll(options: DemoOptions): Promise<void> {
   const { now, signal, historyMs, onFilled } = options
   const reached = new Map<DemoSource, number>()
   const sendTo = async (source: DemoSource): Promise<number> => {

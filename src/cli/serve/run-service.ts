@@ -93,9 +93,7 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
     )
   const client = new ServiceClient({ url, token: adminToken.token }, io)
   await runDemo({ client, now: clock.now, signal, historyMs: demoHistoryMs, onFilled }).catch(
-    (error: Error) => {
-      if (!signal.aborted) void io.stderr.write(`wellhead: ${error.message}\n`)
-    },
+    (error: Error) => void io.stderr.write(`wellhead: ${error.message}\n`),
   )
 }
 

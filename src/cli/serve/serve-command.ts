@@ -17,7 +17,8 @@ const help = `
 Each setting is a flag or an environment variable; flags take precedence. Set secrets in the environment, because other
 users of a machine can see flags.
 
-SIGTERM or SIGINT: stop accepting requests, finish running ones, and exit with 0. A second signal exits immediately.
+SIGTERM or SIGINT: stop accepting requests, finish running ones, and exit with 0. Another signal after a second exits
+immediately.
 `
 
 type ServeOptions = Partial<Record<SettingName, string>> & { demo?: boolean }

@@ -40,7 +40,7 @@ export class Computation {
       const requester = reason === 'refresh' ? refresher : { caller, purpose, engineTime }
       const run = (part?: Part) => this.run({ ...requester, signal, trace }, part)
       const result = await (this.#refresh ? this.#refresh.run(previous, run) : run())
-      return result === 'unchanged' ? result : { ...result, contentType: this.#call.format.contentType }
+      return { ...result, contentType: this.#call.format.contentType }
     }
   }
 

@@ -6,6 +6,8 @@ import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/readiness.ts'
+import { possibleSources } from '../../sql/tokens.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { Part, RunPurpose, RunResult } from './endpoint-runner.ts'
@@ -47,7 +49,7 @@ export interface FollowedCall {
   /** Null: each result takes a run. */
   cacheSeconds: number | null
   /** Sources that the query may read. */
-  sources: readonly string[]
+  sources: ReadonlySet<string>
   /** The current result, from the cache if possible. Without a caller, it runs on behalf of all followers. */
   latest(signal: AbortSignal, caller?: string): Promise<LatestResult>
 }
@@ -112,8 +114,7 @@ export class EndpointCalls {
 
   follow(call: BackgroundCall): FollowedCall {
     const { arrivals } = this.#options
-    const { definition, compiled } = call.endpoint
-    const { id: endpointId, cache_seconds: cacheSeconds } = definition
+    const { id: endpointId, cache_seconds: cacheSeconds } = call.endpoint.definition
     const prepared = this.#prepare(call)
     const computation = new Computation(prepared, this.#options)
     const first = { ...call, purpose: follower.purpose }
@@ -122,7 +123,7 @@ export class EndpointCalls {
       key: prepared.key,
       endpointId,
       cacheSeconds,
-      sources: [...compiled.possibleSources],
+      sources: request.sources,
       latest: async (signal, caller) => {
         this.#checkIsolation(prepared)
         const mark = arrivals?.mark()
@@ -177,6 +178,7 @@ export class EndpointCalls {
     return {
       key: prepared.key,
       group: id,
+      sources: sourcesOf(call.endpoint),
       policy: { cacheSeconds: cacheSeconds ?? 0, warmSeconds },
       compute: computation.forCache(call),
       recipe: recipeOf(call),
@@ -199,4 +201,9 @@ export class EndpointCalls {
       return undefined
     }
   }
+}
+
+/** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */
+function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
+  return definition.sandbox ? possibleSources(compiled.sql) : compiled.possibleSources
 }

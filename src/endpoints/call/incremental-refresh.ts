@@ -39,40 +39,42 @@ export class IncrementalRefresh {
   async run(
     previous: PreviousResult | undefined,
     run: (part: Part) => Promise<RunResult>,
-  ): Promise<RunResult | 'unchanged'> {
+  ): Promise<RunResult> {
     const { clock, arrivals } = this.#options
     const nowMicros = BigInt(clock.now()) * 1000n
     // Taken before the run: entries that arrive during the run may be missing from its result.
     const mark = arrivals.mark()
     // A result may have been discarded: only the one of the last run can be refreshed.
     const base = previous && this.#last?.digest === digestOf(previous.body) ? previous : undefined
-    const refreshed = base && (await this.#refreshPart(base, nowMicros, run))
+    const refreshed = base && (await this.#refreshPart(base, nowMicros, mark, run))
     const result = refreshed ?? (await run({ nowMicros }))
     this.#inARow = refreshed === undefined ? 0 : this.#inARow + 1
-    const { body } = result === 'unchanged' ? (base as PreviousResult) : result
-    this.#last = { nowMicros, mark, digest: digestOf(body) }
+    this.#last = { nowMicros, mark, digest: digestOf(result.body) }
     return result
   }
 
   async #refreshPart(
     previous: PreviousResult,
     nowMicros: bigint,
+    mark: number,
     run: (part: Part) => Promise<RunResult>,
-  ): Promise<RunResult | 'unchanged' | undefined> {
+  ): Promise<RunResult | undefined> {
     const { arrivals, sources, column, span, wholeBuckets, maxRows } = this.#options
     if (!this.#last || previous.truncated || this.#inARow >= maxInARow) return undefined
     const rows = bucketRows(previous.body, column)
     if (!rows) return undefined
-    const { unchanged, part } = planRefresh({
+    const part = planRefresh({
       span,
       wholeBuckets,
       beforeMicros: this.#last.nowMicros,
       nowMicros,
       earliestMicros: arrivals.earliestSince(this.#last.mark, sources),
     })
-    if (unchanged && !rows.some(({ bucket }) => bucket === unchanged.unlessIn)) return 'unchanged'
     if (!part) return undefined
     const result = await run({ nowMicros, range: part.range })
+    // The run may have read some entries of a request whose other entries are in kept buckets.
+    const arrivedMicros = arrivals.earliestSince(mark, sources)
+    if (arrivedMicros !== undefined && arrivedMicros < part.kept.beforeMicros) return undefined
     const fresh = result.truncated ? undefined : bucketRows(result.body, column)
     const spliced = fresh && splice(rows, fresh, part.kept)
     if (!spliced || spliced.length > maxRows) return undefined
@@ -100,8 +102,8 @@ interface RefreshTimes {
 
 /**
  * Plans to compute the buckets that got new entries, those that were still open, and the first one if the window starts
- * within it, since it loses entries all the time. A plan without a part computes everything. A result without new entries
- * is unchanged unless it has rows of the bucket that leaves the window.
+ * within it. These two can change without new entries: time may reach an entry of the future, and the window leaves others
+ * behind, which can add a row as well as remove one. Undefined if everything must be computed.
  */
 export function planRefresh(times: RefreshTimes) {
   const { span, wholeBuckets, beforeMicros, nowMicros, earliestMicros } = times
@@ -109,16 +111,12 @@ export function planRefresh(times: RefreshTimes) {
   const windowMicros = BigInt(span.window_seconds) * 1_000_000n
   const start = (micros: bigint) => micros - (((micros % bucketMicros) + bucketMicros) % bucketMicros)
   // The clock was set back.
-  if (nowMicros < beforeMicros) return { unchanged: undefined, part: undefined }
+  if (nowMicros < beforeMicros) return undefined
   const first = start(nowMicros - windowMicros)
-  const turned = start(nowMicros) !== start(beforeMicros) || first !== start(beforeMicros - windowMicros)
-  const quiet = !turned && earliestMicros === undefined
   const open = earliestMicros !== undefined && earliestMicros < beforeMicros ? earliestMicros : beforeMicros
   const kept = { fromMicros: wholeBuckets ? first : first + bucketMicros, beforeMicros: start(open) }
-  const unchanged = quiet ? { unlessIn: wholeBuckets ? undefined : first } : undefined
-  if (kept.beforeMicros <= kept.fromMicros) return { unchanged, part: undefined }
-  const range = { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros }
-  return { unchanged, part: { kept, range } }
+  if (kept.beforeMicros <= kept.fromMicros) return undefined
+  return { kept, range: { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros } }
 }
 
 const opening = '{"result":['

@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { queryTimeout } from '../../base/errors.ts'
 import type { Blame, Engine, Limits } from '../../engine/engine.ts'
@@ -10,6 +11,9 @@ export class Sandboxes {
   readonly #engine: Engine
   readonly #checkMs: number
   readonly #compiled: LRUCache<string, { from: CompiledQuery; endpoint: Endpoint }>
+
+  /** Resolves when the event loop has served others since the last text was read. */
+  #mayRead: Promise<unknown> = Promise.resolve()
 
   /** By the SQL that they belong to, which changes with typed columns. */
   readonly #views = new WeakMap<CompiledQuery, Promise<readonly SandboxView[]>>()
@@ -43,6 +47,8 @@ export class Sandboxes {
       limitSeconds = leftMs > this.#checkMs ? this.#checkMs / 1000 : timeoutSeconds
       return { deadlineMs: Math.min(this.#checkMs, leftMs), blame, isolated: true }
     }
+    this.#mayRead = this.#mayRead.then(() => giveWay())
+    await this.#mayRead
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
       // Report the limit that applied, not what was left of it.
       throw queryTimeout.is(error) ? queryTimeout(limitSeconds) : error

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { maxSandboxBytes, sandboxText, sandboxViews } from './sandbox.ts'
+import { maxCallerBytes, maxCallerTokens } from '../../sql/check.ts'
+import { readSandboxed, sandboxViews } from './sandbox.ts'
 
 describe('the query of a sandbox', () => {
   test.each([
@@ -21,14 +22,15 @@ describe('the query of a sandbox', () => {
 
 describe('the text of a caller', () => {
   test('is cut before semicolons and comments at its end', () => {
-    expect(sandboxText("SELECT ';' ; ;-- x\n/* y */")).toBe("SELECT ';'")
+    const { text, tokens } = readSandboxed("SELECT ';' ; ;-- x\n/* y */")
+    expect([text, tokens.map((token) => token.text)]).toEqual(["SELECT ';'", ['SELECT', "';'"]])
   })
 
   test.each([
     ['SELECT @project', '@project', 8],
     ['SELECT\n@now', '@now', 1],
   ])('%j cannot use parameters of the endpoint', (sql, name, column) => {
-    expect(() => sandboxText(sql)).toThrow(
+    expect(() => readSandboxed(sql)).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(name),
         details: expect.objectContaining({ column }),
@@ -37,12 +39,19 @@ describe('the text of a caller', () => {
   })
 
   test('has a maximum length', () => {
-    const sql = `SELECT '${'ü'.repeat(maxSandboxBytes / 2)}'`
-    expect(() => sandboxText(sql)).toThrow('at most')
+    const sql = `SELECT '${'ü'.repeat(maxCallerBytes / 2)}'`
+    expect(() => readSandboxed(sql)).toThrow('at most 65536 bytes')
+  })
+
+  test('has a maximum number of tokens', () => {
+    const list = (numbers: number) => `SELECT 1 IN (${'1,'.repeat(numbers - 1)}1)`
+    const most = (maxCallerTokens - 4) / 2
+    expect(readSandboxed(list(most)).tokens).toHaveLength(maxCallerTokens)
+    expect(() => readSandboxed(list(most + 1))).toThrow('at most 20000 words, values and symbols')
   })
 
   test.each(['', ';', 'SELECT 1; SELECT 2', 'DROP TABLE edge_logs', 'SELECT 1) UNION ALL (SELECT 2'])(
     '%j is refused',
-    (sql) => expect(() => sandboxText(sql)).toThrow(expect.objectContaining({ code: 'invalid_query' })),
+    (sql) => expect(() => readSandboxed(sql)).toThrow(expect.objectContaining({ code: 'invalid_query' })),
   )
 })

@@ -2,7 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { queryText } from '../../engine/json-rows.ts'
-import { checkTokens, checkTree, isPlainName, tableAliases } from '../../sql/check.ts'
+import { callerTokens, checkTokens, checkTree, isPlainName, tableAliases } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
@@ -11,9 +11,9 @@ import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
 import { pathEdits } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/sent-sql.ts'
-import { codeTokens } from '../../sql/tokens.ts'
+import type { CodeToken } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
-import { leadingWith, subqueryNames, type WithClause } from '../../sql/with.ts'
+import { leadingWith, namedSubqueries, type WithClause } from '../../sql/with.ts'
 import type { Endpoint } from './endpoint.ts'
 import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { type BoundValues, factsOf, withNow } from './parameters.ts'
@@ -21,8 +21,6 @@ import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
 export const maxCheckMs = 10_000
-
-export const maxSandboxBytes = 64 * 1024
 
 /** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
 export function sandboxViews(query: string): WithClause {
@@ -63,14 +61,14 @@ async function compile(
   sql: string,
   limits: () => Limits,
 ): Promise<Endpoint> {
-  const own = sandboxText(sql)
-  const edited = editSql(own, pathEdits(own))
+  const { text: own, tokens } = readSandboxed(sql)
+  const edited = editSql(own, pathEdits(own, undefined, tokens))
   const { text } = edited
   const views = sandboxViews(endpoint.compiled.sql)
   const nodes = await parseSelect(engine, { sql: text }, limits()).catch((error) => {
     throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
-  const subqueries = subqueryNames(text)
+  const subqueries = new Set(namedSubqueries(tokens).map(({ name }) => name))
   const checkTable = (name: string) => {
     if (!views.names.includes(name) && !subqueries.has(name)) {
       const closest = didYouMean(closestName(name, [...views.names, ...subqueries]))
@@ -144,21 +142,19 @@ function checkSandboxFunction(name: string): void {
   )
 }
 
-/** Checks the caller's text. Returns it without semicolons and comments at the end. */
-export function sandboxText(sql: string): string {
-  if (Buffer.byteLength(sql) > maxSandboxBytes) {
-    throw invalidQuery(`sql must be at most ${maxSandboxBytes} bytes long.`)
-  }
-  const tokens = codeTokens(sql)
-  const parameter = tokens.find(({ kind }) => kind === 'parameter')
+/** Checks the caller's text. Returns it without semicolons and comments at the end, and its tokens. */
+export function readSandboxed(sql: string): { text: string; tokens: readonly CodeToken[] } {
+  const all = callerTokens(sql)
+  const parameter = all.find(({ kind }) => kind === 'parameter')
   if (parameter) {
     const message = `The parameter ${parameter.text} can only be used by the endpoint. Write the value instead.`
     throw invalidQuery(message, positionOf(sql, parameter.start))
   }
-  const last = tokens.findLast(({ kind, text }) => kind !== 'symbol' || text !== ';')
-  const text = last ? sql.slice(0, last.end) : ''
-  checkTokens(text)
-  return text
+  const last = all.findLastIndex(({ kind, text }) => kind !== 'symbol' || text !== ';')
+  const text = sql.slice(0, all[last]?.end ?? 0)
+  const tokens = all.slice(0, last + 1)
+  checkTokens(text, tokens)
+  return { text, tokens }
 }
 
 /** The engine names it after its context, so the outer query cannot refer to it. */

@@ -104,13 +104,19 @@ export class Deployments {
     return steps
   }
 
-  #read({ expected_version: expected, ...sent }: Record<string, unknown>): DesiredEndpoint {
+  async #read({ expected_version: expected, ...sent }: Record<string, unknown>): Promise<DesiredEndpoint> {
     const { endpoints, catalog } = this.#options
     const fields = writableFields(sent)
     const byName = typeof fields.name === 'string' ? endpoints.findByName(fields.name) : undefined
     const definition = parseDefinition({ id: byName?.definition.id ?? randomUUID(), ...fields })
     const current = endpoints.findById(definition.id)
-    if (!current && catalog.history('endpoint', definition.id).length > 0) throw deletedId(definition.id)
+    if (
+      !current &&
+      fields.id !== undefined &&
+      (await catalog.knownIds('endpoint', [definition.id])).size > 0
+    ) {
+      throw deletedId(definition.id)
+    }
     const { expected_version: version } = readShape(expectationShape, { expected_version: expected })
     if (version !== undefined && version !== (current?.version ?? 0)) {
       throw versionConflict(String(version), current?.version ?? 0)

@@ -50,7 +50,12 @@ export class EndpointAdmin {
   /** Stores each shipped endpoint once. Later versions of its file do not replace it. */
   async seed(shipped: readonly EndpointDefinition[]): Promise<void> {
     const { catalog } = this.#options
-    const missing = shipped.filter(({ id }) => catalog.history('endpoint', id).length === 0)
+    const absent = shipped.filter(({ id }) => !this.#options.endpoints.findById(id))
+    const known = await catalog.knownIds(
+      'endpoint',
+      absent.map(({ id }) => id),
+    )
+    const missing = absent.filter(({ id }) => !known.has(id))
     const compiled = await Promise.all(missing.map((definition) => this.#compileShipped(definition)))
     const stored = compiled.filter((body) => body !== undefined)
     const store = (...bodies: StoredEndpoint[]) =>
@@ -75,8 +80,8 @@ export class EndpointAdmin {
     return view(this.#options.endpoints.get(reference))
   }
 
-  versions(reference: string): EndpointView[] {
-    return this.#options.endpoints.versions(reference).map(view)
+  async versions(reference: string): Promise<EndpointView[]> {
+    return (await this.#options.endpoints.versions(reference)).map(view)
   }
 
   /** Paths of metadata that its query reads from JSON text, and that a typed column could hold. */
@@ -93,15 +98,17 @@ export class EndpointAdmin {
   async create(body: unknown, { by, note }: Pick<ChangeTerms, 'by' | 'note'>): Promise<ChangedEndpoint> {
     const fields = writableFields(body)
     const definition = parseDefinition({ id: randomUUID(), ...fields })
-    if (this.#options.catalog.history('endpoint', definition.id).length > 0) throw nameTaken(definition.id)
+    // An id that the service chose is new.
+    const known = fields.id === undefined ? [] : [definition.id]
+    if ((await this.#options.catalog.knownIds('endpoint', known)).size > 0) throw nameTaken(definition.id)
     if (this.#options.endpoints.findByName(definition.name)) throw nameTaken(definition.name)
     const stored = await compileStored(this.#options, definition, String(fields.query), { note })
     await this.#options.catalog.append(by, storedChange(stored, 1))
     return this.#changed(definition, String(fields.query))
   }
 
-  restore(reference: string, version: number, terms: ChangeTerms): Promise<ChangedEndpoint> {
-    const old = this.#options.endpoints.version(reference, version)
+  async restore(reference: string, version: number, terms: ChangeTerms): Promise<ChangedEndpoint> {
+    const old = await this.#options.endpoints.version(reference, version)
     if (!old) throw invalidParameter('version', `${reference} has no version ${version}.`)
     return this.change(reference, old.definition, 'default', terms)
   }

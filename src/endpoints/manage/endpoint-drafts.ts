@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { missingParameter, unknownParameter, type WellheadError } from '../../base/errors.ts'
@@ -61,7 +62,7 @@ export class EndpointDrafts {
   }
 
   async check(body: unknown, caller: string, signal: AbortSignal) {
-    const { columns, compiled, definition } = await this.#compile(body, caller, signal)
+    const { columns, compiled, definition } = await this.#inTurn(caller, signal, () => this.#compile(body))
     const typed = String(writableFields(body).query)
     const warnings = await this.#options.warningsOf(definition, typed)
     const told = toldTypes(typed, this.#options.sources().typedColumns)
@@ -70,7 +71,7 @@ export class EndpointDrafts {
 
   async preview(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal) {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
-    const endpoint = await this.#compile(fields, caller, signal)
+    const endpoint = await this.#inTurn(caller, signal, () => this.#compile(fields))
     const values = endpoint.compiled.check(parameters)
     const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
     return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
@@ -79,41 +80,45 @@ export class EndpointDrafts {
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
   async run(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal): Promise<RunResult> {
     const { query, parameters, max_rows } = readShape(sqlShape, body)
-    const used = usedParameters(query)
-    const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
-    const missing = used.find((name) => !Object.hasOwn(parameters, name))
-    if (missing !== undefined) {
-      throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
-    }
     const fields = { query, parameters: declarationsOf(parameters), max_rows }
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
       value === null ? [] : [[name, String(value)] as const],
     )
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const onlyRun = { values: Object.fromEntries(sent), nowMicros }
-    const endpoint = await this.#compile(fields, caller, signal, onlyRun)
-    // Errors of the SQL come first: in `:project`, they explain why the value is not used.
-    if (unused !== undefined) throw unusedParameter(unused, used)
+    const endpoint = await this.#inTurn(caller, signal, async () => {
+      const used = usedParameters(query)
+      const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
+      const missing = used.find((name) => !Object.hasOwn(parameters, name))
+      if (missing !== undefined) {
+        throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
+      }
+      const compiled = await this.#compile(fields, onlyRun)
+      // Errors of the SQL come first: in `:project`, they explain why the value is not used.
+      if (unused !== undefined) throw unusedParameter(unused, used)
+      return compiled
+    })
     const values = endpoint.compiled.check(onlyRun.values)
     const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
     return this.#options.runner.run(call, { nowMicros })
   }
 
-  async #compile(
-    body: unknown,
-    caller: string,
-    signal: AbortSignal,
-    onlyRun?: Parameters<typeof compileEndpoint>[4],
-  ): Promise<Endpoint> {
-    const { engine, runner, sources } = this.#options
+  /** Reads SQL in the caller's turn, after other requests were served. */
+  #inTurn(caller: string, signal: AbortSignal, read: () => Promise<Endpoint>): Promise<Endpoint> {
+    return this.#options.runner.inTurn({ caller, signal }, async () => {
+      await giveWay()
+      return read()
+    })
+  }
+
+  async #compile(body: unknown, onlyRun?: Parameters<typeof compileEndpoint>[4]): Promise<Endpoint> {
+    const { engine, sources } = this.#options
     const fields = writableFields(body)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
     const timeout_seconds = Math.min(definition.timeout_seconds, maxDraftSeconds)
     const bounded = { ...definition, timeout_seconds }
     try {
-      return await runner.inTurn({ caller, signal }, () =>
-        compileEndpoint(engine, bounded, 1, sources(), onlyRun),
-      )
+      return await compileEndpoint(engine, bounded, 1, sources(), onlyRun)
     } catch (error) {
       throw errorInTypedText(error, String(fields.query))
     }

@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { type Catalog, readBody } from '../../catalog/catalog.ts'
-import type { CatalogRecord } from '../../catalog/catalog-replay.ts'
+import type { CatalogRecord } from '../../catalog/catalog-state.ts'
 import { readsColumn } from '../../sql/column-readers.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
@@ -18,11 +19,18 @@ export interface SavedEndpoint extends Endpoint {
 /** Receives the id of an endpoint, and whether it returns the same results as before. */
 type ChangeListener = (id: string, isSameResult: boolean) => void
 
+const maxOldBytes = 8 * 2 ** 20
+
 export class Endpoints {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
   readonly #byName = new Map<string, SavedEndpoint>()
   readonly #byId = new Map<string, SavedEndpoint>()
+  /** Old versions that were requested lately. A version never changes. */
+  readonly #old = new LRUCache<string, SavedEndpoint>({
+    maxSize: maxOldBytes,
+    sizeCalculation: ({ definition }) => definition.query.length + 4096,
+  })
   readonly #onChange: ChangeListener[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
@@ -65,19 +73,23 @@ export class Endpoints {
     )
   }
 
-  versions(reference: string): SavedEndpoint[] {
-    const { id } = this.get(reference).definition
-    return this.#catalog
-      .history('endpoint', id)
-      .map((record) => read(record, this.#sources))
-      .sort((a, b) => b.version - a.version)
+  /** Every version that is kept, newest first. */
+  async versions(reference: string): Promise<SavedEndpoint[]> {
+    const records = await this.#catalog.versions('endpoint', this.get(reference).definition.id)
+    return records.map((record) => read(record, this.#sources)).reverse()
   }
 
-  version(reference: string, version: number): SavedEndpoint | undefined {
+  async version(reference: string, version: number): Promise<SavedEndpoint | undefined> {
     const current = this.get(reference)
     if (current.version === version) return current
-    const record = this.#catalog.history('endpoint', current.definition.id).find((r) => r.version === version)
-    return record && read(record, this.#sources)
+    const { id } = current.definition
+    const key = `${id} ${version}`
+    const known = this.#old.get(key)
+    if (known) return known
+    const record = await this.#catalog.version('endpoint', id, version)
+    const old = record && read(record, this.#sources)
+    if (old) this.#old.set(key, old)
+    return old
   }
 
   #take(changed: readonly CatalogRecord[]): void {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Timers } from '../../base/clock.ts'
+import { withDeadline } from '../../base/deadline.ts'
 import { WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
@@ -89,20 +90,19 @@ export class Replays {
     return this.#turns.run({ caller, signal: gone, background: true }, async () => {
       const current = endpoints.get(reference)
       const next = await this.#compile(current, fields, gone)
-      const late = new AbortController()
-      const stopTimer = time.after(withinMs, () => late.abort())
       const now = time.wall.now()
-      try {
-        const replayed = await this.#replayAll(current, next, sent.show_values, late.signal, {
-          signal: AbortSignal.any([gone, late.signal]),
-          nowMicros: BigInt(now) * 1000n,
-          sandboxes: new Sandboxes(this.#options.engine, maxCheckedSqlBytes),
-        })
-        const { definition, version } = current
-        return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }
-      } finally {
-        stopTimer()
+      const terms = {
+        nowMicros: BigInt(now) * 1000n,
+        sandboxes: new Sandboxes(this.#options.engine, maxCheckedSqlBytes),
       }
+      const replayed = await withDeadline(
+        withinMs,
+        gone,
+        (signal) => this.#replayAll(current, next, sent.show_values, gone, { ...terms, signal }),
+        time,
+      )
+      const { definition, version } = current
+      return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }
     })
   }
 
@@ -115,7 +115,7 @@ export class Replays {
     })
   }
 
-  async #replayAll(current: Endpoint, next: Endpoint, showValues: boolean, late: AbortSignal, terms: Terms) {
+  async #replayAll(current: Endpoint, next: Endpoint, showValues: boolean, gone: AbortSignal, terms: Terms) {
     const recent = recentRequests(current, this.#options.cache.keysOf(current.definition.id))
     const requests: ReplayedRequest[] = []
     try {
@@ -126,7 +126,7 @@ export class Replays {
         requests.push(replayedRequest(request, runs, outcome, showValues))
       }
     } catch (error) {
-      if (!late.aborted) throw error
+      if (gone.aborted || !terms.signal.aborted) throw error
     }
     return { requests, skipped: recent.length - requests.length }
   }

@@ -57,7 +57,7 @@ const maxKnown = 20_000
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['cache']['lookup']>>
+type Found = NonNullable<ReturnType<EndpointCalls['cache']['peek']>>
 type Form = ReturnType<Found['result']['form']>
 
 /** Serves cache hits that repeat an earlier request before the framework, which returns the same responses to all others. */
@@ -98,7 +98,7 @@ export class HotCalls {
     const recognized = token ? access.recognize(token) : undefined
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept ?? '', recognized.caller))
     if (!call || !open()) return false
-    const found = calls.cache.lookup(call.key)
+    const found = calls.cache.peek(call.key)
     if (found === undefined) return false
     const form = found.result.form(chooseCoding(text(headers['accept-encoding'])))
     const held = headers['if-none-match']
@@ -106,6 +106,7 @@ export class HotCalls {
     const quota = access.count(recognized)
     // A refusal is not counted, so the framework can count it.
     if (quota?.exceeded) return false
+    calls.cache.lookup(call.key)
     const { traceparent, tracestate } = headers
     const trace =
       traces.active || traceparent !== undefined

@@ -25,7 +25,6 @@ import type { SourceAdmin } from '../../sources/source-admin.ts'
 import type { CallRecorder } from '../call-recording.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { checkQuota, tokenOf } from '../route-access.ts'
-import { mayQueryAll } from '../routes/logs/entry-access.ts'
 import { goneSignal } from '../routes/management.ts'
 import type { QueryRoutes } from '../routes/query.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
@@ -58,7 +57,7 @@ const parseError = -32700
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
 export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder?: CallRecorder): void {
   const builtIn = onFirstUse(() => builtInTools(parts))
-  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or search' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
     description:
       'Streamable HTTP without sessions: every response is JSON, and the tools are those that this token can call. ' +
@@ -116,9 +115,9 @@ function builtInTools({
     ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
   ])
   return (caller) => {
-    if (!caller.isAdmin && !mayQueryAll(caller)) return none
-    if (caller.project !== undefined) return ofTenant
-    return caller.isAdmin ? ofAdmin : ofBackend
+    if (caller.isAdmin) return ofAdmin
+    if (!caller.mayReadEntries) return none
+    return caller.project === undefined ? ofBackend : ofTenant
   }
 }
 

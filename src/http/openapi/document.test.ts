@@ -212,7 +212,11 @@ test('docs/reference/api.md lists every operation with its access and summary', 
         .slice(1, 4)
         .map((cell) => cell.trim()),
     )
-  const named = { public: 'none', optional: 'optional', any: 'any' } as Record<string, string>
+  const both = '`query` or `search`'
+  const named = { public: 'none', optional: 'optional', any: 'any', 'query or search': both } as Record<
+    string,
+    string
+  >
   const operations = routes.map(({ method, path, access, operation }) => [
     `\`${method} ${path.replace(/:(\w+)/g, '{$1}')}\``,
     named[access] ?? `\`${access}\``,

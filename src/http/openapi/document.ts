@@ -52,8 +52,8 @@ interface AccessText {
   errors: readonly number[]
 }
 
-const needsScope = (scope: string): AccessText => ({
-  text: `Requires a token with the scope \`${scope}\`.`,
+const needsScope = (scopes: string): AccessText => ({
+  text: `Requires a token with the scope ${scopes}.`,
   security: anyToken,
   errors: scopeErrors,
 })
@@ -66,9 +66,13 @@ const accessTexts: Record<RouteAccess, AccessText> = {
     errors: tokenErrors,
   },
   any: { text: 'Requires a token.', security: anyToken, errors: tokenErrors },
-  query: needsScope('query'),
-  ingest: needsScope('ingest'),
-  admin: needsScope('admin'),
+  query: needsScope('`query`'),
+  search: needsScope(
+    '`search` and without fixed parameters. With a project, it reads the entries of its project',
+  ),
+  'query or search': needsScope('`query` or `search`'),
+  ingest: needsScope('`ingest`'),
+  admin: needsScope('`admin`'),
 }
 
 type Paths = Record<string, Record<string, object>>

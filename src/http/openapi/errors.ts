@@ -14,7 +14,7 @@ const descriptions: Record<number, string> = {
   412: 'Someone else changed it in the meantime.',
   413: 'The body is too large.',
   415: 'The content type of the body is not supported.',
-  422: 'The SQL does not compile, or it reads something that it is not allowed to read.',
+  422: 'The SQL does not compile or reads something that it is not allowed to read, or the Idempotency-Key was used with another body.',
   429: 'Too many requests. Retry after the time in Retry-After.',
   500: 'Internal error.',
   503: 'The service is unavailable. Retry after the time in Retry-After.',

@@ -13,7 +13,10 @@ const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
   since: z.iso.datetime().describe('When the state began.'),
   evaluated_at: z.iso.datetime().nullable().describe('When the alert was last evaluated. Null: not yet.'),
   value: z.number().nullable().describe('The value that decided the last evaluation. Null: there was none.'),
-  error: z.string().nullable().describe('Why the last evaluation failed, or why nothing can be sent.'),
+  error: z
+    .string()
+    .nullable()
+    .describe('Why the last evaluation failed, why nothing can be sent, or what was not delivered.'),
   version: z.int().min(1).describe('Increases with every change.'),
   created_at: z.iso.datetime().describe('When the alert was created.'),
   updated_at: z.iso.datetime().describe('When this version was created.'),

@@ -5,7 +5,7 @@ import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../.
 import { closestName } from '../../base/text/closest-name.ts'
 import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
-import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import type { CallNotes, CallRecorder } from '../call-recording.ts'
@@ -72,7 +72,9 @@ export function addQueryRoutes(
     const caller = request.caller as Caller
     const parameters = readParameters(sent)
     const { control } = parameters
-    const endpoint = allowedEndpoint(endpoints, caller, request.params.reference, control.get('_version'))
+    const current = callableEndpoint(endpoints, caller, request.params.reference)
+    const requested = control.get('_version')
+    const endpoint = requested === undefined ? current : await versionOf(endpoints, current, requested)
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
     notes.format = streamed ? 'events' : format.name
@@ -155,16 +157,9 @@ export function callableEndpoint(endpoints: Endpoints, caller: Caller, reference
   throw endpointNotFound(reference, closestName(reference, names))
 }
 
-function allowedEndpoint(
-  endpoints: Endpoints,
-  caller: Caller,
-  reference: string,
-  requested: string | undefined,
-) {
-  const endpoint = callableEndpoint(endpoints, caller, reference)
-  if (requested === undefined) return endpoint
+async function versionOf(endpoints: Endpoints, endpoint: SavedEndpoint, requested: string) {
   const isNumber = /^[1-9]\d{0,8}$/.test(requested)
-  const version = isNumber ? endpoints.version(reference, Number(requested)) : undefined
+  const version = isNumber ? await endpoints.version(endpoint.definition.id, Number(requested)) : undefined
   if (version) return version
   throw invalidParameter(
     '_version',

@@ -14,6 +14,9 @@ const sourcePath = z.object<FieldShapes<SourcePath>>({
   cast: z.string().nullable().describe('Type to read the path with in SQL. Null: a list of objects.'),
   entries: z.int().describe('Number of sampled entries that have the path.'),
   sampled: z.int().describe('Number of sampled entries. The newest entries are sampled.'),
+  paths: z
+    .int()
+    .describe('Number of paths in the sampled entries. At most 1,000 are listed, the most frequent ones.'),
   column: z.string().nullable().describe('Typed column of the path. Null: no typed column.'),
   filled: z.number().nullable().describe('Share of older entries that are in the typed column, from 0 to 1.'),
   examples: z.array(z.string().max(100)).max(3).describe('Distinct values as text. Lists are JSON.'),
@@ -78,9 +81,10 @@ export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): vo
     handler: async (request) => admin.delete(request.params.name, request.query.confirm, changedBy(request)),
   })
   route('GET /api/sources/:name/schema', 'getSourceSchema', 'Show the metadata paths of a source', {
-    description: 'Samples the newest entries.',
+    description:
+      'Samples the newest entries, up to 8 MB of them. `paths` says how many paths they have; at most 1,000 are listed.',
     params,
-    responses: { 200: json('All paths.', z.array(sourcePath)) },
+    responses: { 200: json('The most frequent paths, and those of typed columns.', z.array(sourcePath)) },
     errors: [504],
     handler: async ({ params }) => admin.schema(params.name),
   })

@@ -9,7 +9,6 @@ import { shownParameters } from '../../endpoints/definition/parameter-declaratio
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SourceAdmin } from '../../sources/source-admin.ts'
 import { columns, parameter } from './endpoints.ts'
-import { mayReadEntries } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 
 const callable = z.object({
@@ -31,7 +30,7 @@ const permissions = z.object({
   requests_per_minute: z.int().nullable().describe('Null: no limit.'),
   ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
-  logs: z.boolean().describe('Whether the token can search entries.'),
+  logs: z.boolean().describe('Whether the token can read whole entries: search, count and follow them.'),
   sources: z.array(searched).describe('The sources that the token can search.'),
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
@@ -60,8 +59,8 @@ export function addWhoamiRoutes(
         parameters: caller.parameters,
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
-        logs: mayReadEntries(caller),
-        sources: mayReadEntries(caller) ? sources.list().map((source) => picked(searched, source)) : [],
+        logs: caller.mayReadEntries,
+        sources: caller.mayReadEntries ? sources.list().map((source) => picked(searched, source)) : [],
         bigquery: logflare && caller.isAdmin,
       }
     },

@@ -1,4 +1,4 @@
-import { maxSandboxBytes } from '../../endpoints/definition/sandbox.ts'
+import { maxCallerBytes } from '../../sql/check.ts'
 import { refuse } from './tokens.ts'
 
 /** Operators without brackets nest, too. */
@@ -6,7 +6,7 @@ const maxDepth = 300
 /** Subqueries are part of the statement each time they are used. */
 const maxTables = 300
 /** Of all expressions and queries together, in which parts occur again. */
-const maxProduced = 16 * maxSandboxBytes
+const maxProduced = 16 * maxCallerBytes
 
 /** What one translation may take: short SQL can have a long translation, and the service does nothing else meanwhile. */
 export class Budget {
@@ -31,8 +31,8 @@ export class Budget {
   produce(text: string, at: number): string {
     const bytes = Buffer.byteLength(text)
     this.#produced += bytes
-    if (bytes <= maxSandboxBytes && this.#produced <= maxProduced) return text
-    const message = `The query is too complex: its translation is longer than ${maxSandboxBytes} bytes. Make it shorter.`
+    if (bytes <= maxCallerBytes && this.#produced <= maxProduced) return text
+    const message = `The query is too complex: its translation is longer than ${maxCallerBytes} bytes. Make it shorter.`
     throw this.refuse(message, at)
   }
 

@@ -1,5 +1,3 @@
-import { maxSandboxBytes } from '../../endpoints/definition/sandbox.ts'
-import { checkLength } from '../../sql/check.ts'
 import words from './functions.json' with { type: 'json' }
 import { ExpressionParser, isReserved } from './parse-expression.ts'
 import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
@@ -13,7 +11,6 @@ const afterItems = ['from', 'where', 'group', 'order', 'limit', 'union', ')']
 
 /** Parses one query as Studio, MCP clients and people write them. Throws an error that names what is not supported. */
 export function parseQuery(sql: string): Query {
-  checkLength(sql, maxSandboxBytes)
   return new QueryParser(new TokenReader(sql)).statement()
 }
 

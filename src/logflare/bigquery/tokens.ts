@@ -1,6 +1,7 @@
 import { invalidQuery, type WellheadError } from '../../base/errors.ts'
+import { callerTokens } from '../../sql/check.ts'
 import { positionOf } from '../../sql/errors.ts'
-import { codeTokens, identifierOf } from '../../sql/tokens.ts'
+import { identifierOf } from '../../sql/tokens.ts'
 
 export interface Token {
   kind: 'word' | 'name' | 'string' | 'number' | 'symbol' | 'end'
@@ -17,7 +18,7 @@ const pairs = new Set(['<=', '>=', '<>', '!=', '||', '::'])
 export function tokensOf(sql: string): Token[] {
   const tokens: Token[] = []
   let end = 0
-  for (const token of codeTokens(sql)) {
+  for (const token of callerTokens(sql)) {
     const { kind, text, start } = token
     const last = end === start ? tokens.at(-1) : undefined
     end = token.end

@@ -3,7 +3,7 @@ import { contains } from '../../base/text/contains.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
 import type { EntryMatch, StoredEntry } from '../../catalog/stored-entry.ts'
 import { numberPattern } from './parse-query.ts'
-import type { FieldCondition, SearchCondition } from './search-condition.ts'
+import { type FieldCondition, isNumeric, type SearchCondition } from './search-condition.ts'
 
 /** Decides like the SQL of the condition, for entries that no query reads. */
 export function entryMatch(condition: SearchCondition): EntryMatch {
@@ -45,9 +45,7 @@ function comparisonOf(
 ): (text: string, entry: StoredEntry) => boolean {
   switch (test.is) {
     case 'exists':
-      return field.kind === 'typed' && field.type === 'number'
-        ? (text) => numberOf(text) !== undefined
-        : (text) => text !== ''
+      return isNumeric(field) ? (text) => numberOf(text) !== undefined : (text) => text !== ''
     case 'eq':
       return (text) => text === test.value
     case 'prefix':

@@ -1,6 +1,6 @@
 import { finiteNumber, textAtPath } from '../../catalog/tables.ts'
 import type { FieldTest } from './parse-query.ts'
-import { isStatus, type SearchCondition, type SearchField } from './search-condition.ts'
+import { isNumeric, isStatus, type SearchCondition, type SearchField } from './search-condition.ts'
 
 export type BoundValues = Record<string, string | number>
 
@@ -53,10 +53,6 @@ function testSql(field: SearchField, test: FieldTest, values: BoundValues): stri
       return `ifNull(${terms.join(' AND ')}, 0)`
     }
   }
-}
-
-function isNumeric(field: SearchField): boolean {
-  return field.kind === 'typed' && field.type === 'number'
 }
 
 /** Text, or a number in a column of numbers. Null if there is no value, but empty in a column of text. */

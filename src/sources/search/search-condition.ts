@@ -62,7 +62,7 @@ function wordCondition(value: string): SearchCondition {
   return { kind: 'or', parts: [inMessage, ...ids.map((value) => fieldTest(id, { is: 'eq', value }))] }
 }
 
-function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): FieldCondition {
+function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): SearchCondition {
   const field = searchField(node.name, columns)
   if (!field) {
     throw misunderstood(
@@ -75,19 +75,26 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Field
         'For a field of metadata, write metadata.timestamp.',
     )
   }
-  return { kind: 'test', field, test: testOf(node, field), text: node.text }
+  const condition = (test: FieldTest): FieldCondition => ({ kind: 'test', field, test, text: node.text })
+  const group = field.kind === 'own' ? undefined : statusGroup(node)
+  if (group && isNumeric(field)) return condition(group)
+  const test = condition(testOf(node, field))
+  // A field of text may have the group itself as its value.
+  return group && !node.text.endsWith('"') ? { kind: 'or', parts: [condition(group), test] } : test
+}
+
+/** The range of a value such as 5xx. */
+function statusGroup({ test }: FieldNode): FieldTest | undefined {
+  const first = test.is === 'eq' ? Number(hundreds.exec(test.value)?.[1]) * 100 : Number.NaN
+  return Number.isNaN(first) ? undefined : numbers(first, first + 99)
 }
 
 function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
   // A whole message is rarely known; event_message:… compares it.
   if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
-  if (field.kind !== 'typed' || field.type !== 'number' || !('value' in test)) return test
-  if (test.is === 'eq') {
-    const exact = Number(test.value)
-    if (numberPattern.test(test.value) && Number.isFinite(exact)) return numbers(exact, exact)
-    const first = Number(hundreds.exec(test.value)?.[1]) * 100
-    if (!Number.isNaN(first)) return numbers(first, first + 99)
-  }
+  if (!isNumeric(field) || !('value' in test)) return test
+  const exact = test.is === 'eq' && numberPattern.test(test.value) ? Number(test.value) : Number.NaN
+  if (Number.isFinite(exact)) return numbers(exact, exact)
   throw misunderstood(
     `The field "${name}" holds numbers, so its value at character ${valueAt} must be a number, ` +
       'a comparison such as >=500, or a range such as 400..499.',
@@ -143,7 +150,12 @@ function shortName(name: string, columns: readonly TypedColumn[]): TypedColumn |
   return [same, longer].find((found) => found.length === 1)?.[0]
 }
 
+/** Whether a typed column stores the field as a number. */
+export function isNumeric(field: SearchField): field is Extract<SearchField, { kind: 'typed' }> {
+  return field.kind === 'typed' && field.type === 'number'
+}
+
 /** Whether the field holds HTTP status codes, which are counted in groups such as 5xx. */
 export function isStatus(field: SearchField): boolean {
-  return field.kind === 'typed' && field.type === 'number' && /(?:^|_)status(?:_code)?$/.test(field.column)
+  return isNumeric(field) && /(?:^|_)status(?:_code)?$/.test(field.column)
 }

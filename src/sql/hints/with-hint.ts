@@ -15,7 +15,7 @@ interface HintOptions {
 }
 
 /** Longer SQL is not written by hand, and is not searched for mistakes. */
-const maxHintedLength = 100_000
+const maxHintedLength = 20_000
 
 /** The same error in words that say what to write here, at the mistake in the author's text. */
 export async function withHint(error: unknown, sql: string, options: HintOptions): Promise<unknown> {
@@ -23,16 +23,18 @@ export async function withHint(error: unknown, sql: string, options: HintOptions
   const tables = [...options.tables]
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
-  const words = possibleSources(sql)
+  const tokens = codeTokens(sql)
+  const words = possibleSources(sql, tokens)
   const read = sampled && /\bidentifier\b/i.test(own.message) ? tables.filter((name) => words.has(name)) : []
   const samples = await Promise.all(read.map((source) => sampled?.sample(source)))
   const paths = new Map(samples.flatMap((sample) => [...(sample?.paths ?? [])]))
-  const text: RefusedSql = { sql, tokens: codeTokens(sql), tables, aliased, paths, isSandbox }
+  const text: RefusedSql = { sql, tokens, tables, aliased, paths, isSandbox }
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))
   const start = hint?.at === undefined ? undefined : text.tokens[hint.at]?.start
-  const position = start === undefined ? (at ?? positionOfName(own.message, sql)) : positionOf(sql, start)
+  const position =
+    start === undefined ? (at ?? positionOfName(own.message, sql, tokens)) : positionOf(sql, start)
   const message = hint?.message ?? own.message
   // SQL of callers cannot use parameters.
   return new WellheadError(invalidQuery, isSandbox ? message.replaceAll('@now', 'now()') : message, {

@@ -26,7 +26,7 @@ beforeAll(async () => {
       WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
     },
   })
-  tenant = await makeToken(service, { scopes: ['query', 'ingest'], project: 'one' })
+  tenant = await makeToken(service, { scopes: ['query', 'search', 'ingest'], project: 'one' })
   session = (await admin('POST', `/api/access-tokens/${tenant.id}/session`, {})).body
   reader = await makeToken(service, { scopes: ['query'] })
   const definitions = [

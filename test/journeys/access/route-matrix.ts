@@ -56,16 +56,17 @@ function requestOf({ method, path }: ListedRoute): Required<Expected> {
 type Outcome = 'allowed' | 401 | 403
 type Outcomes = Record<RouteAccess, Outcome>
 
-const noAccess: Outcomes = { public: 'allowed', optional: 401, any: 401, query: 401, ingest: 401, admin: 401 }
-const querying: Outcomes = {
-  public: 'allowed',
-  optional: 'allowed',
-  any: 'allowed',
-  query: 'allowed',
-  ingest: 403,
-  admin: 403,
+const noAccess: Outcomes = {
+  ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
+  ...{ ingest: 401, admin: 401 },
 }
-const ingesting: Outcomes = { ...querying, query: 403, ingest: 'allowed' }
+const noScope: Outcomes = {
+  ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
+  ...{ query: 403, search: 403, 'query or search': 403, ingest: 403, admin: 403 },
+}
+const querying: Outcomes = { ...noScope, query: 'allowed', 'query or search': 'allowed' }
+const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
+const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
 
 interface CallerKind {
   /** Fields of its token. Undefined: no token is created. */
@@ -78,37 +79,25 @@ interface CallerKind {
 const logRoutes = ['POST /api/logs', 'POST /logs']
 const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
-/** Raw entries are for admins and for tokens with a project: nothing limits what other tokens see. */
-const entryRoutes = [
-  'GET /api/sources/:name/tail',
-  'GET /api/sources/:name/entries/:id',
-  ...['search', 'histogram', 'values', 'facets'].map((route) => `POST /api/sources/:name/${route}`),
-]
-
 const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
   'a wrong token': { outcomes: noAccess },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
   admin: {
-    outcomes: {
-      public: 'allowed',
-      optional: 'allowed',
-      any: 'allowed',
-      query: 'allowed',
-      ingest: 'allowed',
-      admin: 'allowed',
-    },
+    outcomes: { ...querying, ...searching, query: 'allowed', ingest: 'allowed', admin: 'allowed' },
   },
-  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: entryRoutes },
-  'query:<the endpoint>': {
-    fields: { scopes: ['query:logs.all'] },
-    outcomes: querying,
-    refused: entryRoutes,
+  query: { fields: { scopes: ['query'] }, outcomes: querying },
+  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying },
+  search: { fields: { scopes: ['search'] }, outcomes: searching },
+  // Only endpoints enforce fixed parameters.
+  'search with a fixed parameter': {
+    fields: { scopes: ['search'], parameters: { project_tier: 'FREE' } },
+    outcomes: noScope,
   },
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
     outcomes: querying,
-    refused: [...queryRoutes, ...entryRoutes],
+    refused: queryRoutes,
   },
   ingest: { fields: { scopes: ['ingest'] }, outcomes: ingesting },
   'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, outcomes: ingesting },
@@ -121,9 +110,9 @@ const callers: Record<string, CallerKind> = {
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
     outcomes: querying,
-    refused: entryRoutes,
   },
   'query with a project': { fields: { scopes: ['query'], project: 'a' }, outcomes: querying },
+  'search with a project': { fields: { scopes: ['search'], project: 'a' }, outcomes: searching },
   'ingest with a project': { fields: { scopes: ['ingest'], project: 'a' }, outcomes: ingesting },
 }
 

@@ -83,7 +83,10 @@ describe('a session', () => {
   })
 
   test('with a fixed parameter reads no entries, since only the SQL of endpoints enforces it', async () => {
-    const backend = await makeToken(service, { scopes: ['query'], description: 'for all customers' })
+    const backend = await makeToken(service, {
+      scopes: ['query', 'search'],
+      description: 'for all customers',
+    })
     const free = await sessionOf(backend.token, { project: 'red' })
     const limited = await sessionOf(backend.token, { project: 'red', parameters: { user: '7' } })
     const source = '/api/sources/edge_logs'
@@ -98,6 +101,11 @@ describe('a session', () => {
       ]).then((responses) => responses.map(({ status }) => status))
     expect(await statuses(free)).toEqual([200, 200, 200, 200, 404, 200])
     expect(await statuses(limited)).toEqual([403, 403, 403, 403, 403, 403])
+    const searching = await sessionOf(backend.token, { scopes: ['search'], project: 'red' })
+    expect(await statuses(searching)).toEqual([200, 200, 200, 200, 404, 200])
+    expect(await call(searching)).toBe(403)
+    const querying = await sessionOf(backend.token, { scopes: ['query'], project: 'red' })
+    expect(await statuses(querying)).toEqual([403, 403, 403, 403, 403, 403])
     const whoami = async (token: string) => (await ask(service, token, 'GET', '/api/whoami')).body
     expect(await whoami(free)).toMatchObject({ logs: true, description: '' })
     expect(await whoami(limited)).toMatchObject({ logs: false, sources: [] })
@@ -105,7 +113,7 @@ describe('a session', () => {
   })
 
   test('gets no entry or result in an open stream after it has expired', async () => {
-    const { token } = await makeToken(service, { scopes: ['query', 'ingest'], project: 'late' })
+    const { token } = await makeToken(service, { scopes: ['search', 'ingest'], project: 'late' })
     const session = await sessionOf(token, { minutes: 1 })
     const stream = await openEvents(`${service.url}/api/sources/edge_logs/tail?query=late`, session)
     const send = (event_message: string) =>
@@ -155,6 +163,7 @@ describe('a session', () => {
   test.each([
     [{ scopes: ['query', 'ingest'] }, 'scopes'],
     [{ scopes: ['admin'] }, 'scopes'],
+    [{ scopes: ['search'] }, 'scopes'],
     [{ scopes: [] }, 'scopes'],
     [{ project: 'red' }, 'project'],
     [{ project: '' }, 'project'],

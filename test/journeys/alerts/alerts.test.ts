@@ -5,10 +5,20 @@ import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/network/receiver.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { alertClient, level, types } from './alert-client.ts'
+import { deliveryJourneys } from './deliveries.ts'
 import { receiverJourneys } from './receivers.ts'
 import { savingJourneys } from './saving.ts'
 
-const time = manualTime(manualClock(Date.now()))
+const manual = manualTime(manualClock(Date.now()))
+/** How often the service asks for the time. */
+let asked = 0
+const time = {
+  ...manual,
+  now: () => {
+    asked++
+    return manual.now()
+  },
+}
 let service: RunningService
 let receiver: Receiver
 
@@ -215,13 +225,34 @@ describe('an alert', () => {
     for (const name of names) await evaluated(name, since + 1)
     expect((await runs()) - before).toBe(1)
   })
+
+  test('lets other work go on between the decisions of many on the same result', async () => {
+    await send('crowd', 1)
+    const names = Array.from({ length: 40 }, (_, i) => `crowd-${i}`)
+    const fields = { parameters: { project: 'crowd' }, every_seconds: 3600, notify: [] }
+    await Promise.all(names.map((name) => create(name, fields)))
+    const since = time.now()
+    // Each decision asks for the time at least once.
+    let most = 0
+    asked = 0
+    let pending = setImmediate(function count() {
+      most = Math.max(most, asked)
+      asked = 0
+      pending = setImmediate(count)
+    })
+    time.advance(3_600_000)
+    for (const name of names) await evaluated(name, since + 1)
+    clearImmediate(pending)
+    expect(most).toBeLessThan(names.length)
+  })
 })
 
 receiverJourneys(stage, client)
+deliveryJourneys(stage, client)
 savingJourneys(stage, client)
 
 test('a tenant sees nothing of alerts', async () => {
-  const { token } = await makeToken(service, { scopes: ['query'], project: 'holds' })
+  const { token } = await makeToken(service, { scopes: ['search'], project: 'holds' })
   expect((await ask(service, token, 'GET', '/api/alerts')).status).toBe(403)
   const search = (by: string) => ask(service, by, 'POST', '/api/sources/alert_events/search', {})
   expect((await search(service.adminToken.token)).body).not.toEqual([])

@@ -78,7 +78,7 @@ test('of several services on one server one evaluates, and another takes over fr
   await one.close()
   const stranger = await open(manualTime(), 'another key, which is just as long')
   const { body } = await admin(stranger, 'GET', '/api/alerts/taken')
-  expect(body.error).toMatch(/secret of this webhook was created with another key/)
+  expect(body.error).toMatch(/secret of a webhook was created with another key/)
   await stranger.close()
   await server.close()
 })

@@ -162,6 +162,87 @@ describe('cached endpoints', () => {
     expect((await get(`${path}?_version=1`)).body.result).toEqual([{ word: 'old' }])
   })
 
+  describe('of a source', () => {
+    const admin = (method: string, path: string, body?: unknown) =>
+      ask(service, service.adminToken.token, method, path, body)
+    const status = async (path: string) => {
+      const { status: code, headers } = await get(path)
+      return [code, headers.get('cache-status')?.split(';')[1]]
+    }
+    const create = (name: string, columns: object[] = []) => post('/api/sources', { name, columns })
+    const store = async (source: string, metadata: object, minutesAgo = 1) => {
+      const timestamp = new Date(clock.now() - minutesAgo * 60_000).toISOString()
+      const { body } = await post(`/api/logs?source=${source}`, { timestamp, metadata })
+      expect(body.accepted).toBe(1)
+    }
+
+    test('have the values of a typed column that was redefined after the next refresh', async () => {
+      const column = (path: string) => [{ name: 'kind', path, type: 'text' }]
+      await create('redefined_logs', column('a'))
+      const query =
+        "SELECT toDateTime64(toStartOfMinute(redefined_logs.timestamp), 6, 'UTC') AS timestamp, any(kind) AS kind " +
+        'FROM redefined_logs WHERE redefined_logs.timestamp > @now - INTERVAL 1 HOUR GROUP BY timestamp ORDER BY timestamp'
+      const span = { window_seconds: 3600, bucket_seconds: 60 }
+      const incremental = { column: 'timestamp', otherwise: span }
+      const cached = { cache_seconds: 900, warm_seconds: 300, incremental }
+      expect((await post('/api/endpoints', { name: 'redefined', query, ...cached })).status).toBe(201)
+      for (const minutesAgo of [1, 30]) await store('redefined_logs', { a: 'old', b: 'new' }, minutesAgo)
+      const kinds = async () => {
+        const { body } = await get('/api/endpoints/query/redefined')
+        return body.result.map(({ kind }: { kind: string }) => kind)
+      }
+      expect(await kinds()).toEqual(['old', 'old'])
+      expect((await admin('PATCH', '/api/sources/redefined_logs', { columns: column('b') })).status).toBe(200)
+      time.advance(300_000)
+      await vi.waitFor(async () => expect(await kinds()).toEqual(['new', 'new']), { timeout: 60_000 })
+    })
+
+    test('are dropped when it is deleted, also those of SQL in a sandbox and of older versions', async () => {
+      await create('deleted_logs')
+      await store('deleted_logs', { secret: 1 })
+      const rows = 'SELECT metadata.secret::Nullable(Float64) AS secret FROM deleted_logs'
+      for (const [name, fields] of Object.entries({
+        'deleted.rows': { query: rows },
+        'deleted.box': { query: `WITH v AS (${rows}), w AS (SELECT 1 AS n) SELECT n FROM w`, sandbox: true },
+      })) {
+        const { status: made } = await post('/api/endpoints', { name, cache_seconds: 600, ...fields })
+        expect([name, made]).toEqual([name, 201])
+      }
+      const breaking = '/api/endpoints/deleted.rows?breaking=true'
+      expect((await admin('PATCH', breaking, { query: 'SELECT 2 AS n' })).status).toBe(200)
+      const call = '/api/endpoints/query/'
+      const readers = [`${call}deleted.rows?_version=1`, `${call}deleted.box?sql=SELECT%20*%20FROM%20v`]
+      const others = [`${call}deleted.rows`, `${counts}?project=abc&interval=daily`]
+      for (const path of [...readers, ...others]) expect((await get(path)).status).toBe(200)
+      for (const path of readers) expect((await get(path)).body.result).toEqual([{ secret: 1 }])
+      expect((await admin('DELETE', '/api/sources/deleted_logs?confirm=deleted_logs')).status).toBe(204)
+      for (const path of readers) expect((await get(path)).status, path).toBeGreaterThanOrEqual(400)
+      for (const path of others) expect(await status(path)).toEqual([200, ' hit'])
+      await create('deleted_logs')
+      for (const path of readers) expect((await get(path)).body.result, path).toEqual([])
+    })
+
+    test('are dropped when its table is, also that of a request after the source was deleted', async () => {
+      await create('dropped_logs')
+      await store('dropped_logs', {})
+      const query = 'SELECT count() AS entries FROM dropped_logs'
+      await post('/api/endpoints', { name: 'dropped.rows', query, cache_seconds: 600 })
+      const call = () => get('/api/endpoints/query/dropped.rows')
+      const command = service.engine.command.bind(service.engine)
+      let isTableLeft = true
+      const commands = vi.spyOn(service.engine, 'command').mockImplementation(async (statement, limits) => {
+        if (isTableLeft && statement.sql.startsWith('DROP TABLE')) {
+          isTableLeft = false
+          expect((await call()).body).toEqual({ result: [{ entries: 1 }] })
+        }
+        return command(statement, limits)
+      })
+      onTestFinished(() => commands.mockRestore())
+      expect((await admin('DELETE', '/api/sources/dropped_logs?confirm=dropped_logs')).status).toBe(204)
+      expect([isTableLeft, (await call()).status]).toEqual([false, expect.toSatisfy((code) => code >= 400)])
+    })
+  })
+
   test('a repeated request gets the same response until its endpoint or token changes', async () => {
     const made = await makeToken(service, { scopes: ['query'] })
     await post('/api/endpoints', { name: 'cached.lane', query: "SELECT 'old' AS word", cache_seconds: 600 })
@@ -210,7 +291,7 @@ describe('cached endpoints', () => {
     const kept = new KeptConnection(service, { Authorization: `Bearer ${token}` })
     onTestFinished(() => kept.close())
     for (const remaining of ['5', '4', '3', '2', '1', '0']) {
-      const { status, headers, body } = await kept.get(path)
+      const { status, headers, body } = await kept.get(path, { 'If-None-Match': `"${remaining}"` })
       expect([status, body]).toEqual([200, { result: [{ n: 1 }] }])
       expect(headers.get('x-ratelimit-remaining')).toBe(remaining)
       expect(headers.get('ratelimit')).toMatch(new RegExp(`^"requests";r=${remaining};t=\\d+$`))
@@ -219,6 +300,8 @@ describe('cached endpoints', () => {
       const { status, headers } = await kept.get(path)
       expect([status, headers.get('x-ratelimit-remaining')]).toEqual([429, '0'])
     }
+    // Each response counts once, and refused requests do not count: they must not keep a result warm.
+    expect((await get('/api/endpoints/cached.limited/cache')).body.results).toMatchObject([{ uses: 6 }])
     time.advance(60_000)
     expect((await kept.get(path)).headers.get('x-ratelimit-remaining')).toBe('5')
   })
@@ -380,6 +463,36 @@ describe('cached endpoints', () => {
       }
     }
     expect([...seen]).toContain('Wellhead; hit; ttl')
+  })
+
+  test('an endpoint is refused with the values that stopped the engine three times within a minute', async ({
+    skip,
+  }) => {
+    skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
+    const query =
+      "SELECT sum(sipHash64(number)) AS fatal, @now AS at FROM numbers(if(@n = '1', 1000000000000, 1))"
+    expect((await post('/api/endpoints', { name: 'cached.fatal', query })).status).toBe(201)
+    const call = (n: number) => get(`/api/endpoints/query/cached.fatal?n=${n}`)
+    const sql =
+      "SELECT count() FROM system.processes WHERE query LIKE '%fatal%' AND query NOT LIKE '%system.%' AND read_rows > 0"
+    const statement = { sql, format: 'TabSeparatedRaw' }
+    for (let crash = 0; crash < 3; crash++) {
+      expect((await call(2)).status).toBe(200)
+      const crashed = call(1)
+      await vi.waitFor(
+        async () => {
+          const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
+          expect(body.toString().trim()).toBe('1')
+        },
+        { timeout: 60_000 },
+      )
+      process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
+      expect((await crashed).body.error.code).toBe('engine_unavailable')
+      await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 60_000 })
+      time.advance(1_000)
+    }
+    expect((await call(1)).body.error.message).toMatch(/stopped the engine repeatedly/)
+    expect((await call(2)).status).toBe(200)
   })
 
   test('results that were warm before a restart are warm after it', async () => {

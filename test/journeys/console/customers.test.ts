@@ -11,7 +11,7 @@ const stage = openStage()
 const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const tenantOf = (project: string) =>
-  makeToken(stage.service(), { description: `app of ${project}`, scopes: ['query'], project })
+  makeToken(stage.service(), { description: `app of ${project}`, scopes: ['query', 'search'], project })
 
 const links = async (page: Page) => {
   const texts = await page.getByRole('navigation').getByRole('link').allTextContents()
@@ -240,6 +240,26 @@ describe('a token without a project', () => {
       await page.getByRole('link', { name: 'Usage' }).click()
       await page.getByRole('slider', { name: 'Requests in the last hour: 2, 0 errors' }).waitFor()
       await page.getByText(/can send 500 requests per minute; 4\d\d left in the current minute/).waitFor()
+    })
+  })
+
+  test('that reads entries sees those of all projects, and one that only calls endpoints sees none', async () => {
+    const reader = await makeToken(stage.service(), { description: 'support', scopes: ['search'] })
+    await visit('/', reader, async (page) => {
+      await page.getByRole('heading', { name: 'Logs' }).waitFor()
+      expect(await links(page)).toEqual(['Logs'])
+      await page
+        .getByLabel('Project', { exact: true })
+        .locator('option', { hasText: shop })
+        .waitFor({ state: 'attached' })
+      await page.goto(`/console/explore?project=${notes}`)
+      await page.locator('.entry').first().click()
+      await page.locator('.json', { hasText: notes }).waitFor()
+    })
+    const caller = await makeToken(stage.service(), { scopes: ['query'], project: shop })
+    await visit('/console/explore', caller, async (page) => {
+      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
     })
   })
 

@@ -195,7 +195,7 @@ describe('every page of the console', () => {
   test('of a tenant has no accessibility violations either', async () => {
     const { token } = await makeToken(stage.service(), {
       description: 'a customer with a long description of its token',
-      scopes: ['query', 'ingest'],
+      scopes: ['query', 'search', 'ingest'],
       project: projects[1],
     })
     const failing = '/api/endpoints/query/usage.api-counts?interval=never'

@@ -48,7 +48,7 @@ test('a new service explains how to send the first entry, and that statistics ar
   }
   await tab.page.getByText('Built-in').click()
   await tab.page.getByRole('link', { name: 'logs.all' }).waitFor()
-  const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
+  const { token } = await makeToken(service, { scopes: ['query', 'search'], project: 'demo' })
   const customer = await openConsole(browser(), service, '/console/endpoints', { token })
   await customer.page.getByText('There is nothing to show yet').waitFor()
   await tab.page.goto('/')
@@ -75,7 +75,11 @@ test('a new service explains how to send the first entry, and that statistics ar
 
 test('waits for a service that starts, with the token of a tenant', async () => {
   const first = service ?? (await open('off'))
-  const { token } = await makeToken(first, { description: 'early', scopes: ['query'], project: projects[0] })
+  const { token } = await makeToken(first, {
+    description: 'early',
+    scopes: ['query', 'search'],
+    project: projects[0],
+  })
   await first.close()
   service = undefined
   const starting = open('on')

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { faultsInThemes } from './stage/browser.ts'
@@ -91,6 +92,34 @@ describe('the tokens page', () => {
       expires_at,
     })
     expect((await ask(stage.service(), token, 'GET', logs)).status).toBe(403)
+  })
+
+  test('explains what reads whole entries, and grants it to a token and a session', async () => {
+    const search = (token: string) =>
+      ask(stage.service(), token, 'POST', '/api/sources/edge_logs/search', { limit: 1 })
+    const secretOf = async (page: Page) => ((await page.locator('.secret').textContent()) ?? '').trim()
+    await visit('/console/tokens', admin(), async (page) => {
+      await page.getByRole('button', { name: 'New token' }).click()
+      await page.getByText('Gets the columns that endpoints return, and nothing else.').waitFor()
+      await page.getByText('whole entries with all their metadata', { exact: false }).waitFor()
+      await page.getByLabel('Description').fill('support desk')
+      await page.getByLabel('Read log entries').check()
+      await page.getByLabel('Project', { exact: true }).fill(notes)
+      await page.getByRole('button', { name: 'Create token' }).click()
+      expect((await search(await secretOf(page))).status).toBe(200)
+      await page.getByRole('button', { name: 'Done' }).click()
+      await page.getByRole('row', { name: /support desk.*query, search/ }).waitFor()
+      await page.getByRole('link', { name: 'support desk' }).click()
+      for (const reads of [false, true]) {
+        await page.getByRole('button', { name: 'Create a browser session' }).click()
+        await page.getByLabel('Read log entries').setChecked(reads)
+        await page.getByRole('button', { name: 'Create session' }).click()
+        const session = await secretOf(page)
+        expect((await search(session)).status).toBe(reads ? 200 : 403)
+        expect((await ask(stage.service(), session, 'GET', logs)).status).toBe(200)
+        await page.getByRole('button', { name: 'Done' }).click()
+      }
+    })
   })
 
   test('shows who made a token, its requests, errors and last use', async () => {

@@ -110,7 +110,7 @@ export function oracleJourneys(running: () => RunningService): void {
         const { status, body } = await admin('POST', '/api/endpoints', endpoint)
         expect(status, JSON.stringify(body)).toBe(201)
       }
-      tenant = (await makeToken(running(), { scopes: ['query'], project: 'oracle-spy' })).token
+      tenant = (await makeToken(running(), { scopes: ['query', 'search'], project: 'oracle-spy' })).token
       viewer = (await makeToken(running(), { scopes: ['query'], parameters: { owner: 'oracle-spy' } })).token
       const search = (text: string) => ({ text })
       guesses.admin = await guess(running().adminToken.token, 'oracle.search', search)

@@ -193,6 +193,32 @@ function large(value: string, type: string): Pick<Case, 'json' | 'csv' | 'parque
   return { json: value, csv: value, parquet: [type, value] }
 }
 
+/** Without what only says that there may be no value, or how it is stored. */
+const plainType = (type: string) => type.replace(/^(?:(?:LowCardinality|Nullable)\()+/, '')
+
+const isOf = (name: string) => (type: string) => type === name || type.startsWith(`${name}(`)
+
+const isNumber = (value: unknown) => typeof value === 'number'
+const isText = (value: unknown) => typeof value === 'string'
+/** The forms of values that are not null, as the documentation writes them. */
+const forms: Record<string, (value: unknown) => boolean> = {
+  text: isText,
+  number: isNumber,
+  '`true`, `false`': (value) => typeof value === 'boolean',
+  'number, or text if a double cannot hold it exactly': (value) =>
+    isNumber(value) ? String(value).length < 18 : isText(value) && !Number.isSafeInteger(Number(value)),
+  'number; `null` for NaN and infinity': isNumber,
+  '`2026-01-31T12:00:00`, in UTC': (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(String(value)),
+  'integer, microseconds since 1970': (value) => Number.isSafeInteger(value),
+  '`2026-01-31`': (value) => /^\d{4}-\d\d-\d\d$/.test(String(value)),
+  array: Array.isArray,
+  'object; keys are text': (value) => typeof value === 'object' && !Array.isArray(value),
+  'object if its members have names, otherwise array': (value) => typeof value === 'object',
+  'the JSON itself, with every digit of its numbers': (value) => typeof value === 'object',
+  'the value; timestamps and large numbers are not converted': () => true,
+  'as the type inside': () => true,
+}
+
 const csvOf = ({ csv, iso }: Case) =>
   iso === undefined ? csv : typeof iso === 'string' ? iso : JSON.stringify(iso)
 
@@ -284,17 +310,45 @@ export function formatJourneys(running: () => RunningService): void {
       expect(Number(row?.x0)).toBe(Date.UTC(2026, 0, 31, 11))
     })
 
-    test('has every type that the documentation lists', async () => {
+    test.each(['', '_timestamps=iso'])(
+      'has the same values inside arrays, maps and tuples (%s)',
+      async (search) => {
+        for (const [wrap, inside] of [
+          [(sql: string) => `[${sql}]`, (value: unknown) => [value]],
+          [(sql: string) => `[[${sql}]]`, (value: unknown) => [[value]]],
+          [(sql: string) => `map('k', ${sql})`, (value: unknown) => ({ k: value })],
+          [(sql: string) => `tuple(${sql}, 1)`, (value: unknown) => [value, 1]],
+        ] as const) {
+          const sql = `SELECT ${cases.map((each, index) => `${wrap(each.sql)} AS ${names[index]}`).join(', ')}`
+          const { result } = JSON.parse((await body(search, sql)).toString()) as { result: object[] }
+          const expectedOf = ({ json, iso = json }: Case) => inside(search ? iso : json)
+          expect(Object.values(result[0] ?? {}).map((value, index) => [cases[index]?.sql, value])).toEqual(
+            cells((index) => expectedOf(cases[index] as Case)),
+          )
+        }
+      },
+    )
+
+    test('has every type that the documentation lists, in the documented form', async () => {
       const page = readFileSync(new URL('../../../docs/guides/calling-endpoints.md', import.meta.url), 'utf8')
       const table = page.slice(page.indexOf('## Types'))
-      const listed = [...table.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell]) =>
-        [...(cell as string).matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name),
+      const listed = [...table.matchAll(/^\| ([^|]*`[^|]*) \| ([^|]*) \|/gm)].flatMap(
+        ([, cell = '', form = '']) =>
+          [...cell.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => [name as string, form.trim()] as const),
       )
-      const typeNames = names.map((name) => `toTypeName(${name}) AS t_${name}`)
-      const types = `SELECT ${typeNames.join(', ')} FROM (${query})`
-      const used = (await body('', types)).toString()
       expect(listed.length).toBeGreaterThan(20)
-      expect(listed.filter((name) => !new RegExp(`\\b${name}\\b`).test(used))).toEqual([])
+      const typeNames = names.map((name) => `toTypeName(${name}) AS ${name}`)
+      const types = Object.values(
+        JSON.parse((await body('', `SELECT ${typeNames.join(', ')} FROM (${query})`)).toString()).result[0],
+      ) as string[]
+      for (const [name, form] of listed) {
+        const own = cases.filter((_, index) =>
+          [types[index] ?? '', plainType(types[index] ?? '')].some(isOf(name)),
+        )
+        const values = own.map(({ json }) => json).filter((value) => value !== null)
+        expect([name, own.length > 0]).toEqual([name, true])
+        expect([name, form, values.filter((value) => !forms[form]?.(value))]).toEqual([name, form, []])
+      }
     })
   })
 }

@@ -1,8 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import type { NewSource } from '../../../src/catalog/source.ts'
+import { createSourceTable } from '../../../src/catalog/tables.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
+import { randomOf } from '../../../src/demo/random.ts'
+import { bindQuery } from '../../../src/endpoints/definition/parameters.ts'
 import { outwardSettings } from '../../../src/endpoints/definition/result-columns.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { editSql } from '../../../src/sql/edits.ts'
 import { pathEdits } from '../../../src/sql/paths.ts'
+import { many } from '../../support/engines.ts'
+import { servedPaths, shadowedPaths, shadowedSources, shadowingStatements } from './shadowed-metadata.ts'
 
 const limits = { deadlineMs: 60_000 }
 
@@ -150,6 +158,62 @@ export function describePaths(engine: () => Engine): void {
       const metadata = literal('{"a.b":{"it\'s":{"say \\"x\\"":1}},"%2E":2,"ключ":3}')
       const sql = `SELECT metadata.\`a.b\`.\`it's\`."say ""x""", metadata.\`%2E\`, metadata.ключ FROM (SELECT ${metadata} AS metadata)`
       expect((await rows(rewritten(sql))).split('\n')[1]).toBe('[1, 2, 3]')
+    })
+  })
+
+  describe('a typed column', () => {
+    beforeAll(async () => {
+      const [first] = builtInSources as [NewSource]
+      for (const [name, columns] of Object.entries(shadowedSources)) {
+        const source = { ...first, name, columns: columns.map((column) => ({ ...column, searched: false })) }
+        for (const sql of createSourceTable(source, topologyOf(engine())))
+          await engine().command({ sql }, limits)
+        const lines = [1, 2, 3].map((n) => {
+          const metadata = JSON.stringify({
+            request: { path: `/secret/${name}/${n}` },
+            response: { status: n },
+          })
+          return JSON.stringify({ project: 'p', id: `e${n}`, timestamp: `2026-11-01 00:00:0${n}`, metadata })
+        })
+        await engine().insert({ table: name, format: 'JSONEachRow' }, Buffer.from(lines.join('\n')), limits)
+      }
+    })
+    const sent = (sql: string) =>
+      bindQuery(sql, {}, { typedColumns: (source) => shadowedSources[source] }).sent
+    /** Without their order, or undefined if the SQL is invalid. */
+    const sorted = async (sql: string) => {
+      const settings = { ...outwardSettings, max_threads: 1 }
+      const statement = { sql, format: 'JSONCompactEachRow', settings }
+      const result = await engine()
+        .query(statement, limits)
+        .catch(() => undefined)
+      return result?.body.toString().trim().split('\n').sort()
+    }
+    const isServed = (sql: string) => sent(sql).includes('.`request_path`')
+
+    test.each(shadowedPaths)('does not replace what is read in %s', async (sql) => {
+      const rows = await sorted(rewritten(sql))
+      expect(rows?.length).toBeGreaterThan(0)
+      expect([isServed(sql), await sorted(sent(sql))]).toEqual([false, rows])
+    })
+
+    test.each(servedPaths)('replaces what is read in %s', async (sql) => {
+      expect([isServed(sql), await sorted(sent(sql))]).toEqual([true, await sorted(rewritten(sql))])
+    })
+
+    test('never changes the rows of a statement in which names have several meanings', async () => {
+      const seed = process.env.WELLHEAD_TEST_SEED ?? Date.now()
+      const next = shadowingStatements(randomOf(seed))
+      const limit = many(5_000, 50)
+      let valid = 0
+      for (let count = 0; count < limit; count++) {
+        const sql = next()
+        const rows = await sorted(rewritten(sql))
+        if (!rows) continue
+        valid++
+        expect(await sorted(sent(sql)), `seed ${seed}: ${sql}`).toEqual(rows)
+      }
+      expect(valid).toBeGreaterThan(limit / 20)
     })
   })
 }

@@ -170,6 +170,24 @@ describe('sandboxed SQL', () => {
     }
   })
 
+  test('is read one text at a time, with other work of the service in between', async () => {
+    const sandboxes = new Sandboxes(open.engine, 10)
+    const events: string[] = []
+    let isOver = false
+    const work = () => {
+      events.push('other')
+      if (!isOver) setImmediate(work)
+    }
+    setImmediate(work)
+    const refused = Array.from({ length: 6 }, (_, n) =>
+      sandboxes.compile(endpoint, `SELECT ${n} AS n FROM (`, []).catch(({ code }) => events.push(code)),
+    )
+    await Promise.all(refused)
+    isOver = true
+    expect(events.filter((event) => event === 'invalid_query')).toHaveLength(6)
+    expect(events.join()).not.toContain('invalid_query,invalid_query')
+  })
+
   test('returns the expected rows', async () => {
     const onCluster = topologyOf(open.engine).cluster !== undefined
     const statements = honestSandbox

@@ -52,17 +52,12 @@ describe.skipIf(postgresPrograms === undefined)('wellhead import logflare', () =
 })
 
 test.each([
-  [[], /Name the database with --postgres-url/],
-  [['--postgres-url', 'mysql://x/y'], /must be a URL such as postgres:/],
-])('refuses %j', async (flags, message) => {
-  const { stderr, code } = await runCommand([
-    'import',
-    'logflare',
-    ...flags,
-    '--url',
-    'http://127.0.0.1:1',
-    '--token',
-    'x',
-  ])
+  [[], {}, /Name the database with --postgres-url/],
+  [['--postgres-url', 'mysql://x/y'], {}, /must be a URL such as postgres:/],
+  // As in the container of a self-hosted Supabase.
+  [[], { POSTGRES_BACKEND_URL: 'mysql://x/y' }, /must be a URL such as postgres:/],
+])('refuses %j with %j', async (flags, environment, message) => {
+  const service = ['--url', 'http://127.0.0.1:1', '--token', 'x']
+  const { stderr, code } = await runCommand(['import', 'logflare', ...flags, ...service], { environment })
   expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
 })

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { availableParallelism } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/stage/browser.ts'
 import { bombs } from './bombs.ts'
@@ -303,6 +304,31 @@ describe('the gateway', () => {
     expect([response.status, await response.json()]).toEqual([200, { error: expect.stringMatching(message) }])
   })
 
+  test('reads SQL when it is the turn of the caller', async () => {
+    const query = 'SELECT sum(sipHash64(number)) AS s FROM numbers(1000000000000)'
+    const endless = { method: 'POST', body: JSON.stringify({ name: 'endless', query }) }
+    const headers = { 'Content-Type': 'application/json' }
+    expect((await service.call('/api/endpoints', { ...endless, headers })).status).toBe(201)
+    const queued = (what: string, count: number) =>
+      vi.waitFor(
+        async () => {
+          const metrics = await (await service.call('/metrics')).text()
+          expect(metrics).toContain(`wellhead_queue_${what} ${count}\n`)
+        },
+        { timeout: 10_000 },
+      )
+    const slow = new AbortController()
+    const running = Array.from({ length: availableParallelism() * 2 }, () =>
+      service.call('/api/endpoints/query/endless', { signal: slow.signal }).catch(() => undefined),
+    )
+    await queued('running', running.length)
+    const refused = bigQuery('select nonsense from nowhere')
+    await queued('waiting', 1)
+    slow.abort()
+    expect(await refused).toEqual({ error: expect.stringContaining('nowhere') })
+    await Promise.all(running)
+  })
+
   test('answers a body that cannot be read with 200 and a sentence', async () => {
     const url = `${service.url}/logflare/api/endpoints/query/logs.all`
     const post = async (token: string, type = 'application/json', body = '{"sql":') => {
@@ -346,6 +372,40 @@ describe('the gateway', () => {
       return (await send('/logflare/api/translate', token, { sql: 'select 1 as n' })).status
     })
     expect(await Promise.all(translations)).toEqual([403, 403, 401, 401, 200, 403])
+  })
+
+  test('gives sessions of its tokens at most the right to send', async () => {
+    const bodies = [{}, { project: 'default' }, { scopes: ['ingest:edge_logs'], project: 'default' }]
+    for (const token of ['private', publicToken]) {
+      const create = (body: object) => send('/api/access-tokens/self/session', token, body)
+      for (const scopes of [['query'], ['query:logs.all'], ['search'], ['admin'], ['ingest', 'query']]) {
+        expect((await create({ scopes })).status).toBe(400)
+      }
+      for (const body of bodies) {
+        const { token: session, scopes } = (await (await create(body)).json()) as {
+          token: string
+          scopes: string[]
+        }
+        expect(scopes.filter((scope) => !scope.startsWith('ingest'))).toEqual([])
+        for (const path of [
+          '/logflare/api/endpoints/query/logs.all?project=default&sql=select+1+as+n',
+          '/logflare/api/endpoints/query/logs?project=other&sql=select+1+as+n',
+          '/logflare/api/endpoints/query/service-health?project=default',
+          '/logflare/api/sources',
+          '/logflare/api/backends',
+          '/api/endpoints/query/logs.all?project=default',
+          '/api/sources',
+        ]) {
+          expect([path, (await get(path, session)).status]).toEqual([path, 403])
+        }
+        const sql = { sql: 'select 1 as n' }
+        expect((await send('/logflare/api/endpoints/query/logs.all', session, sql)).status).toBe(403)
+        expect((await send('/api/sources/edge_logs/search', session, {})).status).toBe(403)
+        expect((await send('/api/logs?source=edge_logs', session, [])).status).toBe(200)
+        const who = await (await get('/api/whoami', session)).json()
+        expect(who).toMatchObject({ admin: false, query: false, logs: false, ingest: true, session: true })
+      }
+    }
   })
 
   test('takes the token from the URL for these tokens only, and only here', async () => {

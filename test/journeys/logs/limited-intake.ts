@@ -9,14 +9,14 @@ import { addOtlpRoutes } from '../../../src/http/routes/logs/otlp.ts'
 import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
 import { DiskGuard } from '../../../src/intake/intake-limits.ts'
 import { LogIntake } from '../../../src/intake/log-intake.ts'
-import { LiveTail } from '../../../src/live/live-tail.ts'
-import { type ManualClock, manualClock, manualTime } from '../../support/manual-clock.ts'
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
 
 export interface LimitedIntake {
   url: string
   intake: LogIntake
   clock: ManualClock
+  arrivals: Arrivals
   close(): Promise<void>
 }
 
@@ -24,6 +24,8 @@ export interface IntakeChoices {
   maxPendingBytes?: number
   freeBytes?: () => number
   caller?: () => Caller
+  /** Called when entries are on disk, before their sender gets a response. */
+  onStored?: () => void
 }
 
 /** The intake over HTTP on the engine of a running service, with limits that a test can reach. */
@@ -39,14 +41,15 @@ export async function openLimitedIntake(
     if (!source) throw sourceNotFound(name)
     return source
   }
+  const arrivals = new Arrivals()
   const intake = new LogIntake({
     engine,
     sources: { find, get, list: () => sources },
     keys: new IdempotencyKeys(engine, clock),
     disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
     clock,
-    arrivals: new Arrivals(),
-    tail: new LiveTail({ time: manualTime(clock), maxRingBytes: 0, maxPendingBytes: 0 }),
+    arrivals,
+    tail: { publish: choices.onStored ?? (() => {}) },
     maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
     maxReaders: 1,
   })
@@ -64,6 +67,7 @@ export async function openLimitedIntake(
     url,
     intake,
     clock,
+    arrivals,
     close: async () => {
       await server.close()
       await intake.stop()

@@ -28,7 +28,7 @@ export function liveJourneys(running: () => RunningService): void {
       const counted = 'SELECT project, count() AS n FROM live_logs GROUP BY project ORDER BY project'
       await admin('POST', '/api/endpoints', { name: 'live.counts', query: counted })
       await admin('POST', '/api/endpoints', { name: 'live.cached', query: counted, cache_seconds: 1 })
-      tenant = await makeToken(running(), { scopes: ['query'], project: 'a' })
+      tenant = await makeToken(running(), { scopes: ['query', 'search'], project: 'a' })
     })
     afterAll(() => {
       for (const reader of readers) reader.close()

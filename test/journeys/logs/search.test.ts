@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cursorAfter, type SearchCursor } from '../../../src/sources/search-cursor.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openEvents } from '../../support/network/event-reader.ts'
@@ -13,7 +14,7 @@ let service: RunningService
 let tenant: string
 beforeAll(async () => {
   service = await openService()
-  tenant = (await makeToken(service, { scopes: ['query'], project: 'a' })).token
+  tenant = (await makeToken(service, { scopes: ['search'], project: 'a' })).token
   const sent = await logClient(() => service).send('edge_logs', JSON.stringify(entries))
   expect(sent.body).toMatchObject({ accepted: entries.length })
 })
@@ -110,6 +111,54 @@ describe('the search language', () => {
       )
     }
     expect((await admin('GET', `${path}/tail?query=${encodeURIComponent(query)}`)).status).toBe(400)
+  })
+
+  test('reads 5xx as a range in every kind of field, stored and live', async () => {
+    const columns = [
+      { name: 'number', path: 'number', type: 'number' },
+      { name: 'text', path: 'text', type: 'text' },
+    ]
+    await admin('POST', '/api/sources', { name: 'statuses', columns })
+    const metadata = (value: unknown) => ({ number: value, text: value, deep: { path: value } })
+    const values = [499, 500, 503, 599, 600, '503', '499', '5xx', 'x503']
+    const sent = values.map((value, index) => ({
+      ...{ id: `${index}`, project: 'statuses', event_message: 'status' },
+      metadata: metadata(value),
+    }))
+    const follow = (query: string) =>
+      openEvents(
+        `${service.url}/api/sources/statuses/tail?query=${encodeURIComponent(query)}`,
+        service.adminToken.token,
+      )
+    const range = [500, 503, 599, '503']
+    const cases: [string, unknown[]][] = [
+      ['number:5xx', range],
+      ['number:(499 OR 5xx)', [499, ...range, '499']],
+      ...['text', 'deep.path', 'metadata.text'].flatMap((field): [string, unknown[]][] => [
+        // A field may have the group itself as its value.
+        [`${field}:5xx`, [...range, '5xx']],
+        [`${field}:5XX`, range],
+        [`${field}:"5xx"`, ['5xx']],
+        [`${field}:(499 OR 5xx)`, [499, ...range, '499', '5xx']],
+        [`-${field}:5xx`, [499, 600, '499', 'x503']],
+        [`NOT ${field}:(600 OR 5xx)`, [499, '499', 'x503']],
+      ]),
+    ]
+    const readers = await Promise.all(cases.map(([query]) => follow(query)))
+    await logClient(() => service).send('statuses', JSON.stringify(sent))
+    for (const [index, [query, expected]] of cases.entries()) {
+      const ids = expected.map((value) => `${values.indexOf(value as never)}`).sort()
+      const { body } = await admin('POST', '/api/sources/statuses/search', { query })
+      expect([query, body.map(({ id }: { id: string }) => id).sort()]).toEqual([query, ids])
+      const live: string[] = []
+      while (live.length < ids.length) {
+        live.push(JSON.parse((await readers[index]?.next())?.data as string).id)
+      }
+      expect([query, live.sort()]).toEqual([query, ids])
+      readers[index]?.close()
+    }
+    const none = await admin('POST', '/api/sources/statuses/histogram', { query: 'text:5xx message:none' })
+    expect(none.body.notes).toEqual(['No entry in this time range matches message:none.'])
   })
 
   test('works together with values of a field', async () => {
@@ -276,7 +325,7 @@ describe('counting entries', () => {
     const [first] = await detected({ query: 'http.x%2Ey:true' })
     expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })
     expect(await detected({ query: 'level:none' })).toEqual([])
-    const { token } = await makeToken(service, { scopes: ['query'], project: 'ours' })
+    const { token } = await makeToken(service, { scopes: ['search'], project: 'ours' })
     const own = await detected({}, token)
     expect(own.find(({ field }: { field: string }) => field === 'level')).toMatchObject({
       sampled: 80,
@@ -327,6 +376,61 @@ describe('counting entries', () => {
   })
 })
 
+describe('pages', () => {
+  const source = '/api/sources/repeated'
+  const timestamp = new Date(Date.now() - 60_000).toISOString()
+  const entry = (id: string, n: number) => ({
+    ...{ id, timestamp, project: `p${n % 3}`, event_message: `repeated ${n % 2}` },
+    metadata: { n: n % 5 },
+  })
+  // Some differ in their project, message or metadata alone, and some in nothing. Several requests store several parts.
+  const sent = [
+    Array.from({ length: 20 }, (_, n) => entry('same', n)),
+    Array.from({ length: 20 }, (_, n) => entry('same', n)),
+    [entry('a', 1), entry('z', 2), { ...entry('same', 3), timestamp: new Date(Date.now() - 120_000) }],
+  ]
+  type Row = { timestamp: number; id: string; metadata: object; project: string; event_message: string }
+  const textOf = ({ id, project, event_message, metadata }: Omit<Row, 'timestamp'>) =>
+    JSON.stringify([id, project, event_message, metadata])
+
+  beforeAll(async () => {
+    await admin('POST', '/api/sources', { name: 'repeated' })
+    for (const entries of sent) await logClient(() => service).send('repeated', JSON.stringify(entries))
+  })
+
+  test.each([1, 2, 3, 7, 41, 100])(
+    'of %i entries neither skip nor repeat entries with the same timestamp and id',
+    async (limit) => {
+      for (const filter of [{}, { query: 'repeated -n:4' }, { project: 'p1' }]) {
+        const all = (await admin('POST', `${source}/search`, { ...filter, limit: 1000 })).body as Row[]
+        const read: Row[] = []
+        for (let before: SearchCursor | undefined; ; before = cursorAfter(read)) {
+          const { status, body } = await admin('POST', `${source}/search`, { ...filter, limit, before })
+          expect([status, body.length <= limit]).toEqual([200, true])
+          read.push(...body)
+          if (body.length < limit) break
+        }
+        expect(read).toEqual(all)
+        if (!('query' in filter) && !('project' in filter)) {
+          expect(read.map(textOf).sort()).toEqual(sent.flat().map(textOf).sort())
+        }
+      }
+    },
+  )
+
+  test('without a number of read entries continue after all entries with that timestamp and id', async () => {
+    const [first, second] = (await admin('POST', `${source}/search`, { limit: 2 })).body as Row[]
+    expect([first?.id, second?.id]).toEqual(['z', 'same'])
+    const before = { timestamp: second?.timestamp, id: second?.id }
+    const { body } = await admin('POST', `${source}/search`, { before })
+    expect(body.map(({ id }: Row) => id)).toEqual(['a', 'same'])
+    for (const skip of [-1, 1.5, 'x', 2_000_000]) {
+      const refused = await admin('POST', `${source}/search`, { before: { ...before, skip } })
+      expect([refused.status, refused.body.error.parameter]).toEqual([400, 'before.skip'])
+    }
+  })
+})
+
 describe('one entry', () => {
   test('is found by its id, with or without its timestamp', async () => {
     const [found] = (await admin('POST', `${path}/search`, { query: 'id:missing' })).body
@@ -363,6 +467,8 @@ describe('a tenant', () => {
     expect(JSON.stringify(await allowed('facets', {}))).toContain('/auth/v1')
     expect((await ask(service, tenant, 'GET', `${path}/entries/none`)).status).toBe(404)
     expect((await ask(service, tenant, 'GET', `${path}/entries/ok`)).status).toBe(200)
+    const recent = (await ask(service, tenant, 'GET', `${path}/recent?limit=1000`)).body
+    expect(new Set(recent.map(({ project }: { project: string }) => project))).toEqual(new Set(['a']))
   })
 
   test('gets 403 for another project', async () => {
@@ -385,7 +491,7 @@ describe('a tenant', () => {
     expect(body.logs).toBe(true)
     const source = body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs')
     expect(Object.keys(source).sort()).toEqual(['columns', 'description', 'name'])
-    const other = await makeToken(service, { scopes: ['query:logs.all'], project: 'a' })
+    const other = await makeToken(service, { scopes: ['query'], project: 'a' })
     const limited = (await ask(service, other.token, 'GET', '/api/whoami')).body
     expect([limited.logs, limited.sources]).toEqual([false, []])
     expect((await ask(service, tenant, 'GET', '/api/searches')).status).toBe(403)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SourcePath } from '../../../src/sources/source-admin.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
@@ -85,6 +86,7 @@ export function describeSources(running: () => RunningService): void {
           cast: 'Nullable(String)',
           entries: 3,
           sampled: 5,
+          paths: 2,
           column: 'n',
           filled: 1,
         },
@@ -111,6 +113,81 @@ export function describeSources(running: () => RunningService): void {
     expect(removed).toMatchObject({ status: 200, body: { version: 4, columns: [] } })
     const gone = await manage('POST', '/api/endpoints', { name: 'typed.sizes', query })
     expect(gone).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } })
+  })
+
+  test('lists the most frequent paths, and says how many there are', async () => {
+    const json = { 'Content-Type': 'application/json' }
+    const columns = [{ name: 'seldom', path: 'z.seldom', type: 'text' }]
+    const body = JSON.stringify({ name: 'many_paths', columns })
+    expect((await running().call('/api/sources', { method: 'POST', headers: json, body })).status).toBe(201)
+    const entries = Array.from({ length: 30 }, (_, entry) => ({
+      metadata: {
+        ...Object.fromEntries(Array.from({ length: 400 }, (_, key) => [`own_${entry}_${key}`, key])),
+        ...{ 'z.common': { everywhere: entry }, ...(entry === 7 && { z: { seldom: 'yes' } }) },
+      },
+    }))
+    expect((await send('many_paths', JSON.stringify(entries))).body.accepted).toBe(30)
+    const schema = async () =>
+      (await (await running().call('/api/sources/many_paths/schema')).json()) as SourcePath[]
+    const listed = await schema()
+    expect(listed).toHaveLength(1_000)
+    expect(new Set(listed.map(({ paths, sampled }) => `${paths} ${sampled}`))).toEqual(new Set(['12002 30']))
+    expect(listed).toContainEqual(
+      expect.objectContaining({
+        path: 'z%2Ecommon.everywhere',
+        entries: 30,
+        examples: [expect.any(String), expect.any(String), expect.any(String)],
+      }),
+    )
+    expect(listed).toContainEqual(expect.objectContaining({ path: 'z.seldom', entries: 1, column: 'seldom' }))
+    // Each path repeats the long key, so that a small entry would have paths of gigabytes.
+    const children = Object.fromEntries(Array.from({ length: 4_800 }, (_, key) => [`k${key}`, 1]))
+    const long = { ['x'.repeat(900_000)]: children }
+    for (const metadata of [{ ...long, last: 1 }, { list: [long] }]) {
+      expect((await send('many_paths', JSON.stringify({ metadata }))).body.accepted).toBe(1)
+    }
+    expect(await schema()).toContainEqual(expect.objectContaining({ path: 'last', entries: 1 }))
+    const facets = await running().call('/api/sources/many_paths/facets', {
+      method: 'POST',
+      headers: json,
+      body: '{}',
+    })
+    expect(facets.status).toBe(200)
+  })
+
+  test('keeps the results of saved endpoints when a column is declared, and they can be changed', async () => {
+    const ask = async (method: string, path: string, body?: object) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const init = body === undefined ? {} : { headers, body: JSON.stringify(body) }
+      const response = await running().call(path, { method, ...init })
+      return (await response.json()) as { version?: number; result: { path: string }[] }
+    }
+    await ask('POST', '/api/sources', { name: 'redacted_logs' })
+    await send('redacted_logs', JSON.stringify({ metadata: { path: '/secret/42' } }))
+    const path = 'metadata.path::String AS path'
+    const queries = {
+      alias: `SELECT replaceRegexpAll(metadata, '/secret/[0-9]+', '/redacted') AS metadata, ${path} FROM redacted_logs`,
+      expression: `WITH replaceRegexpAll(metadata, '/secret/[0-9]+', '/redacted') AS metadata SELECT ${path} FROM redacted_logs`,
+      table: `SELECT ${path} FROM redacted_logs AS _entries`,
+      groups: `SELECT ${path} FROM redacted_logs GROUP BY metadata`,
+    }
+    for (const [name, query] of Object.entries(queries)) {
+      const { version } = await ask('POST', '/api/endpoints', { name: `redacted.${name}`, query })
+      expect([name, version]).toEqual([name, 1])
+    }
+    const results = async () => {
+      const bodies = Object.keys(queries).map((name) => ask('GET', `/api/endpoints/query/redacted.${name}`))
+      return (await Promise.all(bodies)).map(({ result }) => result[0]?.path)
+    }
+    const expected = ['/redacted', '/redacted', '/secret/42', '/secret/42']
+    expect(await results()).toEqual(expected)
+    const columns = [{ name: 'path', path: 'path', type: 'text' }]
+    expect(await ask('PATCH', '/api/sources/redacted_logs', { columns })).toMatchObject({ version: 2 })
+    expect(await results()).toEqual(expected)
+    for (const name of Object.keys(queries)) {
+      const changed = await ask('PATCH', `/api/endpoints/redacted.${name}`, { description: 'Redacted.' })
+      expect([name, changed.version ?? changed]).toEqual([name, 2])
+    }
   })
 
   test('reads a path with the same result with and without a typed column', async () => {

@@ -46,7 +46,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
-    request.caller = admitCaller(access, 'query', request, reply)
+    request.caller = admitCaller(access, request.routeOptions.config.access ?? 'query', request, reply)
   })
   server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))
@@ -60,7 +60,9 @@ async function openStreams(limits = { maxStreams: 100 }) {
   }
   server.get('/followed', (request, reply) => {
     const { latest } = followed
-    const calls = { follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: [], latest }) }
+    const calls = {
+      follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: new Set<string>(), latest }),
+    }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     const parts = { endpoints, calls, results }
@@ -75,7 +77,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   const put = (token: string, fields: Partial<StoredToken> = {}) =>
     access.put(token, {
       description: '',
-      scopes: ['query'],
+      scopes: ['query', 'search'],
       project: 'a',
       parameters: {},
       expires_at: null,
@@ -160,9 +162,9 @@ describe('streams of events', () => {
   test('show a tenant its own project, and refuse a token without access', async () => {
     const { open, put, store } = await openStreams()
     put('tenant')
-    put('plain', { project: null })
-    put('narrow', { scopes: ['query:logs.all'] })
-    for (const token of ['plain', 'narrow']) expect((await open(token)).status).toBe(403)
+    put('query', { scopes: ['query', 'ingest'] })
+    put('fixed', { parameters: { project_tier: 'FREE' } })
+    for (const token of ['query', 'fixed']) expect((await open(token)).status).toBe(403)
     expect((await open('tenant', '?project=b')).status).toBe(403)
     const readers = [
       await open('tenant'),

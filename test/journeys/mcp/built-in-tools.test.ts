@@ -9,6 +9,7 @@ let tenant: Connection
 const owner = (method: string, path: string, body?: unknown) =>
   ask(service, service.adminToken.token, method, path, body)
 const namesOf = async ({ client }: Connection) => (await client.listTools()).tools.map(({ name }) => name)
+const nextPage = (note: string) => JSON.parse(/set before to (\{.*?\})\./.exec(note)?.[1] ?? '')
 const looking = ['describe_source', 'list_sources', 'search_logs']
 const writing = ['check_endpoint', 'save_endpoint']
 
@@ -35,30 +36,52 @@ beforeAll(async () => {
   ]
   expect((await owner('POST', '/api/logs?source=edge_logs', entries)).body.accepted).toBe(3)
   admin = await connect(service)
-  tenant = await connect(service, (await makeToken(service, { scopes: ['query'], project: 'red' })).token)
+  tenant = await connect(
+    service,
+    (await makeToken(service, { scopes: ['query', 'search'], project: 'red' })).token,
+  )
 }, 300_000)
 
 afterAll(() => service.close(), 60_000)
 
 describe('tools to look around', () => {
-  test('are for tokens with the whole scope query', async () => {
+  test('are for tokens that can read entries', async () => {
     expect(await namesOf(admin)).toEqual(expect.arrayContaining([...looking, ...writing]))
-    const backend = await connect(service, (await makeToken(service, { scopes: ['query'] })).token)
+    const backend = await connect(service, (await makeToken(service, { scopes: ['search'] })).token)
     for (const caller of [tenant, backend]) {
       const names = await namesOf(caller)
       expect(names).toEqual(expect.arrayContaining(looking))
       expect(names.filter((name) => writing.includes(name))).toEqual([])
     }
     const others = [
-      { scopes: ['query'], parameters: { project_tier: 'PRO' } },
-      { scopes: ['query:logs.all'], project: 'red' },
-      { scopes: ['query'], project: 'red', parameters: { project_tier: 'PRO' } },
+      { scopes: ['query'] },
+      { scopes: ['query'], project: 'red' },
+      { scopes: ['query', 'search'], project: 'red', parameters: { project_tier: 'PRO' } },
     ]
     for (const fields of others) {
       const other = await connect(service, (await makeToken(service, fields)).token)
       const names = await namesOf(other)
       expect(names.filter((name) => [...looking, ...writing].includes(name))).toEqual([])
       await expect(other.call('search_logs', { source: 'edge_logs' })).rejects.toThrow(/Unknown tool/)
+    }
+  })
+
+  test('read the same entries as the other routes, for the same tokens', async () => {
+    const ids = (rows: { id?: unknown }[]) => rows.map(({ id }) => id).sort()
+    const source = { source: 'edge_logs' }
+    for (const [fields, expected] of [
+      [{ scopes: ['search'] }, ['bad', 'ok', 'theirs']],
+      [{ scopes: ['search'], project: 'red' }, ['bad', 'ok']],
+      [{ scopes: ['query'] }, 403],
+      [{ scopes: ['query'], project: 'red' }, 403],
+      [{ scopes: ['query', 'search'], parameters: { project_tier: 'PRO' } }, 403],
+    ] as const) {
+      const { token } = await makeToken(service, fields)
+      const { status, body } = await ask(service, token, 'POST', '/api/sources/edge_logs/search', {})
+      expect([fields, status === 200 ? ids(body) : status]).toEqual([fields, expected])
+      const { call } = await connect(service, token)
+      if (expected === 403) await expect(call('search_logs', source)).rejects.toThrow(/Unknown tool/)
+      else expect([fields, ids((await call('search_logs', source)).rows)]).toEqual([fields, expected])
     }
   })
 
@@ -89,6 +112,16 @@ describe('tools to look around', () => {
       code: 'source_not_found',
       message: expect.stringContaining('edge_logs'),
     })
+  })
+
+  test('describe the most frequent fields of a source with many, and say how many there are', async () => {
+    const keys = Array.from({ length: 1_200 }, (_, key) => [`key_${key}`, key])
+    const entries = [{ project: 'red', metadata: Object.fromEntries(keys) }]
+    expect((await owner('POST', '/api/logs?source=storage_logs', entries)).body.accepted).toBe(1)
+    const { note, total_rows, complete } = await tenant.call('describe_source', { source: 'storage_logs' })
+    expect(note).toContain('200 less frequent fields are not listed.')
+    expect(total_rows).toBeLessThan(1_200)
+    expect(complete).toBe(false)
   })
 
   test('search entries', async () => {
@@ -125,11 +158,27 @@ describe('tools to look around', () => {
   test('continue a search on the next page', async () => {
     const first = await admin.call('search_logs', { source: 'edge_logs', limit: 2 })
     expect(first).toMatchObject({ total_rows: 2, complete: false })
-    expect(first.note).toContain('set before to the last entry')
-    const { timestamp, id } = first.rows[1] ?? {}
-    const rest = await admin.call('search_logs', { source: 'edge_logs', before: { timestamp, id } })
+    const rest = await admin.call('search_logs', { source: 'edge_logs', before: nextPage(first.note) })
     expect(rest.rows).toHaveLength(1)
     expect([...first.rows, ...rest.rows].map((row) => row.id).sort()).toEqual(['bad', 'ok', 'theirs'])
+  })
+
+  test('continue after the last entry that is shown, also if timestamp and id repeat', async () => {
+    const timestamp = new Date(Date.now() - 60_000).toISOString()
+    const entries = Array.from({ length: 12 }, (_, n) => ({
+      ...{ id: 'i'.repeat(120), timestamp, project: 'red', event_message: `repeated ${n}` },
+      // Such rows are shortened, and only some of them fit into a result.
+      metadata: Object.fromEntries(Array.from({ length: 200 }, (_, key) => [`k${key}`, 'x'.repeat(60)])),
+    }))
+    expect((await owner('POST', '/api/logs?source=postgrest_logs', entries)).body.accepted).toBe(12)
+    const seen: unknown[] = []
+    for (let before: unknown; ; ) {
+      const page = await tenant.call('search_logs', { source: 'postgrest_logs', limit: 8, before })
+      seen.push(...page.rows.map(({ event_message }) => event_message))
+      if (!page.note.includes('set before to')) break
+      before = nextPage(page.note)
+    }
+    expect(seen.sort()).toEqual(entries.map(({ event_message }) => event_message).sort())
   })
 
   test('say why nothing matches', async () => {

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -19,17 +28,18 @@ const directory = scratchDirectory()
 const at = (...path: string[]) => join(directory.path, ...path)
 const ledger = new Ledger()
 let command: string
+let printed: string
 let service: ServiceProcess
 let url: string
 let token: string
 let restored: RunningService | undefined
 
 beforeAll(async () => {
-  command = installPackage(directory.path)
+  ;({ command, printed } = await installPackage(directory.path))
   service = spawnService(
     ['--port', '0'],
     { WELLHEAD_LOG_LEVEL: 'warn' },
-    { command: [command], cwd: directory.path },
+    { command: [command, 'serve'], cwd: directory.path },
   )
   url = await service.ready()
   token = readFileSync(at('data', 'admin-token'), 'utf8').trim()
@@ -42,6 +52,10 @@ afterAll(async () => {
 })
 
 const wellhead = (...args: string[]) => promisify(execFile)(command, args, { cwd: directory.path })
+
+test('a command of a checkout that was not built prints its own output', () => {
+  expect(printed).toBe(`${version}\n`)
+})
 
 const call = (base: string, path: string, init: RequestInit = {}, key = token) =>
   fetch(base + path, {
@@ -132,10 +146,14 @@ test('a backup under load has everything acknowledged before, and the restored s
   await call(url, '/api/endpoints/steady.entries', { method: 'PATCH', body: JSON.stringify(change) })
   const tenant = await (await post('/api/access-tokens', { scopes: ['query'], project: 'steady' })).json()
   await post('/api/sources', { name: 'shop_logs', retention_days: 7 })
+  const notify = [{ type: 'webhook', url: 'https://1.1.1.1/hook' }]
+  const alert = { name: 'signed', endpoint: 'steady.entries', parameters: { project: 'steady' }, notify }
+  const saved = await post('/api/alerts', { ...alert, when: 'rows > 3', enabled: false })
+  expect(saved.status).toBe(201)
   await makeExpired()
   await makeUnfinished()
   const asked = '/api/endpoints/query/steady.entries'
-  const managed = ['/api/endpoints', '/api/endpoints/steady.entries/versions', '/api/sources']
+  const managed = ['/api/endpoints', '/api/endpoints/steady.entries/versions', '/api/sources', '/api/alerts']
   const before = await Promise.all(managed.map((path) => json(url, path)))
   const answer = await json(url, asked, (tenant as { token: string }).token)
   expect(answer).toEqual({ result: [{ id: 'steady-3' }, { id: 'steady-2' }, { id: 'steady-1' }] })
@@ -171,12 +189,12 @@ test('a backup under load has everything acknowledged before, and the restored s
   const { tables } = JSON.parse(readFileSync(at('backup', 'manifest.json'), 'utf8'))
   const expired = tables.find(({ name }: { name: string }) => name === 'expired_logs')
   expect(expired.parts).toHaveLength(1)
-  const modes = ['backup', 'backup/data', 'backup/data/admin-token'].map(
-    (path) => statSync(at(path)).mode & 0o777,
-  )
-  expect(modes).toEqual([0o700, 0o700, 0o600])
-  const { stdout: told } = await wellhead('restore', 'backup', '--data-dir', 'new')
+  const paths = ['backup', 'backup/data', 'backup/data/admin-token', 'backup/data/alert-key']
+  const modes = paths.map((path) => statSync(at(path)).mode & 0o777)
+  expect(modes).toEqual([0o700, 0o700, 0o600, 0o600])
+  const { stdout: told, stderr: warned } = await wellhead('restore', 'backup', '--data-dir', 'new')
   expect(told).toContain(`Run: wellhead serve --data-dir ${at('new')}`)
+  expect(warned).not.toContain('WARNING')
 
   restored = await openService({ dataDir: at('new') })
   const { engine, url: base, adminToken } = restored
@@ -221,6 +239,36 @@ test('a backup under load has everything acknowledged before, and the restored s
   const again = await stored()
   expect(keyed.flatMap(({ ids }) => ids).filter((id) => again.get(id) !== '1')).toEqual([])
   expect([...again].filter(([, times]) => times !== '1')).toEqual([])
+})
+
+test('a restore without the key of webhooks says so, and so does the alert', async () => {
+  // As in backups of versions that left it out.
+  rmSync(at('new', 'alert-key'))
+  const run = (args: string[], environment = {}) => runCommand(args, { cwd: directory.path, environment })
+  const taken = await run(['backup', 'keyless', '--url', restored?.url ?? '', '--token', token])
+  expect(taken.code).toBe(0)
+  const restore = (to: string, ...rest: string[]) => ['restore', 'keyless', '--data-dir', to, ...rest]
+  expect(await run(restore('unopened', '--no-open'))).toMatchObject({
+    ...{
+      code: 0,
+      stderr: expect.stringMatching(/^WARNING: The backup has no alert-key\. If it has alerts/m),
+    },
+  })
+  const key = { WELLHEAD_ALERT_KEY: 'the key of that time, or another one' }
+  expect((await run(restore('keyed'), key)).stderr).not.toContain('WARNING')
+  expect(await run(restore('silent'))).toMatchObject({
+    ...{
+      code: 0,
+      stderr: expect.stringMatching(/^WARNING: .* It has 1 alert with webhooks, and nothing is sent/m),
+    },
+  })
+  const silent = await openService({ dataDir: at('silent') })
+  const shown = () => json(silent.url, '/api/alerts/signed')
+  expect(await shown()).toMatchObject({ state: 'ok', error: expect.stringContaining('alert-key') })
+  // The key can be put back: it was not replaced by another one.
+  copyFileSync(at('data', 'alert-key'), at('silent', 'alert-key'))
+  expect(await shown()).toMatchObject({ error: null })
+  await silent.close()
 })
 
 test('the command refuses damaged backups and existing directories', async () => {

@@ -122,7 +122,18 @@ export function logCommandJourneys(service: () => LocalService): void {
           stderr: expect.stringContaining(message),
         })
       }
-      const made = await run(['token', 'create', '--scope', 'query', '--project', 'demo'])
+      // More than a page with the same timestamp and id.
+      const timestamp = new Date(Date.now() - 1000).toISOString()
+      const repeated = Array.from({ length: 1_100 }, (_, n) => JSON.stringify({ id: 'r', timestamp, n }))
+      expect((await run(['logs', 'send', '--source', source], { input: repeated.join('\n') })).code).toBe(0)
+      const all = await run(['logs', 'search', source, '--json', '-n', '2000', 'id:r'])
+      const numbers = all.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).metadata.n)
+      expect([numbers.length, new Set(numbers).size]).toEqual([1_100, 1_100])
+
+      const made = await run(['token', 'create', '--scope', 'search', '--project', 'demo'])
       const as = { WELLHEAD_TOKEN: made.stdout.trim(), WELLHEAD_URL: service().url }
       const own = await run(['logs', 'search', source, '-n', '100'], { environment: as })
       expect(idsOf(own.stdout).toSorted()).toEqual(['five', 'four', 'one', 'seven', 'six', 'two'])

@@ -3,6 +3,7 @@ import { ClusterEngine } from '../../../src/cluster/cluster-engine.ts'
 import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
+import { writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
 import type { EnginePort } from '../../support/engine-port.ts'
@@ -112,6 +113,15 @@ async function fill(service: RunningService): Promise<void> {
     limits,
   )
   await expectStatus(204, admin(service, 'DELETE', '/api/sources/gone_logs?confirm=gone_logs'))
+  // A state, and a notification that was delivered and whose rows are not merged yet.
+  await service.engine.command({ sql: 'SYSTEM STOP MERGES _alerts' }, limits)
+  for (const [sequence, body] of ['{}', ''].entries()) {
+    const rows = writeJsonRows([
+      { id: 'alert msg_1', sequence, body },
+      { id: 'alert', sequence, body: '{}' },
+    ])
+    await service.engine.insert({ table: '_alerts', format: 'JSONEachRow' }, rows, limits)
+  }
   const query = 'SELECT project, count() AS n FROM shop_logs GROUP BY project ORDER BY project'
   await expectStatus(201, admin(service, 'POST', '/api/endpoints', { name: 'shop.projects', query }))
   const change = { query: query.replace('count() AS n', "countIf(level = 'error') AS n") }

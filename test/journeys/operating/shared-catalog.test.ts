@@ -126,6 +126,17 @@ test('of two concurrent deployments that share an endpoint, one succeeds and the
 const run = (sql: string, settings: Record<string, string | number> = {}) =>
   one.engine.command({ sql, settings }, { deadlineMs: 60_000 })
 
+/** A row that no service has written. */
+const insertRow = (id: string, kind: string, position: number, body: string) =>
+  'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body, position) VALUES ' +
+  `('${id}', '${kind}', '${id}', 1, now64(6), 'nobody', false, '${body}', ${position})`
+
+async function endOfCatalog(): Promise<number> {
+  const sql = 'SELECT max(position) + 1 FROM _catalog'
+  const { body } = await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+  return Number(body.toString())
+}
+
 /** Tables of a real cluster cannot be exchanged on one of its nodes. */
 const canRestore = !process.env.WELLHEAD_TEST_CLICKHOUSE_CLUSTER
 
@@ -163,51 +174,29 @@ test('a start reverts no change, a restored catalog keeps its order, and changes
 })
 
 test('a change that the server remembers but has lost does not block later ones', async () => {
-  const insert = (entry: string, rows: number) =>
-    run(
-      'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
-        `('${entry}', 'search', 'lost', 9, now64(6), 'nobody', false, '{}')`,
-      { insert_deduplication_token: `after ${rows}` },
-    )
-  const count = async () => {
-    const sql = 'SELECT count() FROM _catalog'
-    const { body } = await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
-    return Number(body.toString())
-  }
-  const before = await count()
-  await insert('lost', before)
-  expect(await count()).toBe(before + 1)
+  const insert = (position: number) =>
+    run(insertRow('lost', 'search', position, '{}'), { insert_deduplication_token: `after ${position}` })
+  const before = await endOfCatalog()
+  await insert(before)
+  expect(await endOfCatalog()).toBe(before + 1)
   await run("ALTER TABLE _catalog DELETE WHERE entry = 'lost'", { mutations_sync: 2 })
-  await insert('lost', before)
-  expect(await count()).toBe(before)
+  await insert(before)
+  expect(await endOfCatalog()).toBe(before)
   const { id } = await makeToken(one, { scopes: ['query'] })
   expect((await admin(one, 'PATCH', `/api/access-tokens/${id}`, { description: 'y' })).status).toBe(200)
 })
 
 test('an unreadable catalog prevents a start with a reason, and running services continue', async () => {
-  await one.engine.command(
-    {
-      sql:
-        'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body) VALUES ' +
-        "('x', 'endpoint', 'broken-one', 1, now64(6), 'nobody', false, '{\"definition\":{}}')",
-    },
-    { deadlineMs: 60_000 },
-  )
+  await run(insertRow('broken-one', 'endpoint', await endOfCatalog(), '{"definition":{}}'))
   await expect(openOn()).rejects.toThrow(/catalog is damaged: version 1 of endpoint broken-one/)
   expect((await admin(one, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(200)
   // Endpoints cannot change while one is unreadable, and no attempt is stored; tokens can.
-  const rows = async () => {
-    const sql = 'SELECT count() FROM _catalog'
-    return (
-      await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
-    ).body.toString()
-  }
   await soon(async () =>
     expect((await admin(one, 'POST', '/api/endpoints', { name: 'x', query: 'SELECT 1' })).status).toBe(500),
   )
-  const before = await rows()
+  const before = await endOfCatalog()
   expect((await admin(one, 'POST', '/api/endpoints', { name: 'y', query: 'SELECT 1' })).status).toBe(500)
-  expect(await rows()).toBe(before)
+  expect(await endOfCatalog()).toBe(before)
   const { id, token } = await makeToken(one, { scopes: ['query'] })
   await admin(one, 'DELETE', `/api/access-tokens/${id}`)
   expect((await ask(one, token, 'GET', '/api/endpoints/query/logs.all?project=x')).status).toBe(401)

@@ -1,9 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Entry } from '../../api/shapes.ts'
 import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
 import { toggled } from '../../ui/toggled.ts'
-import { keyOf } from '../live/live-buffer.ts'
+import { keysOf } from '../live/live-buffer.ts'
 import { EntryDetail } from './entry-detail.tsx'
 import { markOf } from './entry-mark.ts'
 
@@ -35,11 +35,12 @@ export function EntryList(props: EntryListProps) {
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const keys = useMemo(() => keysOf(entries), [entries])
   const virtual = useVirtualizer({
     count: entries.length,
     getScrollElement: () => box.current,
     estimateSize: () => 33,
-    getItemKey: (index) => keyOf(entries[index] as Entry),
+    getItemKey: (index) => keys[index] as string,
     overscan: 16,
     // Keeps the visible entries in place, except at the top, where new entries are wanted.
     anchorTo: isReading?.current ? 'end' : 'start',
@@ -58,7 +59,7 @@ export function EntryList(props: EntryListProps) {
       box.current?.scrollTo(0, 0)
       return
     }
-    setOpen(new Set([keyOf(entries[index] as Entry)]))
+    setOpen(new Set(keys.slice(index, index + 1)))
     // Some newer ones stay in view above it.
     virtual.scrollToIndex(Math.max(0, index - 3), { align: 'start' })
   }, [searchKey, isOld])
@@ -77,7 +78,7 @@ export function EntryList(props: EntryListProps) {
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const entry = entries[item.index] as Entry
-          const key = keyOf(entry)
+          const key = keys[item.index] as string
           return (
             <div
               key={key}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Entry } from '../../api/shapes.ts'
-import { LiveBuffer } from './live-buffer.ts'
+import { keysOf, LiveBuffer } from './live-buffer.ts'
 
 const entries = (...numbers: number[]): Entry[] =>
   numbers.map((n) => ({ id: `e${n}`, timestamp: n, project: '', event_message: '', metadata: {} }))
@@ -42,4 +42,11 @@ test('keeps the shown entries while they are read, and lets new ones wait once i
   expect([buffer.waiting, times(buffer.shown)]).toEqual([2, [3, 2, 1]])
   buffer.show()
   expect([buffer.waiting, times(buffer.shown)]).toEqual([0, [5, 4, 3]])
+})
+
+test('gives entries with the same timestamp and id keys of their own', () => {
+  const same = { timestamp: 2, id: 'a' } as Entry
+  const keys = keysOf([same, same, { ...same, timestamp: 1 }, same])
+  expect(new Set(keys).size).toBe(4)
+  expect(keysOf([same])).toEqual(keys.slice(0, 1))
 })

@@ -1,6 +1,17 @@
 import type { Entry } from '../../api/shapes.ts'
 
-export const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
+const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
+
+/** A key for each entry. Entries with the same timestamp and id have a number as well. */
+export function keysOf(entries: readonly Entry[]): string[] {
+  const seen = new Map<string, number>()
+  return entries.map((entry) => {
+    const key = keyOf(entry)
+    const before = seen.get(key) ?? 0
+    seen.set(key, before + 1)
+    return before === 0 ? key : `${key} ${before}`
+  })
+}
 
 /** Filters out entries that were seen before, as far back as the limit reaches. */
 class SeenEntries {

@@ -5,6 +5,7 @@ const examples = [
     'A field has this value: a typed column, its short name, or a path of metadata.',
   ],
   ['status:>=500 origin_time:100..200', 'A number in a range; also >, < and <=.'],
+  ['status:5xx', 'A number from 500 to 599, in any field, also if it is stored as text.'],
   ['request.path:/rest/*', 'The value begins with this text. A star alone means any value.'],
   ['-status:200 NOT timeout', 'Not this. Entries without the field are included.'],
   ['status:(502 OR 504) AND (GET OR POST)', 'Alternatives. A space means AND, which binds before OR.'],

@@ -1,3 +1,4 @@
+import type { ValueCount } from '../../api/shapes.ts'
 import { piece, unquoted } from './conditions.ts'
 
 /** What is being typed: a field, or a value of a field. */
@@ -33,6 +34,18 @@ export function typedPartAt(query: string, caret: number): TypedPart | undefined
   const text = query.slice(from, caret)
   if (text.startsWith('//') || (field === undefined && text.startsWith('"'))) return undefined
   return { field, text: unquoted(text), from, to }
+}
+
+/** The values of a field, after the groups of its status codes such as 5xx. */
+export function withStatusGroups(field: string, values: readonly ValueCount[]): readonly ValueCount[] {
+  const isStatus = /status|code/i.test(field) && values.every(({ value }) => /^[1-5]\d\d$/.test(value))
+  if (!isStatus) return values
+  const groups = new Map<string, number>()
+  for (const { value, count } of values) {
+    const group = `${value[0]}xx`
+    groups.set(group, (groups.get(group) ?? 0) + count)
+  }
+  return [...[...groups].sort().map(([value, count]) => ({ value, count })), ...values]
 }
 
 /** Suggestions that begin with the text, then those that contain it. A complete one needs no suggestion. */

@@ -5,7 +5,7 @@ import type { DetectedField, LogSource, ValueCount } from '../../api/shapes.ts'
 import { short } from '../../ui/format.ts'
 import { fieldsOf } from '../source-fields.ts'
 import { writtenField, writtenValue } from './conditions.ts'
-import { matching, type TypedPart } from './typed-part.ts'
+import { matching, type TypedPart, withStatusGroups } from './typed-part.ts'
 
 export interface Suggestion {
   label: string
@@ -43,7 +43,7 @@ export function useSuggestions(scope: SearchScope, part: TypedPart | undefined):
         .slice(0, maxShown)
         .map(({ name, note }) => ({ label: name, note, text: `${writtenField(name)}:` }))
     }
-    const found = matching(values, part.text, ({ value }) => value)
+    const found = matching(withStatusGroups(part.field, values), part.text, ({ value }) => value)
     return found
       .slice(0, maxShown)
       .map(({ value, count }) => ({ label: value, note: short(count), text: `${writtenValue(value)} ` }))

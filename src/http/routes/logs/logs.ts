@@ -34,7 +34,7 @@ const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> &
   rejected: z.int().describe('Number of entries that went to the source `quarantine` instead.'),
   errors: z
     .array(z.object({ index: z.int(), reason: z.string() }))
-    .describe('For each rejected entry its index in the request, and the reason.'),
+    .describe('For each of the first 100 rejected entries its index in the request, and the reason.'),
 })
 
 nameComponents('input', { LogEntry: sentEntry })
@@ -49,14 +49,17 @@ const query = z.object({
   source_name: z.string(oneSource).optional().describe('Alias of source.'),
 })
 export const idempotencyKey = z.object({
-  'Idempotency-Key': z.string().optional().describe('Entries with the same key are stored once a day.'),
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .describe('The same request with the same key is stored once a day. Another body with the key gets 422.'),
 })
 const example = {
   project: 'demo',
   event_message: 'GET /rest/v1/orders',
   metadata: { request: { url: 'https://demo.example.com/rest/v1/orders', path: '/rest/v1/orders' } },
 }
-export const sendErrors = [404, 507]
+export const sendErrors = [404, 422, 507]
 const intakeHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
 export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {

@@ -62,8 +62,8 @@ export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void 
         const header = request.headers['x-wellhead-source']
         const defaultSource = typeof header === 'string' && header !== '' ? header : undefined
         const received = await intake.receiveOtlp(uploadOf(request), encoding, defaultSource)
-        const rejected = received.reduce((count, { result }) => count + result.rejected, 0)
-        const reason = received.find(({ result }) => result.rejected > 0)?.result.errors[0]?.reason ?? ''
+        const rejected = received.reduce((count, outcome) => count + outcome.rejected, 0)
+        const reason = received.find((outcome) => outcome.rejected > 0)?.errors[0]?.reason ?? ''
         return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
       },
     })

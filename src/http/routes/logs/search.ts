@@ -48,7 +48,7 @@ const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, ra
 const beginningOfTime = '1970-01-01T00:00:00Z'
 
 export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'query' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
   const errors = [422, 504]
@@ -63,7 +63,6 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     },
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
-    access: 'admin',
     params,
     query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
     responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },

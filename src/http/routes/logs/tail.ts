@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../../access/caller.ts'
 import type { Source } from '../../../catalog/source.ts'
 import type { EntryQuery } from '../../../live/live-group.ts'
 import type { LiveTail } from '../../../live/live-tail.ts'
@@ -23,12 +24,11 @@ const maxConditions = 20
 const once = z.string('was sent twice')
 
 export function addTailRoutes(server: FastifyInstance, { sources, tail, streams }: TailRoutes): void {
-  const route = routesOf(server, { tag: 'Sources', access: 'query' })
+  const route = routesOf(server, { tag: 'Sources', access: 'search' })
   route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {
     description:
       'A stream of events that stays open: `entry` for each new entry, `missed` with the number of entries that the ' +
-      'client was too slow to read, `reset` if that number is unknown. For tokens with the scope `admin`, and for tokens ' +
-      'with a project, the unrestricted scope `query` and no fixed parameters, which see the entries of their project.',
+      'client was too slow to read, `reset` if that number is unknown.',
     params: sourceName,
     query: z.object({
       project: once.optional().describe('Only entries of this project.'),
@@ -41,7 +41,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
     errors: [400],
     handler: async (request, reply) => {
       const { project: wanted, query } = request.query
-      const project = readableProject(request, wanted)
+      const project = readableProject(request.caller as Caller, wanted)
       const source = sources.get(request.params.name)
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
       const stream = streams.begin(request, reply)

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { namesOf } from './catalog.ts'
-import { batchesOf, type CatalogRecord, CatalogState, entriesOfBatch } from './catalog-replay.ts'
+import { batchesOf, type CatalogRecord, CatalogState, entriesOfBatch } from './catalog-state.ts'
+
+const ids = ['a', 'b', 'c', 'd']
 
 let entries = 0
 
@@ -25,20 +27,37 @@ function stateOf(...records: CatalogRecord[]) {
   return { state, accepted: verdicts.map((verdict) => verdict.accepted), verdicts }
 }
 
+/** The id and version of everything that exists. */
+function existing(state: CatalogState): string[] {
+  return ids.flatMap((id) => {
+    const current = state.current('source', id)
+    return current ? [`${id}${current.version}`] : []
+  })
+}
+
 function together(...records: CatalogRecord[]): CatalogRecord[] {
   const names = entriesOfBatch(`batch ${++entries}`, records.length)
   return records.map((each, index) => ({ ...each, entry: names[index] as string }))
 }
 
 describe('the catalog', () => {
-  test('holds the newest version of everything, and its history', () => {
+  test('knows the newest version and the number of what exists', () => {
+    const gone = record('b', 2, 'two', { deleted: true })
     const { state } = stateOf(record('a', 1, 'one'), record('b', 1, 'two'), record('a', 2, 'uno'))
-    expect(state.newest().map(({ id, version }) => [id, version])).toEqual([
-      ['a', 2],
-      ['b', 1],
-    ])
-    expect(state.history('source', 'a').map(({ version }) => version)).toEqual([1, 2])
+    expect([existing(state), state.count('source')]).toEqual([['a2', 'b1'], 2])
     expect(state.current('endpoint', 'a')).toBeUndefined()
+    state.apply(gone)
+    expect([existing(state), state.count('source'), state.count('endpoint')]).toEqual([['a2'], 1, 0])
+  })
+
+  test('accepts what follows old versions that were removed from the log', () => {
+    const { state, accepted } = stateOf(record('a', 7, 'x'), record('a', 9, 'x'), record('a', 9, 'y'))
+    expect([accepted, existing(state)]).toEqual([[true, true, false], ['a9']])
+    expect([10, 9, 11].map((version) => state.judge(record('a', version, 'x')).accepted)).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 
   test('gives a name to the first claim', () => {
@@ -56,7 +75,7 @@ describe('the catalog', () => {
   test('accepts one of two changes with the same version', () => {
     const { state, accepted } = stateOf(record('a', 1, 'x'), record('a', 2, 'mine'), record('a', 2, 'yours'))
     expect(accepted).toEqual([true, true, false])
-    expect(state.current('source', 'a')?.body).toMatchObject({ name: 'mine' })
+    expect(state.current('source', 'a')?.names).toEqual(['mine'])
   })
 
   test('frees the names of deleted and renamed records, and accepts nothing after a deletion', () => {
@@ -70,14 +89,14 @@ describe('the catalog', () => {
     const first = [record('a', 1, 'x'), record('b', 1, 'y')]
     const good = stateOf(...first, ...together(record('a', 2, 'x'), record('c', 1, 'z')))
     expect(good.accepted).toEqual([true, true, true])
-    expect(good.state.newest().map(({ id, version }) => `${id}${version}`)).toEqual(['a2', 'b1', 'c1'])
-    for (const bad of [record('a', 3, 'x'), record('d', 1, 'y'), record('c', 2, 'z'), record('d', 1, 'z')]) {
+    expect(existing(good.state)).toEqual(['a2', 'b1', 'c1'])
+    for (const bad of [record('a', 1, 'x'), record('d', 1, 'y'), record('c', 2, 'z'), record('d', 1, 'z')]) {
       const { state, accepted } = stateOf(
         ...first,
         ...together(record('c', 1, 'z'), record('b', 2, 'y'), bad),
       )
       expect(accepted).toEqual([true, true, false])
-      expect(state.newest().map(({ id, version }) => `${id}${version}`)).toEqual(['a1', 'b1'])
+      expect(existing(state)).toEqual(['a1', 'b1'])
     }
   })
 
@@ -91,12 +110,6 @@ describe('the catalog', () => {
     expect(state.judge(record('c', 1, 'x'))).toEqual({ accepted: false, because: 'name', name: 'x' })
   })
 
-  test('ignores an incomplete batch', () => {
-    const [one, two] = together(record('a', 1, 'x'), record('b', 1, 'y')) as [CatalogRecord, CatalogRecord]
-    expect(stateOf(one).state.newest()).toEqual([])
-    expect(stateOf(one, two).state.newest()).toHaveLength(2)
-  })
-
   test('replays any log to the same state, in which names are unique', () => {
     const change = fc.record({
       id: fc.constantFrom('a', 'b', 'c'),
@@ -108,14 +121,10 @@ describe('the catalog', () => {
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const log = changes.map(({ id, version, name, deleted }) => record(id, version, name, { deleted }))
         const { state } = stateOf(...log)
-        const living = state.newest().filter((each) => !each.deleted)
-        const names = living.map(({ body }) => (body as { name: string }).name)
+        const names = ids.flatMap((id) => state.current('source', id)?.names ?? [])
         expect(new Set(names).size).toBe(names.length)
-        for (const { id } of living) {
-          const versions = state.history('source', id).map(({ version }) => version)
-          expect(versions).toEqual(versions.map((_, index) => index + 1))
-        }
-        expect(stateOf(...log).state.newest()).toEqual(state.newest())
+        expect(state.count('source')).toBe(names.length)
+        expect(existing(stateOf(...log).state)).toEqual(existing(state))
       }),
     )
   })

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { manualTime } from '../../test/support/manual-clock.ts'
+import { readAlert } from './alert.ts'
+import { newState } from './alert-state.ts'
+import { type Message, slackBody } from './notification.ts'
+
+function messageWith(text: string): Message {
+  const definition = {
+    ...{ name: 'errors', endpoint: 'latest', when: 'any(n) > 1', notify: [] },
+    ...{ description: '`n` is too large', parameters: { project: text } },
+  }
+  const record = { id: 'a', version: 1, deleted: false, changed_at: '', changed_by: '' }
+  const alert = readAlert({ ...record, body: { definition, created_at: '' } })
+  const state = { ...newState('', 'errors', 0), error: text }
+  return { type: 'alert.failing', alert, state, rows: [{ message: text }, { [text]: 1 }], time: manualTime() }
+}
+
+/** What Slack shows outside of code: the rest of the text can have no effect. */
+function outsideOfCode(text: string): string {
+  return text.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '')
+}
+
+const expected = ':warning: *errors* cannot be evaluated\n, \n\n is too large\n'
+
+describe('a message of Slack', () => {
+  const hostileTexts = [
+    ...['```', '``` *bold* <https://evil.example|here> ```', '`', '``', '`````', 'ends with `', '\\`'],
+    ...[
+      '<!channel>',
+      '<!here|here>',
+      '<@U012AB3CD>',
+      '<https://evil.example|click>',
+      'a & b &lt;!channel&gt;',
+    ],
+    ...['one\ntwo', 'one\r\n```\ntwo', '\u2028*bold*\u2029', '\u202e drawkcab', '> quote', '', '\ud83d'],
+    ...['`'.repeat(50_000), '&'.repeat(50_000), '😀'.repeat(5_000)],
+  ]
+  test.each(hostileTexts.map((text) => [text.slice(0, 60), text] as const))(
+    'shows %j as code',
+    (_, hostile) => {
+      const { text } = slackBody(messageWith(hostile))
+      expect(outsideOfCode(text)).toBe(expected)
+      expect(text.match(/```/g)).toHaveLength(2)
+      expect(text).not.toMatch(/[<>\u2028\u2029\u202e]|&(?!amp;|lt;|gt;)/)
+      // Slack cuts longer ones, and so the end of code.
+      expect(text.length).toBeLessThan(40_000)
+      expect(text.isWellFormed()).toBe(true)
+    },
+  )
+
+  test('shows any text as code', () => {
+    const texts = fc.string({
+      unit: fc.constantFrom('`', '```', '<', '>', '&', '|', '!', '\n', '*', 'a', '\\'),
+    })
+    fc.assert(
+      fc.property(fc.oneof(texts, fc.string({ unit: 'binary' })), (hostile) => {
+        expect(outsideOfCode(slackBody(messageWith(hostile)).text)).toBe(expected)
+      }),
+    )
+  })
+
+  test('cannot be opened by a fence in the description', () => {
+    const message = messageWith('*bold*')
+    message.alert.definition.description = '``` never closed'
+    expect(outsideOfCode(slackBody(message).text)).not.toContain('*bold*')
+  })
+})

@@ -1,0 +1,179 @@
+import type { Topology } from '../cluster/topology.ts'
+import type { Engine } from '../engine/engine.ts'
+import { isQuorumBusy } from '../engine/engine-errors.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { sqlText } from '../sql/names.ts'
+import { batchesOf, type CatalogChange, type CatalogKind, type CatalogRecord } from './catalog-state.ts'
+import { removeVersions } from './tables.ts'
+
+interface CatalogRow extends Omit<CatalogRecord<string>, 'changed_at'> {
+  at: string
+  position: number
+}
+
+type Values = Record<string, string | number>
+
+const limits = { deadlineMs: 60_000 }
+
+/** Bytes of bodies that are read at once, far below the limit of a result. */
+const pageBytes = 16 * 2 ** 20
+
+/** Older versions than the newest of a record are kept up to both limits. */
+const maxVersions = 100
+const maxVersionBytes = 2 ** 20
+
+/** Versions are removed in groups, because each removal rewrites a part of the table. */
+const removedAtOnce = { versions: 20, bytes: 2 ** 18 }
+
+const rowSql =
+  "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body, position FROM _catalog"
+
+/** The newest versions of records that exist. */
+const newest =
+  '(kind, id, version) IN (SELECT kind, id, max(version) FROM _catalog GROUP BY kind, id) AND NOT deleted'
+
+/** The table of the catalog: rows in the order of their positions. */
+export class CatalogLog {
+  readonly #engine: Engine
+  readonly #topology: () => Topology
+
+  constructor(engine: Engine, topology: () => Topology) {
+    this.#engine = engine
+    this.#topology = topology
+  }
+
+  /** The position after the last row. */
+  async end(): Promise<number> {
+    const [row] = await this.#query<{ end: number }>(
+      'SELECT if(count() = 0, 0, max(position) + 1) AS end FROM _catalog',
+    )
+    return row?.end ?? 0
+  }
+
+  /**
+   * Whether the newest version of each record is its state, so that no history needs to be read. Each writer knew all rows
+   * before its own, unless two rows have the same position: a server that lost rows can cause that.
+   */
+  async isRegular(): Promise<boolean> {
+    const [row] = await this.#query<{ regular: number }>(
+      'SELECT count() = uniqExact(position) AND count() = uniqExact(kind, id, version) AS regular FROM _catalog',
+    )
+    return row?.regular === 1
+  }
+
+  /** The newest versions of records that exist, in pages; all of them, or those of one kind. */
+  async *newest(kind?: CatalogKind): AsyncGenerator<CatalogRecord[]> {
+    const condition = kind === undefined ? newest : `kind = ${sqlText(kind)} AND ${newest}`
+    for (const [after, end] of await this.#pages(0, condition)) yield this.#read(condition, after, end)
+  }
+
+  /** Batches of changes between two positions, in their order. */
+  async *batches(from: number, end: number): AsyncGenerator<CatalogRecord[]> {
+    const pages = await this.#pages(from, `position < ${end}`)
+    let begun: CatalogRecord[] = []
+    for (const [index, [after, last]] of pages.entries()) {
+      const batches = batchesOf([...begun, ...(await this.#read('true', after, last))])
+      // A page may end within a batch.
+      begun = index < pages.length - 1 ? (batches.pop() ?? []) : []
+      yield* batches
+    }
+  }
+
+  /** Every version that is kept, oldest first, also of what was deleted. */
+  async versions(kind: CatalogKind, id: string): Promise<CatalogRecord[]> {
+    const condition =
+      'kind = {kind:String} AND id = {id:String} ORDER BY version, position LIMIT 1 BY version'
+    return (await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id })).map(readRecord)
+  }
+
+  async version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
+    const condition =
+      'kind = {kind:String} AND id = {id:String} AND version = {version:UInt32} ORDER BY position LIMIT 1'
+    const [row] = await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id, version })
+    return row && readRecord(row)
+  }
+
+  /** Which of these ids a record has or had. */
+  async knownIds(kind: CatalogKind, ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set()
+    const sql = `SELECT DISTINCT id FROM _catalog WHERE kind = ${sqlText(kind)} AND id IN (${ids.map(sqlText).join(', ')})`
+    return new Set((await this.#query<{ id: string }>(sql)).map(({ id }) => id))
+  }
+
+  /** Returns false if another service is writing, so that nothing was stored. */
+  async append(
+    records: readonly CatalogRecord[],
+    position: number,
+    token: string | undefined,
+  ): Promise<boolean> {
+    const rows = records.map((record, index) => ({
+      ...record,
+      position: position + index,
+      changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
+      body: JSON.stringify(record.body),
+    }))
+    const settings = token === undefined ? {} : { insert_deduplication_token: token }
+    const target = { table: '_catalog', format: 'JSONEachRow', settings } as const
+    try {
+      await this.#engine.insert(target, writeJsonRows(rows), limits)
+      return true
+    } catch (error) {
+      if (isQuorumBusy(error)) return false
+      throw error
+    }
+  }
+
+  /** Removes the oldest versions of records that have too many. */
+  async prune(changes: readonly CatalogChange[]): Promise<void> {
+    const changed = changes.filter(({ version }) => version > 2)
+    if (changed.length === 0) return
+    const ids = changed.map(({ kind, id }) => `(${sqlText(kind)}, ${sqlText(id)})`).join(', ')
+    const rows = await this.#query<{ kind: string; id: string; last: number }>(
+      'SELECT kind, id, max(version) AS last FROM (' +
+        'SELECT kind, id, version, length(body) AS size, row_number() OVER newer AS place, sum(size) OVER newer AS bytes ' +
+        `FROM _catalog WHERE (kind, id) IN (${ids}) ` +
+        'WINDOW newer AS (PARTITION BY kind, id ORDER BY version DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)' +
+        `) WHERE place > 1 AND (place > ${maxVersions} OR bytes > ${maxVersionBytes}) ` +
+        `GROUP BY kind, id HAVING count() >= ${removedAtOnce.versions} OR sum(size) >= ${removedAtOnce.bytes}`,
+    )
+    for (const { kind, id, last } of rows) {
+      const sql = removeVersions(this.#topology(), kind, id, last)
+      await this.#engine.command({ sql, settings: { mutations_sync: 0 } }, limits)
+    }
+  }
+
+  /** The first and last position of each page of rows, the first exclusive. */
+  async #pages(from: number, condition: string): Promise<[after: number, end: number][]> {
+    const rows = await this.#query<{ end: number }>(
+      'SELECT max(position) AS end FROM (SELECT position, ' +
+        `intDiv(sum(greatest(length(body), 256)) OVER (ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), ${pageBytes}) AS page ` +
+        `FROM _catalog WHERE position >= {from:UInt64} AND ${condition}) GROUP BY page ORDER BY page`,
+      { from },
+    )
+    return rows.map(({ end }, index) => [rows[index - 1]?.end ?? from - 1, end])
+  }
+
+  async #read(condition: string, after: number, end: number): Promise<CatalogRecord[]> {
+    const sql = `${rowSql} WHERE position > {after:Int64} AND position <= {end:UInt64} AND ${condition} ORDER BY position, entry`
+    return (await this.#query<CatalogRow>(sql, { after, end })).map(readRecord)
+  }
+
+  #query<Row>(sql: string, parameters: Values = {}): Promise<Row[]> {
+    const settings = {
+      output_format_json_quote_64bit_integers: 0,
+      ...(this.#topology().replicated && { select_sequential_consistency: 1 }),
+    }
+    return queryRows<Row>(this.#engine, { sql, parameters, settings }, limits)
+  }
+}
+
+function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {
+  try {
+    // The table has microseconds, the API milliseconds.
+    return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }
+  } catch {
+    throw new Error(
+      `The catalog is damaged: version ${row.version} of ${row.kind} ${row.id} is not valid JSON.`,
+    )
+  }
+}

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
+import { ask } from '../../support/callers.ts'
+import { embeddedEngine } from '../../support/engines.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
+
+const directory = scratchDirectory()
+const own = scratchDirectory()
+const processes: ServiceProcess[] = []
+const time = manualTime(manualClock(Date.now()))
+let receiver: Receiver
+beforeAll(async () => {
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  for (const { child } of processes) child.kill('SIGKILL')
+  await Promise.all(processes.map(({ exit }) => exit))
+  await receiver?.close()
+  directory.remove()
+  own.remove()
+})
+
+const open = () =>
+  openService({ time, dataDir: directory.path, environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1' } })
+const admin = async (service: RunningService, method: string, path: string, body?: unknown) =>
+  (await ask(service, service.adminToken.token, method, path, body)).body
+const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 50 })
+
+/** Stores the state as versions did that had the notifications of each target in it. */
+async function storeOutbox(id: string, outbox: readonly object[], off: readonly string[]): Promise<void> {
+  const engine = embeddedEngine(directory.path)
+  await engine.start()
+  const limits = { deadlineMs: 10_000 }
+  const sql = 'SELECT body, max(sequence) OVER () + 1 AS sequence FROM _alerts WHERE id = {id:String} LIMIT 1'
+  const query = { sql, parameters: { id } }
+  const [row] = await queryRows<{ body: string; sequence: number }>(engine, query, limits)
+  const { waiting: _, dropped: __, ...state } = JSON.parse(row?.body ?? '')
+  const body = JSON.stringify({ ...state, outbox, off })
+  const target = { table: '_alerts', format: 'JSONEachRow' } as const
+  await engine.insert(target, writeJsonRows([{ id, sequence: row?.sequence, body }]), limits)
+  await engine.close()
+}
+
+test('delivers what an earlier version stored, without the oldest of too many, and says that they are dropped', async () => {
+  const first = await open()
+  await admin(first, 'POST', '/api/endpoints', { name: 'never', query: 'SELECT 1 AS n' })
+  const url = (path: string) => `${receiver.url}/${path}`
+  const { id } = await admin(first, 'POST', '/api/alerts', {
+    ...{ name: 'upgraded', endpoint: 'never', when: 'any(n) > 1', every_seconds: 3600 },
+    notify: ['hook', 'gone'].map((path) => ({ type: 'webhook', url: url(path) })),
+  })
+  await until(async () => {
+    expect((await admin(first, 'GET', '/api/alerts/upgraded')).evaluated_at).toEqual(expect.any(String))
+  })
+  await first.close()
+  const outbox = Array.from({ length: 103 }, (_, n) => ({
+    ...{ id: `msg_${n}`, type: 'alert.firing', target: { type: 'webhook', url: url('hook'), secret: 'x.y' } },
+    ...{ body: JSON.stringify({ n }), createdMs: time.now() + n, attempts: 1, nextMs: time.now() },
+  }))
+  await storeOutbox(id, outbox, [`webhook ${url('gone')}`])
+  receiver.answer('/hook', { status: 503 })
+  const second = await open()
+  await receiver.until('/hook', 1)
+  const shown = await admin(second, 'GET', '/api/alerts/upgraded')
+  expect(shown.error).toBe('Notifications that could not be delivered and were dropped: 3.')
+  expect(shown.notify[1].switched_off).toBe(true)
+  await until(async () => {
+    const query = { query: 'kind:dropped' }
+    const events = await admin(second, 'POST', '/api/sources/alert_events/search', query)
+    const dropped = events.map(({ metadata }: { metadata: object }) => metadata)
+    expect(dropped).toMatchObject(['msg_2', 'msg_1', 'msg_0'].map((webhook_id) => ({ webhook_id })))
+  })
+  // The next service continues, with what is stored now.
+  await second.close()
+  receiver.answer('/hook', { status: 204 })
+  const third = await open()
+  const received = (await receiver.until('/hook', 101)).slice(1)
+  expect(received.map(({ body }) => body.n)).toEqual(Array.from({ length: 100 }, (_, n) => n + 3))
+  expect(received[0]?.headers['webhook-id']).toBe('msg_3')
+  await until(async () => expect((await admin(third, 'GET', '/api/alerts/upgraded')).error).toBeNull())
+  await third.close()
+})
+
+test('a notification without a response is sent again after a kill, and after a stop, which does not wait for it', async () => {
+  const token = 'the-admin-token-of-all'
+  const environment = { WELLHEAD_ALERT_HOSTS: '127.0.0.1', WELLHEAD_ADMIN_TOKEN: token }
+  const start = () => {
+    const started = spawnService(['--port', '0', '--data-dir', own.path], environment)
+    processes.push(started)
+    return started
+  }
+  const first = start()
+  const url = await first.ready()
+  const post = (path: string, body: object) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  receiver.answer('/killed', undefined)
+  await post('/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
+  const notify = [{ type: 'webhook', url: `${receiver.url}/killed` }]
+  const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 3600, notify }
+  expect((await post('/api/alerts', alert)).status).toBe(201)
+  await receiver.until('/killed', 1)
+  first.child.kill('SIGKILL')
+  await first.exit
+  const second = start()
+  await receiver.until('/killed', 2)
+  second.child.kill('SIGTERM')
+  expect(await second.exit).toBe(0)
+  receiver.answer('/killed', { status: 204 })
+  const third = start()
+  const requests = await receiver.until('/killed', 3)
+  expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(new Set(requests.map(({ text }) => text)).size).toBe(1)
+  third.child.kill('SIGTERM')
+  expect(await third.exit).toBe(0)
+})

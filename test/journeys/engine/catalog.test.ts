@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Catalog, maxDefinitionBytes } from '../../../src/catalog/catalog.ts'
+import type { CatalogRecord } from '../../../src/catalog/catalog-state.ts'
+import { migrate } from '../../../src/catalog/migrations.ts'
+import { singleServer } from '../../../src/cluster/topology.ts'
+import { queryText } from '../../../src/engine/json-rows.ts'
+import { log, type OpenEngine, openEngine } from '../../support/engines.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+
+const limits = { deadlineMs: 60_000 }
+const clock = manualClock()
+
+let opened: OpenEngine
+beforeAll(async () => {
+  opened = await openEngine()
+  await migrate(opened.engine, singleServer(opened.engine.database))
+})
+afterAll(() => opened?.close())
+
+/** A catalog as after a start, with what its listener got. */
+async function start(shared = false) {
+  const { engine } = opened
+  const catalog = new Catalog({ engine, clock, log, topology: () => singleServer(engine.database), shared })
+  const received: CatalogRecord[] = []
+  catalog.onChange('search', (records) => {
+    received.push(...records)
+  })
+  await catalog.open()
+  return { catalog, received }
+}
+
+const search = (id: string, version: number, more: object = {}) =>
+  ({ kind: 'search', id, version, deleted: false, body: { source: 's', name: id, ...more } }) as const
+
+const read = (sql: string) => queryText(opened.engine, { sql }, limits)
+const versionsOf = (id: string) => read(`SELECT count() FROM _catalog WHERE id = '${id}'`).then(Number)
+
+/** Adds old versions as another service would have written them. */
+async function addHistory(id: string, versions: number, bytes: number): Promise<void> {
+  const position = Number(await read('SELECT if(count() = 0, 0, max(position) + 1) FROM _catalog'))
+  const body = `concat('{"source":"s","name":"${id}","text":"', repeat('x', ${bytes}), '"}')`
+  const sql =
+    'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body, position) ' +
+    `SELECT toString(generateUUIDv4()), 'search', '${id}', number + 1, now64(6), 'them', false, ${body}, ${position} + number ` +
+    `FROM numbers(${versions}) SETTINGS max_block_size = 64`
+  await opened.engine.command({ sql }, limits)
+}
+
+test('a start and a change work with a history larger than any result, and read the newest versions', async () => {
+  const large = maxDefinitionBytes - 200
+  await addHistory('long', 1_200, large)
+  await addHistory('other', 3, 10)
+  const { catalog, received } = await start()
+  expect(received.map(({ id, version }) => [id, version])).toEqual([
+    ['long', 1_200],
+    ['other', 3],
+  ])
+  await catalog.append('me', search('long', 1_201), search('new', 1))
+  expect(received.slice(2).map(({ id, version }) => [id, version])).toEqual([
+    ['long', 1_201],
+    ['new', 1],
+  ])
+  await catalog.stop()
+  await expect.poll(() => versionsOf('long')).toBeLessThanOrEqual(5)
+  expect((await catalog.versions('search', 'long')).at(-1)).toMatchObject({ version: 1_201 })
+  expect(await catalog.version('search', 'other', 2)).toMatchObject({ version: 2 })
+  expect(await versionsOf('other')).toBe(3)
+})
+
+test('keeps the newest hundred versions', async () => {
+  await addHistory('often', 119, 10)
+  const { catalog } = await start()
+  await catalog.append('me', search('often', 120))
+  await catalog.stop()
+  await expect.poll(() => versionsOf('often')).toBe(100)
+  const versions = await catalog.versions('search', 'often')
+  expect([versions[0]?.version, versions.at(-1)?.version]).toEqual([21, 120])
+})
+
+test('refuses a definition that is too large, and one too many', async () => {
+  const { catalog } = await start()
+  const text = 'ü'.repeat(maxDefinitionBytes / 2)
+  await expect(catalog.append('me', search('large', 1, { text }))).rejects.toMatchObject({
+    status: 413,
+    message: 'The search has more than 256 KiB as JSON. Shorten its texts.',
+  })
+  const many = Array.from({ length: 500 }, (_, i) => search(`many-${i}`, 1))
+  await expect(catalog.append('me', ...many)).rejects.toMatchObject({
+    status: 400,
+    message: 'There can be at most 500 saved searches. Delete some first.',
+  })
+  const gone = { ...search('new', 2), deleted: true }
+  await catalog.append('me', gone)
+  expect(await catalog.knownIds('search', ['new', 'large', 'many-1'])).toEqual(new Set(['new']))
+  // The id of something that was deleted is not used again, and a start does not bring it back.
+  await expect(catalog.append('me', search('new', 1))).rejects.toMatchObject({ code: 'version_conflict' })
+  await catalog.stop()
+  const { catalog: next, received } = await start()
+  await next.stop()
+  expect(received.map(({ id }) => id)).not.toContain('new')
+})
+
+test('services at the same catalog come to the same state, also if rows have the same position', async () => {
+  const one = await start(true)
+  const other = await start(true)
+  await one.catalog.append('one', search('shared', 1))
+  // It does not know this change yet: the server ignores its insert, and it tries again.
+  await other.catalog.append('other', search('theirs', 1))
+  await expect(other.catalog.append('other', search('shared', 1))).rejects.toMatchObject({
+    code: 'version_conflict',
+  })
+  await one.catalog.append('one', search('shared', 2))
+  expect(one.received.at(-1)).toMatchObject({ id: 'shared', version: 2, changed_by: 'one' })
+  await Promise.all([one.catalog.stop(), other.catalog.stop()])
+  // A server that lost its memory of inserts can store two changes at one position.
+  const position = Number(await read('SELECT max(position) FROM _catalog'))
+  for (const [entry, version, name] of [
+    ['late', 3, 'shared'],
+    ['later', 3, 'renamed'],
+  ] as const) {
+    const body = JSON.stringify({ source: 's', name })
+    await opened.engine.command(
+      {
+        sql:
+          'INSERT INTO _catalog (entry, kind, id, version, changed_at, changed_by, deleted, body, position) ' +
+          `VALUES ('${entry}', 'search', 'shared', ${version}, now64(6), 'them', false, '${body}', ${position + 1})`,
+      },
+      limits,
+    )
+  }
+  const states = await Promise.all([start(true), start(true)])
+  for (const { catalog, received } of states) {
+    await catalog.stop()
+    const current = received.filter(({ id }) => id === 'shared')
+    expect(current.map(({ version }) => version)).toEqual([3])
+    expect(received.find(({ id }) => id === 'theirs')).toBeDefined()
+  }
+})
