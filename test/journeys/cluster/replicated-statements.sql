@@ -60,6 +60,13 @@ ORDER BY id
 TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
 SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
+-- migration 9
+ALTER TABLE wellhead._idempotency ON CLUSTER main
+    (RENAME COLUMN IF EXISTS answer TO response);
+
+ALTER TABLE wellhead._idempotency ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `digest` String AFTER at);
+
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
 (
