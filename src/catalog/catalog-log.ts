@@ -25,8 +25,10 @@ const maxVersionBytes = 2 ** 20
 /** Versions are removed in groups, because each removal rewrites a part of the table. */
 const removedAtOnce = { versions: 20, bytes: 2 ** 18 }
 
+/** The table has microseconds, the API milliseconds. */
 const rowSql =
-  "SELECT entry, kind, id, version, formatDateTime(changed_at, '%FT%T.%fZ', 'UTC') AS at, changed_by, deleted, body, position FROM _catalog"
+  'SELECT entry, kind, id, version, ' +
+  "concat(substring(formatDateTime(changed_at, '%FT%T.%f', 'UTC'), 1, 23), 'Z') AS at, changed_by, deleted, body, position FROM _catalog"
 
 /** The newest versions of records that exist. */
 const newest =
@@ -169,8 +171,7 @@ export class CatalogLog {
 
 function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {
   try {
-    // The table has microseconds, the API milliseconds.
-    return { ...row, changed_at: new Date(at).toISOString(), body: JSON.parse(body) as unknown }
+    return { ...row, changed_at: at, body: JSON.parse(body) as unknown }
   } catch {
     throw new Error(
       `The catalog is damaged: version ${row.version} of ${row.kind} ${row.id} is not valid JSON.`,
