@@ -173,8 +173,20 @@ function eventOf(table: TableName, dice: Dice, project: string): Event {
       const context = [{ host: 'storage', pid: dice.below(100) }]
       return { event_message: odd(), metadata: { project, tenantId: 'stub', level: 'info', context } }
     }
-    case 'function_edge_logs':
-      return { event_message: `serving ${odd()}`, metadata: { project_ref: project } }
+    case 'function_edge_logs': {
+      // The hosted platform sends more than Vector does.
+      const more: Fields = {
+        function_id: `f${dice.below(3)}`,
+        execution_time_ms: dice.below(900),
+        ...(dice.percent(70) && { boot_time: dice.percent(50) ? dice.below(200) : dice.below(200) / 4 }),
+        response: {
+          status_code: dice.pick(statuses),
+          headers: { ...(dice.percent(60) && { x_sb_edge_region: dice.pick(['eu-west-1', 'us-east-1']) }) },
+        },
+      }
+      const metadata = { project_ref: project, ...(dice.percent(60) && more) }
+      return { event_message: `serving ${odd()}`, metadata }
+    }
   }
 }
 
@@ -196,6 +208,12 @@ function edgeEvent(dice: Dice, project: string): Event {
     project,
     appname,
     event_message: `172.18.0.12 - - [13/Jul/2026:09:00:00 +0000] "${method} ${path} HTTP/1.1" ${status} 2 "${dice.pick(oddTexts)}" "node"`,
-    metadata: { request: { method, path, protocol: 'HTTP/1.1', headers }, response: { status_code: status } },
+    metadata: {
+      request: {
+        ...{ method, path, protocol: 'HTTP/1.1', headers },
+        ...(dice.percent(30) && { cf: { country: dice.pick(['DE', 'US', 'BR']) } }),
+      },
+      response: { status_code: status },
+    },
   }
 }

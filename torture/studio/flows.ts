@@ -56,7 +56,7 @@ export const flows: Record<string, Report> = {
         ...{
           the_method: method ?? null,
           the_protocol: protocol ?? null,
-          the_country: null,
+          the_country: at(one, 'request.cf.country'),
           the_algorithm: null,
         },
         ...{

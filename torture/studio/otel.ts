@@ -1,7 +1,8 @@
 import type { Dice } from '../fuzz/dice.ts'
 import { type Entry, type Json, oddTexts } from './entries.ts'
 import type { Asked } from './pages.ts'
-import { dateTime, groupedBy, newestFirst, quoted, truncated } from './terms.ts'
+import type { Row } from './question.ts'
+import { dateTime, groupedBy, newestFirst, quoted, sum, truncated, type Unit } from './terms.ts'
 
 /** The metadata as a flat map of texts, with dots in the keys. */
 function attributes(entry: Entry, project: string): Record<string, string> {
@@ -28,6 +29,12 @@ export function otelQuestion(dice: Dice, entries: readonly Entry[], project: str
   )
   // ClickHouse reads a backslash in a string as an escape, and a quote is doubled.
   const where = `WHERE source = '${source}'${isFiltered ? ` AND positionCaseInsensitiveUTF8(event_message, ${quoted(search)}) > 0` : ''}`
+  const code = "toInt32OrZero(log_attributes['response.status_code'])"
+  const codeOf = (entry: Entry) => Number(get(entry, 'response.status_code') || 0)
+  const buckets = (unit: Unit, row: (micros: number, group: readonly Entry[]) => Row) =>
+    [...groupedBy(found, ({ micros }) => truncated(micros, unit))]
+      .sort(([one], [other]) => one - other)
+      .map(([micros, group]) => row(micros, group))
   const kinds: (() => Asked)[] = [
     () => {
       const rows = [...found]
@@ -46,21 +53,11 @@ export function otelQuestion(dice: Dice, entries: readonly Entry[], project: str
       expected: { rows: [{ count: found.length }], order: 'exact' },
     }),
     () => {
-      const code = "toInt32OrZero(log_attributes['response.status_code'])"
       const sql = `SELECT toStartOfMinute(timestamp) AS timestamp, countIf(NOT ((${code} >= 500) OR (0))) AS ok_count, countIf(${code} >= 500) AS error_count FROM logs ${where} GROUP BY timestamp ORDER BY timestamp ASC`
-      const groups = groupedBy(found, ({ micros }) => truncated(micros, 'minute'))
-      const rows = [...groups]
-        .sort(([one], [other]) => one - other)
-        .map(([micros, group]) => {
-          const errors = group.filter(
-            (entry) => Number(get(entry, 'response.status_code') || 0) >= 500,
-          ).length
-          return {
-            timestamp: dateTime(micros),
-            ok_count: group.length - errors,
-            error_count: errors,
-          }
-        })
+      const rows = buckets('minute', (micros, group) => {
+        const errors = group.filter((entry) => codeOf(entry) >= 500).length
+        return { timestamp: dateTime(micros), ok_count: group.length - errors, error_count: errors }
+      })
       return { name: 'O3: the chart', sql, expected: { rows, order: 'exact' } }
     },
     () => {
@@ -122,6 +119,64 @@ export function otelQuestion(dice: Dice, entries: readonly Entry[], project: str
       const keys = found.flatMap((entry) => Object.keys(attributes(entry, project)))
       const rows = [...new Set(keys)].map((key) => ({ key, n: keys.filter((other) => other === key).length }))
       return { name: 'O5: the keys', sql, expected: { rows, order: 'any' } }
+    },
+    () => {
+      const level = `CASE WHEN ${code} >= 500 THEN 'error' WHEN ${code} >= 400 THEN 'warning' ELSE 'success' END`
+      const sql = `SELECT id, null AS source_id, ${level} AS level, if(source = 'auth_logs', log_attributes['status'], toString(log_attributes['response.status_code'])) AS status FROM logs ${where} ORDER BY timestamp DESC, id DESC LIMIT 50`
+      const rows = [...found]
+        .sort(newestFirst)
+        .slice(0, 50)
+        .map((entry) => ({
+          ...{ id: entry.id, source_id: null },
+          level: codeOf(entry) >= 500 ? 'error' : codeOf(entry) >= 400 ? 'warning' : 'success',
+          status: get(entry, source === 'auth_logs' ? 'status' : 'response.status_code'),
+        }))
+      return { name: 'O6: unified rows', sql, expected: { rows, order: 'exact' } }
+    },
+    () => {
+      const level = `(CASE WHEN ${code} >= 400 THEN 'error' ELSE 'success' END)`
+      const sql = `SELECT toStartOfHour(timestamp) AS time_bucket, countIf(${level} = 'success') AS success, countIf(${level} = 'error') AS error, count() AS total_per_bucket FROM logs ${where} GROUP BY time_bucket ORDER BY time_bucket`
+      const rows = buckets('hour', (micros, group) => {
+        const error = group.filter((entry) => codeOf(entry) >= 400).length
+        const success = group.length - error
+        return { time_bucket: dateTime(micros), success, error, total_per_bucket: group.length }
+      })
+      return { name: 'O8: the unified chart', sql, expected: { rows, order: 'exact' } }
+    },
+    () => {
+      const duration = "log_attributes['duration']"
+      const sql = `SELECT toUnixTimestamp(toStartOfHour(timestamp)) * 1000000 as timestamp, count(distinct JSONExtractString(event_message, 'auth_event', 'actor_id')) as actors, sum(toInt64OrZero(${duration})) as total, avg(toFloat64OrZero(${duration})) as avg, round(quantile(1)(toInt64OrZero(${duration})) / 1000000, 2) as most, countIf(coalesce(nullIf(log_attributes['provider'], ''), 'unknown') = 'unknown') as unknown FROM logs ${where} GROUP BY timestamp ORDER BY timestamp`
+      const rows = buckets('hour', (micros, group) => {
+        const durations = group.map((entry) => Number(get(entry, 'duration') || 0))
+        return {
+          ...{
+            timestamp: micros,
+            actors: new Set(group.map((entry) => get(entry, 'auth_event.actor_id'))).size,
+          },
+          ...{ total: sum(durations), avg: sum(durations) / durations.length },
+          most: Number((Math.max(...durations) / 1e6).toFixed(2)),
+          unknown: group.filter((entry) => get(entry, 'provider') === '').length,
+        }
+      })
+      return { name: 'O9: reports', sql, expected: { rows, order: 'exact' } }
+    },
+    () => {
+      const sql = `SELECT toUnixTimestamp64Micro(timestamp) as timestamp, id, toFloat64OrZero(log_attributes['execution_time_ms']) as ms FROM logs ${where} ORDER BY logs.timestamp DESC, id DESC LIMIT 100`
+      const rows = [...found]
+        .sort(newestFirst)
+        .slice(0, 100)
+        .map((entry) => ({
+          ...{ timestamp: entry.micros, id: entry.id },
+          ms: Number(get(entry, 'execution_time_ms') || 0),
+        }))
+      return { name: 'O10: functions', sql, expected: { rows, order: 'exact' } }
+    },
+    () => {
+      const sql = `SELECT log_attributes['function_id'] as function_id, count(distinct case when ${code} >= 500 then id end) as failed, count(distinct id) as n FROM logs ${where} GROUP BY function_id`
+      const rows = [...groupedBy(found, (entry) => get(entry, 'function_id'))].map(([id, group]) => ({
+        ...{ function_id: id, failed: group.filter((entry) => codeOf(entry) >= 500).length, n: group.length },
+      }))
+      return { name: 'O10: the list of functions', sql, expected: { rows, order: 'any' } }
     },
   ]
   const asked = dice.pick(kinds)()

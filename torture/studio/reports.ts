@@ -1,13 +1,17 @@
 import type { Dice } from '../fuzz/dice.ts'
 import type { Entry, Json } from './entries.ts'
 import { flows } from './flows.ts'
+import { lists } from './lists.ts'
 import { type Asked, pages, status } from './pages.ts'
-import type { Row } from './question.ts'
+import { platformReports } from './platform-reports.ts'
 import {
   at,
+  byTime,
+  byValues,
   type Condition,
   compares,
   dateTime,
+  equals,
   field,
   groupedBy,
   isLike,
@@ -16,6 +20,7 @@ import {
   numberOf,
   quoted,
   shownMetadata,
+  sum,
   textOf,
   truncated,
   type Unit,
@@ -45,42 +50,24 @@ const aliases = [
 const filterOf = (dice: Dice): Condition =>
   dice.pick([
     compares(status, '>=', 400),
-    compares({ ...status, sql: '`response`.`status_code`' }, '!=', 404),
+    compares(
+      { ...status, sql: '`response`.`status_code`' },
+      dice.pick(['=', '!=', '>=', '<=', '>', '<']),
+      dice.pick([200, 404, 500]),
+    ),
     matches({ ...path, sql: '`request`.`path`' }, '/auth'),
+    equals(field('`request`.`method`', 'request.method'), 'GET'),
     isLike(path, '/rest/%'),
     { sql: '`identifier` = @project', holds: () => true },
   ])
 
 const unitOf = (dice: Dice) => dice.pick<Unit>(['minute', 'hour', 'day'])
 
-/** Rows by bucket, oldest first. */
-function byTime(
-  entries: readonly Entry[],
-  unit: Unit,
-  row: (group: readonly Entry[]) => Row,
-  as: (micros: number) => Json,
-): Row[] {
-  const groups = groupedBy(entries, ({ micros }) => truncated(micros, unit))
-  return [...groups]
-    .sort(([one], [other]) => one - other)
-    .map(([micros, group]) => ({ timestamp: as(micros), ...row(group) }))
-}
-
-function byValues(
-  entries: readonly Entry[],
-  values: (entry: Entry) => Json[],
-  row: (values: Json[], group: readonly Entry[]) => Row,
-): Row[] {
-  const groups = groupedBy(entries, (entry) => JSON.stringify(values(entry)))
-  return [...groups].map(([key, group]) => row(JSON.parse(key), group))
-}
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 const parsed = (entry: Entry) => JSON.parse(entry.event_message) as Record<string, Json>
 const distinct = (values: readonly Json[]) => new Set(values.filter((value) => value !== null)).size
 
 const reports: Record<string, Report> = {
-  'P1: requests by time': (dice, of) => {
+  'P1, P6: requests by time': (dice, of) => {
     const [unit, condition, name] = [unitOf(dice), filterOf(dice), dice.pick(aliases)]
     const found = of('edge_logs').filter((entry) => condition.holds(entry) === true)
     const sql = `select cast(timestamp_trunc(t.timestamp, ${unit}) as datetime) as timestamp, count(t.id) as ${name} FROM edge_logs t ${headers} WHERE ${condition.sql} GROUP BY timestamp ORDER BY timestamp ASC`
@@ -191,8 +178,8 @@ const reports: Record<string, Report> = {
     const sql = `select h.user_agent, cf.country, count(*) as count from edge_logs left join unnest(metadata) as m on true left join unnest(m.request) as r on true left join unnest(r.headers) as h on true left join unnest(r.cf) as cf on true where h.cf_connecting_ip is not null group by h.user_agent, cf.country order by count desc`
     const rows = byValues(
       found,
-      (entry) => [at(entry, 'request.headers.user_agent')],
-      ([agent = null], group) => ({ user_agent: agent, country: null, count: group.length }),
+      (entry) => [at(entry, 'request.headers.user_agent'), at(entry, 'request.cf.country')],
+      ([agent = null, country = null], group) => ({ user_agent: agent, country, count: group.length }),
     )
     return { name: '', sql, expected: { rows, order: 'top', by: 'count', limit: rows.length } }
   },
@@ -298,7 +285,7 @@ const reports: Record<string, Report> = {
 }
 
 export function reportQuestion(dice: Dice, entries: readonly Entry[], project: string): Asked {
-  const all = { ...reports, ...flows }
+  const all = { ...reports, ...platformReports, ...flows, ...lists }
   const name = dice.pick(Object.keys(all))
   const asked = (all[name] as Report)(dice, (table) => entries.filter((entry) => entry.table === table))
   return { ...asked, name, sql: asked.sql.replace('@project', quoted(project)) }

@@ -1,4 +1,5 @@
 import type { Entry, Json } from './entries.ts'
+import type { Row } from './question.ts'
 
 /** An expression of SQL, and its value for an entry. */
 export interface Term {
@@ -194,3 +195,27 @@ export function dateTime(micros: number): string {
   const whole = new Date((micros - rest) / 1000).toISOString().slice(0, 19)
   return rest === 0 ? whole : `${whole}.${String(rest).padStart(6, '0')}`
 }
+
+/** Rows by bucket, oldest first. */
+export function byTime(
+  entries: readonly Entry[],
+  unit: Unit,
+  row: (group: readonly Entry[]) => Row,
+  as: (micros: number) => Json,
+): Row[] {
+  const groups = groupedBy(entries, ({ micros }) => truncated(micros, unit))
+  return [...groups]
+    .sort(([one], [other]) => one - other)
+    .map(([micros, group]) => ({ timestamp: as(micros), ...row(group) }))
+}
+
+export function byValues(
+  entries: readonly Entry[],
+  values: (entry: Entry) => Json[],
+  row: (values: Json[], group: readonly Entry[]) => Row,
+): Row[] {
+  const groups = groupedBy(entries, (entry) => JSON.stringify(values(entry)))
+  return [...groups].map(([key, group]) => row(JSON.parse(key), group))
+}
+
+export const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)

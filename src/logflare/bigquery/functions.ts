@@ -2,6 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { sqlText } from '../../sql/names.ts'
 import words from './functions.json' with { type: 'json' }
+import { wholeInterval } from './parse-expression.ts'
 import type { Modifiers } from './syntax.ts'
 import {
   boolOf,
@@ -27,7 +28,7 @@ export interface Argument {
 }
 
 /** What a call has beside its arguments, in SQL. All keys of ORDER BY have the same direction. */
-export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'limit'> {
+export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'ignoresNulls' | 'limit'> {
   order: { keys: string; isDescending: boolean } | undefined
   /** The clause OVER, or nothing. */
   window: string
@@ -35,7 +36,8 @@ export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'limit'> {
 
 /**
  * The type of the result, the types of the arguments, and the SQL: $1 and $2 are arguments, $* is all of them, $+ all but
- * the first, $d is where DISTINCT belongs, $w where OVER does, and $l is a list of the values of the first argument.
+ * the first, $? is whether one of them is null, $d is where DISTINCT belongs, $w where OVER does, $n is a suffix for nulls,
+ * and $l is a list of the values of the first argument.
  */
 type Rule = readonly [result: string, args: string, sql: string]
 
@@ -48,11 +50,15 @@ const aliases = new Map(Object.entries(words.aliases))
 const alternatives = new Map(Object.entries(words.alternatives))
 const formats = new Map(Object.entries(words.formats))
 
+const noModifiers: CallModifiers = {
+  ...{ distinct: false, ignoresNulls: false, order: undefined, limit: undefined, window: '' },
+}
+
 /** Translates a function or an operator. */
 export function callFunction(
   written: string,
   args: readonly Argument[],
-  modifiers: CallModifiers = { distinct: false, order: undefined, limit: undefined, window: '' },
+  modifiers = noModifiers,
 ): { value: Value; isAggregate: boolean } {
   const name = aliases.get(written) ?? written
   const special = specials.get(name)
@@ -60,9 +66,10 @@ export function callFunction(
   const rule = rules.get(name)
   if (!special && !rule) throw unknown(written)
   const isAggregate = aggregates.has(name) || specialAggregates.has(name)
-  const { distinct, order, limit, window } = modifiers
+  const { distinct, ignoresNulls, order, limit, window } = modifiers
   const refused = [
     distinct && !/\$[dl]/.test(rule?.[2] ?? '') && 'DISTINCT',
+    ignoresNulls && !/\$[ln]/.test(rule?.[2] ?? '') && 'IGNORE NULLS',
     order && !rule?.[2].includes('$l') && 'ORDER BY',
     limit !== undefined && !rule?.[2].includes('$l') && 'LIMIT',
     window !== '' && !isAggregate && !isWindow && 'OVER',
@@ -108,7 +115,8 @@ function ofRule(
   }
   const typeAt = (index: number) => types[Math.min(index, types.length - 1)]?.split(/[?*=]/)[0]
   // A unit is a word, and everything else is evaluated once, because SQL can be nested.
-  const values = args.map((arg, index) => (typeAt(index) === 'unit' ? nothing : arg.value()))
+  const isWord = (index: number) => /^(?:unit|start)$/.test(typeAt(index) ?? '')
+  const values = args.map((arg, index) => (isWord(index) ? nothing : arg.value()))
   const ofType = (...some: string[]) => values.filter((_, index) => some.includes(typeAt(index) ?? ''))
   const shared = { common: commonType(ofType('common')), compared: comparedType(ofType('compared', 'exact')) }
   const others = values.slice(1)
@@ -116,19 +124,31 @@ function ofRule(
     argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word }),
   )
   for (const type of types.slice(list.length)) if (type.includes('=')) list.push(type.replace(/^.*?=/, ''))
-  const text = sql.replace(/\$([\d*+dlw])/g, (_, place: string) => {
+  const text = sql.replace(/\$([\d*+?dlnw])/g, (_, place: string) => {
+    if (place === '?') return list.map((each) => `isNull(${each})`).join(' OR ')
+    if (place === 'n') return modifiers.ignoresNulls ? '' : '_respect_nulls'
     if (place === 'd') return modifiers.distinct ? 'DISTINCT ' : ''
     if (place === 'w') return modifiers.window
-    if (place === 'l') return listOf(list[0] ?? '', modifiers)
+    if (place === 'l') return listOf(list[0] ?? '', modifiers, spec === 'json')
     if (place === '*' || place === '+') return list.slice(place === '+' ? 1 : 0).join(', ')
     return list[Number(place) - 1] ?? ''
   })
-  return { sql: text, type: resultType(result, values, shared.common) }
+  const alike = result === 'same' ? values : ofType('common')
+  const nested = alike.find(({ type }) => type === 'json')?.nested
+  const type = resultType(result, values, shared.common)
+  if (result !== 'dated' || type !== 'date') return { sql: text, type, nested }
+  if (/to(?:StartOf|Interval)(?:\w*second|minute|hour)/i.test(list[1] ?? '')) {
+    const other = shown(name.replace('date', 'timestamp'))
+    throw invalidQuery(`${shown(name)} of a date needs a unit of at least a day. Use ${other}.`)
+  }
+  return { sql: `toDate(${text})`, type }
 }
 
 /** Values are in the order of the rows, unless the call has another one. */
-function listOf(value: string, { distinct, order, limit = 1_000, window }: CallModifiers): string {
+function listOf(json: string, modifiers: CallModifiers, isJson: boolean): string {
+  const { distinct, ignoresNulls, order, limit = 1_000, window } = modifiers
   const [unique, most] = [distinct ? 'DISTINCT ' : '', Math.min(limit, 1_000)]
+  const value = isJson && ignoresNulls ? `nullIf(${json}, 'null')` : json
   if (!order) return `groupArray(${most})(${unique}${value})${window}`
   const pairs = `arrayFilter(x -> isNotNull(x.1), groupArray(${unique}(${value}, ${order.keys}))${window})`
   const sorted = `${order.isDescending ? 'arrayReverseSort' : 'arraySort'}(x -> x.2, ${pairs})`
@@ -137,7 +157,10 @@ function listOf(value: string, { distinct, order, limit = 1_000, window }: CallM
 
 function resultType(result: string, values: readonly Value[], common: ValueType): ValueType {
   if (result === 'common') return common
-  if (result === 'same') return values[0]?.type ?? 'null'
+  const [first = nothing] = values
+  if (result === 'same') return first.type
+  // Functions of dates take timestamps, too, and return what they take.
+  if (result === 'dated') return /^(?:timestamp|datetime)$/.test(first.type) ? first.type : 'date'
   if (result === 'numeric') return values.every(({ type }) => type === 'int') ? 'int' : 'number'
   return result as ValueType
 }
@@ -165,11 +188,16 @@ function argument(type: string, value: Value, { name, others, shared, word }: Pl
       return textColumn(value, others) ?? convert(value, shared.compared)
     case 'column':
       return textColumn(value, others) ?? textOf(value)
+    case 'whole':
+      if (value.type === 'number' && !value.path) throw invalidQuery(wholeInterval)
+      return convert(value, 'int')
     case 'interval':
       if (value.type === 'interval') return value.sql
       throw invalidQuery(`${shown(name)} needs an interval: INTERVAL 1 HOUR.`)
     case 'unit':
       return unitOf(name, word)
+    case 'start':
+      return /^(?:isoweek|week\(monday\))$/i.test(word ?? '') ? 'toMonday' : `toStartOf${unitOf(name, word)}`
     case 'zone':
       if (/^(?:utc|etc\/utc|\+00(?::00)?)$/i.test(value.literal ?? '')) return ''
       throw invalidQuery(`${shown(name)} supports the time zone UTC only.`)
@@ -181,7 +209,7 @@ function argument(type: string, value: Value, { name, others, shared, word }: Pl
       if (/\)|\\$/.test(value.literal ?? '')) return sqlText(`(?:${value.literal})`)
       return textOf(value)
     case 'format':
-      if (value.literal !== undefined) return sqlText(formatOf(value.literal))
+      if (value.literal !== undefined) return sqlText(formatOf(value.literal, name.startsWith('parse')))
       throw invalidQuery(`${shown(name)} needs a format such as '%Y-%m-%d'.`)
     default:
       return convert(value, type)
@@ -198,9 +226,9 @@ function unitOf(name: string, word = ''): string {
 }
 
 /** A format of FORMAT_TIMESTAMP as a format of the engine. */
-function formatOf(format: string): string {
+function formatOf(format: string, isParsed: boolean): string {
   return format.replace(/%(E4Y|E.S|[\s\S]|$)/g, (whole, element: string) => {
-    if (/^[YmdHSFTRbahjyeIpDuwVGnt%]$/.test(element)) return whole
+    if (/^[YmdHSFTRbahjyeIpDuwVGnt%]$/.test(element) || (isParsed && element === 'z')) return whole
     const other = formats.get(element.replace(/^E.S$/, 'E*S'))
     if (other !== undefined) return other
     throw invalidQuery(`The format element ${whole} is not supported. Use %Y, %m, %d, %H, %M and %S.`)

@@ -1,3 +1,4 @@
+import words from './functions.json' with { type: 'json' }
 import type { Expression, Modifiers, OrderKey, Query } from './syntax.ts'
 import type { TokenReader } from './token-reader.ts'
 
@@ -15,6 +16,8 @@ const reserved = new Set(
     'LEFT LIKE LIMIT NOT ON OR ORDER OUTER QUALIFY RIGHT SELECT THEN UNION USING WHEN WHERE WINDOW WITH'
   ).split(' '),
 )
+
+export const wholeInterval = 'INTERVAL needs a whole number and a unit: INTERVAL 1 HOUR.'
 
 export function isReserved(word: string): boolean {
   return reserved.has(word.toUpperCase())
@@ -122,7 +125,7 @@ export class ExpressionParser {
       const operator = this.#tokens.oneOf(operators)
       if (operator === undefined) return left
       const right = operand()
-      const isInterval = right.kind === 'call' && right.name === 'interval'
+      const isInterval = right.kind === 'call' && /^intervals?$/.test(right.name)
       const name = isInterval ? (operator === '-' ? 'timestamp_sub' : 'timestamp_add') : operator
       left = { kind: 'call', name, args: [left, right], at }
     }
@@ -148,6 +151,8 @@ export class ExpressionParser {
         if (of.kind === 'name') of.parts.push(key)
         else of = { kind: 'element', of, key, at }
       } else if (tokens.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
+      else if (tokens.skip('at', 'time', 'zone'))
+        of = { kind: 'call', name: 'cast timestamp', args: [of, this.#primary()], at }
       else if (tokens.skip('[')) {
         of = { kind: 'element', of, key: this.#offset(), at }
         tokens.expect(']')
@@ -207,14 +212,7 @@ export class ExpressionParser {
     if (tokens.skip('case')) return this.#case(at)
     if (word === 'interval' && !/^[.,)]$/.test(tokens.next.text)) {
       tokens.take()
-      const isText = tokens.current.kind === 'string'
-      const count = isText ? this.#primary() : tokens.nested(() => this.#sum())
-      // PostgreSQL has the number and the unit in a string.
-      const [value, word] =
-        (isText && count.kind === 'literal' && count.value.split(/(?<=\d) *(?=[a-z])/i)) || []
-      const number: Expression = word && value ? { kind: 'literal', type: 'string', value, at } : count
-      const unit: Expression = { kind: 'name', parts: [word ?? tokens.name('a unit of time')], at }
-      return { kind: 'call', name: 'interval', args: [number, unit], at }
+      return this.#interval(at)
     }
     if (tokens.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
       tokens.take()
@@ -235,6 +233,25 @@ export class ExpressionParser {
       tokens.expect('as')
       return { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
     })
+  }
+
+  /** A number and its unit. PostgreSQL has them in a string, which can have several. */
+  #interval(at: number): Expression {
+    const tokens = this.#tokens
+    const { kind, text } = tokens.current
+    const of = (number: Expression, word = tokens.name('a unit of time')): Expression => {
+      const unit: Expression = { kind: 'name', parts: [word], at }
+      return { kind: 'call', name: 'interval', args: [number, unit], at }
+    }
+    if (kind !== 'string') return of(tokens.nested(() => this.#sum()))
+    if (!/^\s*(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)\s*$/i.test(text)) throw tokens.refuse(wholeInterval)
+    tokens.take()
+    const parts = [...text.matchAll(/([+-]?\d+) *([a-z]+)?/gi)].map(([, number = '', word]) =>
+      of({ kind: 'literal', type: 'int', value: number.replace('+', ''), at }, word),
+    )
+    return parts.length === 1
+      ? (parts[0] as Expression)
+      : { kind: 'call', name: 'intervals', args: parts, at }
   }
 
   #struct(at: number): Expression {
@@ -277,6 +294,8 @@ export class ExpressionParser {
     const isQuoted = tokens.current.kind === 'name'
     const name = tokens.name('a value')
     if (!isQuoted && tokens.is('(')) return this.#call(name.toLowerCase(), at)
+    if (!isQuoted && /^current_(?:timestamp|datetime|date)$/i.test(name))
+      return { kind: 'call', name: name.toLowerCase(), args: [], at }
     // A path in one pair of backticks is a path.
     return { kind: 'name', parts: isQuoted ? name.split('.') : [name], at }
   }
@@ -288,15 +307,20 @@ export class ExpressionParser {
     const isCount = name === 'count' && tokens.skip('*')
     const isQuery = tokens.is('select') || tokens.is('with')
     const args = isCount ? [] : isQuery ? [this.#subquery()] : tokens.list(this.expression, [')'])
+    const ignoresNulls = tokens.skip('ignore', 'nulls')
+    if (!ignoresNulls) tokens.skip('respect', 'nulls')
     const order = this.order()
     const limit = tokens.skip('limit') ? tokens.wholeNumber('a number of values') : undefined
     tokens.expect(')')
+    if (tokens.is('over') && tokens.next.text !== '(') throw tokens.refuse(words.clauses.window)
     const over = tokens.skip('over') ? tokens.inBrackets(() => this.#window()) : undefined
-    // PostgreSQL has the unit first, and returns a timestamp.
-    const [unit] = args
-    if (name === 'date_trunc' && unit?.kind === 'literal' && /^[a-z]+$/i.test(unit.value))
-      return { kind: 'call', name: 'timestamp_trunc', args: args.reverse(), at }
-    return { kind: 'call', name, args, modifiers: { distinct, order, limit, over }, at }
+    // PostgreSQL has the unit first, returns a timestamp, and starts weeks on Monday.
+    const [unit, ...of] = args
+    if (name === 'date_trunc' && unit?.kind === 'literal' && /^[a-z]+$/i.test(unit.value)) {
+      const value = unit.value.toLowerCase() === 'week' ? 'isoweek' : unit.value
+      return { kind: 'call', name: 'timestamp_trunc', args: [...of, { ...unit, value }], at }
+    }
+    return { kind: 'call', name, args, modifiers: { distinct, ignoresNulls, order, limit, over }, at }
   }
 
   #window(): Modifiers['over'] {

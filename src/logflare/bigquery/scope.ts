@@ -16,6 +16,7 @@ import {
 export interface Column {
   name: string
   type: ValueType
+  nested?: Value['nested']
 }
 
 /** All uses of a subquery share them. */
@@ -92,27 +93,36 @@ export class Scope {
     return this.#paths.has(lower) || this.#named.has(lower) || this.#outer?.has(lower) === true
   }
 
-  resolve(parts: readonly string[], at: number): Value {
-    const found = this.#find(parts, at)
+  resolve(parts: readonly string[], at: number, isOuter = false): Value {
+    const found = this.#find(parts, at, isOuter)
     if (!found.path || !this.#grouped.has(keyOf(found.path))) return found
-    return { sql: found.sql, type: found.type }
+    return { sql: found.sql, type: found.type, nested: found.nested }
   }
 
-  #find(parts: readonly string[], at: number): Value {
+  #find(parts: readonly string[], at: number, isOuter: boolean): Value {
     const [first = '', ...rest] = parts
     const lower = first.toLowerCase()
     const output = rest.length === 0 ? this.outputs?.get(lower) : undefined
     if (output) return output
     const path = this.#paths.get(lower)
-    if (path) return rest.length === 0 ? { ...pathValue(path), isElement: true } : member(path, ...rest)
+    if (path)
+      return rest.length === 0
+        ? { ...pathValue(path), nested: path.typed && 'element' }
+        : member(path, ...rest)
     const table = this.table(lower)
-    if (table) return rest.length === 0 ? jsonObject(shownColumns(table)) : this.ofTable(table, rest, at)
+    // A table with an alias can be called by its own name, too, unless a column has that name.
+    const isTable = table && (table.names[0] === lower || !this.#column(lower, at))
+    if (isTable) return rest.length === 0 ? jsonObject(shownColumns(table)) : this.ofTable(table, rest, at)
     const column = this.#column(lower, at)
     if (column) return inside(column, rest) ?? this.#noField(first, rest, at)
     const field = rest.length > 0 && this.#outer?.has(first) ? undefined : this.#field(parts)
     if (field) return field
-    if (this.#outer) return this.#outer.resolve(parts, at)
-    throw this.#unknown(first, at)
+    if (!this.#outer) throw this.#unknown(first, at)
+    const outer = this.#outer.resolve(parts, at, true)
+    // The engine cannot run it.
+    if (isOuter)
+      throw this.budget.refuse(`EXISTS cannot use "${first}" of a query around another EXISTS.`, at)
+    return outer
   }
 
   ofTable(table: ScopeTable, [name = '', ...rest]: readonly string[], at: number): Value {
@@ -154,10 +164,12 @@ export class Scope {
     const isOnly = typed.length === 1 || candidates.length === 1
     // Read as JSON, so that all have the same type.
     const values = candidates.map((path) => `nullIf(${jsonOf({ ...pathValue(path), path })}, 'null')`)
-    const value: Value = isOnly ? pathValue(only) : { sql: `coalesce(${values.join(', ')})`, type: 'json' }
+    const value: Value = isOnly
+      ? pathValue(only)
+      : { sql: `coalesce(${values.join(', ')})`, type: 'json', nested: only.typed && 'field' }
     if (!this.fields) return value
     // Once in a SELECT, because it is long.
-    const named = isOnly ? value : { sql: this.budget.name('F'), type: value.type }
+    const named = isOnly ? value : { ...value, sql: this.budget.name('F') }
     if (!isOnly) this.fields.push(`${value.sql} AS ${named.sql}`)
     this.#found.set(key, named)
     return named

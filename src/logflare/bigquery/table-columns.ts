@@ -31,6 +31,7 @@ export function logTable(ref: string, names: readonly string[], table: LogTable)
     sql: table.wholeMetadata?.(base) ?? base,
     type: 'json',
     path: { base, keys: [], typed: { table: ref, columnOf } },
+    nested: 'field',
   }
   const valueAt = (index: number): Value => {
     const { name = '', type = 'null' } = logColumns.list[index] ?? {}
@@ -41,10 +42,10 @@ export function logTable(ref: string, names: readonly string[], table: LogTable)
 }
 
 export function derivedTable(ref: string, names: readonly string[], columns: Columns): ScopeTable {
-  const valueAt = (index: number) => ({
-    sql: `${ref}.O${index + 1}`,
-    type: columns.list[index]?.type ?? 'null',
-  })
+  const valueAt = (index: number) => {
+    const { type = 'null', nested } = columns.list[index] ?? {}
+    return { sql: `${ref}.O${index + 1}`, type, nested } as const
+  }
   return { ref, names, columns, isLog: false, valueAt }
 }
 

@@ -33,7 +33,8 @@ export function tokensOf(sql: string): Token[] {
     if (first === "'" || first === '"') {
       const prefix = last?.kind === 'word' && /^[rb]{1,2}$/i.test(last.text) ? last.text.toLowerCase() : ''
       // Studio doubles a single quote, also at the start and at the end of a string.
-      const isTriple = first === '"' || prefix !== '' || /\w/.test(sql.charAt(end))
+      const isOpen = /\w/.test(sql.charAt(end)) && !text.endsWith("'''")
+      const isTriple = first === '"' || prefix !== '' || isOpen
       if (isTriple && text.startsWith(first.repeat(3)))
         throw refuse('Strings in triple quotes are not supported. Use one quote on each side.', sql, start)
       if (prefix.includes('b'))

@@ -4,6 +4,7 @@ import { type CallModifiers, callFunction } from './functions.ts'
 import type { Scope } from './scope.ts'
 import type { Expression, Modifiers, Query } from './syntax.ts'
 import {
+  arraySortKey,
   boolOf,
   convert,
   firstOf,
@@ -17,7 +18,7 @@ import {
   type ValueType,
 } from './value.ts'
 
-/** Translates a query inside of an expression. It has one column, except in EXISTS. */
+/** Translates a query in brackets, which has one column, or one in EXISTS. */
 type Subquery = (query: Query, isOneColumn: boolean) => { sql: string; type: ValueType }
 
 /** Translates expressions with the names of a scope. */
@@ -66,10 +67,8 @@ export class ExpressionTranslator {
         }))
         return jsonObject(members)
       }
-      case 'query': {
-        const { sql, type } = this.#subquery(expression.query, true)
-        return { sql: `(${sql})`, type }
-      }
+      case 'query':
+        return this.#subquery(expression.query, true)
     }
   }
 
@@ -79,24 +78,24 @@ export class ExpressionTranslator {
       const offset = { kind: 'literal', type: 'int', value: String(key), at } as const
       return this.#call(`${of.name}[]`, [offset, ...of.args])
     }
-    // An object is an array of one object in BigQuery, so a field is read from either.
+    // An object of metadata is an array of one object in BigQuery, so a field is read from either.
     const isFirst = of.kind === 'element' && of.key === 0 && typeof key === 'string'
     const path = pathOf(this.value(isFirst ? of.of : of))
     if (!path)
       throw this.#scope.budget.refuse('This value is not part of metadata, so it has no elements.', at)
+    if (isFirst && !path.typed) return member({ base: firstOf(path).sql, keys: [] }, key)
     if (key === 0) return firstOf(path)
     return member(path, typeof key === 'number' ? key + 1 : key)
   }
 
   #call(name: string, args: readonly Expression[], modifiers?: Modifiers): Value {
     const [tested, items] = args
-    if (name === 'exists' && tested?.kind === 'query')
-      return { sql: `EXISTS (${this.#subquery(tested.query, false).sql})`, type: 'bool' }
+    if (name === 'exists' && tested?.kind === 'query') return this.#subquery(tested.query, false)
     if (items?.kind === 'query' && tested && (name === 'in' || name === 'not in')) {
       return this.#inSubquery(this.value(tested), name, items.query)
     }
     const list = args.map((arg) => ({
-      word: arg.kind === 'name' ? arg.parts[0] : arg.kind === 'literal' ? arg.value : undefined,
+      word: wordOf(arg),
       value: () => this.value(arg),
     }))
     const { value, isAggregate } = callFunction(name, list, modifiers && this.#modifiers(modifiers))
@@ -104,26 +103,33 @@ export class ExpressionTranslator {
     return value
   }
 
-  #modifiers({ distinct, order, limit, over }: Modifiers): CallModifiers {
+  #modifiers({ order, over, ...others }: Modifiers): CallModifiers {
     const isDescending = order[0]?.direction === 'DESC'
     if (order.some(({ direction }) => (direction === 'DESC') !== isDescending))
       throw invalidQuery('ORDER BY in a function needs the same direction for all keys.')
-    const keys = order.map(({ by }) => this.value(by).sql).join(', ')
+    const keys = order.map((key) => arraySortKey(this.value(key.by), key)).join(', ')
     const partition = over?.partition.map((key) => this.value(key).sql).join(', ')
     const sorted = over?.order.map((key) => sortKey(this.value(key.by), key)).join(', ')
     const window = [partition && `PARTITION BY ${partition}`, sorted && `ORDER BY ${sorted}`, over?.frame]
     const clause = over ? ` OVER (${window.filter(Boolean).join(' ')})` : ''
     const sorting = keys === '' ? undefined : { keys: `(${keys})`, isDescending }
-    return { distinct, limit, order: sorting, window: clause }
+    return { ...others, order: sorting, window: clause }
   }
 
   #inSubquery(value: Value, name: string, query: Query): Value {
     const { sql, type } = this.#subquery(query, true)
     const isText = type === 'json' || type === 'null'
-    const rows = isText ? `SELECT ${textOf({ sql: 'O1', type })} FROM (${sql})` : sql
+    const rows = isText ? `(SELECT ${textOf({ sql: 'O1', type })} FROM ${sql})` : sql
     const left = isText ? textOf(value) : convert(value, type)
-    return { sql: `(${left} ${name.toUpperCase()} (${rows}))`, type: 'bool' }
+    return { sql: `(${left} ${name.toUpperCase()} ${rows})`, type: 'bool' }
   }
+}
+
+/** What an argument is as a unit of time: MINUTE, or WEEK(MONDAY). */
+function wordOf(arg: Expression): string | undefined {
+  if (arg.kind === 'call')
+    return arg.name === 'week' && arg.args[0] ? `week(${wordOf(arg.args[0])})` : undefined
+  return arg.kind === 'name' ? arg.parts[0] : arg.kind === 'literal' ? arg.value : undefined
 }
 
 function literal({ type, value }: Expression & { kind: 'literal' }): Value {

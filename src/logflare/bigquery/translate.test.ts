@@ -47,6 +47,14 @@ const shapes: Record<string, (size: number) => string> = {
   conditions: (size) => `select id from edge_logs where ${list(size, () => 'id = id', ' and ')}`,
   cases: (size) => `select case id ${list(size, () => "when 'a' then 1", ' ')} end from edge_logs`,
   arguments: (size) => `select concat(${list(size, () => 'id')}) from edge_logs`,
+  'first elements': (size) =>
+    `select x${list(size >> 4, () => '[offset(0)].a', '')} from (select array_agg(struct(id as a)) as x from edge_logs)`,
+  'parts of an interval': (size) =>
+    `select timestamp - interval '${list(size, () => '1 day', ' ')}' as x from edge_logs`,
+  'keys of a sorted list': (size) =>
+    `select array_agg(id order by ${list(size >> 2, () => 'm.a')}) as x from edge_logs, unnest(metadata) as m`,
+  'EXISTS with fields': (size) =>
+    `select id from edge_logs where ${list(size >> 3, () => "exists (select 1 from unnest(metadata) as m where m.a = 'b')", ' and ')}`,
   quotes: (size) => `select 'x${list(size, () => "''", '')}' as x`,
   comments: (size) => `select 1 as x ${list(size, () => '/**/', '')}`,
 }

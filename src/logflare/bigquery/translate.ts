@@ -95,7 +95,10 @@ class Translator {
     if (body.kind === 'select') return this.#select(body.select, query, ctes, new Scope(this.#budget, around))
     const { sql, columns } = this.#union(body, ctes, around)
     const scope = new Scope(this.#budget)
-    const outputs = columns.map(({ name, type }, index) => ({ name, value: { sql: `O${index + 1}`, type } }))
+    const outputs = columns.map(({ name, type, nested }, index) => ({
+      name,
+      value: { sql: `O${index + 1}`, type, nested },
+    }))
     scope.outputs = byName(outputs)
     const order = this.#order(query, outputs, this.#expressions(scope, ctes))
     return { sql: `SELECT * FROM (\n${sql}\n)${order}${limits(query)}`, columns }
@@ -109,10 +112,10 @@ class Translator {
       const message = `The queries of a UNION must have the same number of columns: ${first.columns.length}, not ${parts[odd]?.columns.length}.`
       throw this.#refuse(message, branches[odd]?.at ?? 0)
     }
-    const columns = first.columns.map(({ name }, index) => ({
-      name,
-      type: commonType(parts.map(({ columns: own }) => own[index] as Column)),
-    }))
+    const columns = first.columns.map(({ name }, index) => {
+      const own = parts.map((part) => part.columns[index] as Column)
+      return { name, type: commonType(own), nested: own.find(({ type }) => type === 'json')?.nested }
+    })
     const selects = parts.map(({ sql, columns: own }) => {
       const items = columns.map(({ type }, index) => {
         const value = { sql: `O${index + 1}`, type: own[index]?.type as ValueType }
@@ -125,12 +128,39 @@ class Translator {
 
   #expressions(scope: Scope, ctes: Ctes): ExpressionTranslator {
     return new ExpressionTranslator(scope, (query, isOneColumn) => {
-      // The engine returns wrong counts if other subqueries use columns of the query around them.
-      const { sql, columns } = this.#query(query, ctes, isOneColumn ? undefined : scope)
-      if (isOneColumn && columns.length !== 1)
+      if (!isOneColumn) return { sql: this.#exists(query, scope, ctes), type: 'bool' }
+      // The engine returns wrong counts if these use columns of the query around them.
+      const { sql, columns } = this.#query(query, ctes)
+      if (columns.length !== 1)
         throw this.#refuse('A subquery in an expression must have one column.', query.at)
-      return { sql, type: columns[0]?.type ?? 'null' }
+      return { sql: `(${sql})`, type: columns[0]?.type ?? 'null' }
     })
+  }
+
+  /** Whether a query has rows depends neither on their order nor on what is selected, some of which the engine refuses. */
+  #exists(query: Query, around: Scope, ctes: Ctes): string {
+    const { at, body, limit, offset } = query
+    if (body.kind === 'union' || limit === 0 || offset !== undefined)
+      return `EXISTS (${this.#query(query, ctes, around).sql})`
+    const { from, where, group, having } = body.select
+    const joins = from
+      ? [{ type: 'CROSS', table: from.first, on: undefined, using: [] } as const, ...from.joins]
+      : []
+    const areFields = from && joins.every(({ table }) => table.kind === 'unnest')
+    if (areFields && group.length === 0 && !having) {
+      // There is one row, unless the first field is missing.
+      const scope = new Scope(this.#budget, around)
+      for (const join of joins) this.#join(join, scope, ctes, false)
+      const first = this.#expressions(around, ctes).value((from.first as Table & { kind: 'unnest' }).of)
+      return `ifNull(isNotNull(${first.sql}) AND ${where ? this.#expressions(scope, ctes).condition(where) : 1}, 0)`
+    }
+    const one = { kind: 'literal', type: 'int', value: '1', at } as const
+    const items = body.select.items.map((item) =>
+      item.kind === 'all' ? ({ kind: 'expression', value: one, alias: '' } as const) : item,
+    )
+    const select = { ...body.select, distinct: false, items }
+    const rows = { ...query, body: { kind: 'select', select } as const, order: [], limit: undefined }
+    return `EXISTS (${this.#query(rows, ctes, around).sql})`
   }
 
   #select(select: Select, query: Query, ctes: Ctes, scope: Scope): Derived {
@@ -148,9 +178,9 @@ class Translator {
     }
     const group = this.#group(select, items, scope, expressions)
     const outputs = items.map(({ name, value }, index) => {
-      const { sql, type } = value(expressions)
+      const { sql, type, nested } = value(expressions)
       // What the author sorts by is the column of the result.
-      return { name, sql, value: { sql: `O${index + 1}`, type } }
+      return { name, sql, value: { sql: `O${index + 1}`, type, nested } }
     })
     if (outputs.length === 0) throw this.#refuse('No columns are selected.', select.at)
     scope.outputs = byName(outputs)
@@ -168,7 +198,7 @@ class Translator {
       sql:
         `${fields}SELECT ${select.distinct ? 'DISTINCT ' : ''}${list.join(', ')}${from}${where}${group}${having}${qualify}${order}` +
         `${tie ? `, ${table.ref}.id ${direction}` : ''}${limits(query)}`,
-      columns: outputs.map(({ name, value }) => ({ name, type: value.type })),
+      columns: outputs.map(({ name, value: { type, nested } }) => ({ name, type, nested })),
     }
   }
 
@@ -258,7 +288,7 @@ class Translator {
     this.#budget.read(1, table.at)
     const path = this.#unnested(table, scope, ctes)
     if (path) {
-      if (on && !(on.kind === 'literal' && on.value === 'true')) {
+      if (on && !isTrue(on)) {
         throw this.#refuse('UNNEST can only be joined ON TRUE. Put the condition into WHERE.', on.at)
       }
       const { alias } = table
@@ -270,7 +300,7 @@ class Translator {
     const same = shared.map(([name, value]) => this.#merge(name, value, scope, type, table.at))
     if (same.length > 0) return `\n${type} JOIN ${right} ON ${same.join(' AND ')}`
     if (!on && type !== 'CROSS') throw this.#refuse('JOIN needs ON.', table.at)
-    if (!on || (on.kind === 'literal' && on.value === 'true')) return `\nCROSS JOIN ${right}`
+    if (!on || ((type === 'INNER' || type === 'CROSS') && isTrue(on))) return `\nCROSS JOIN ${right}`
     if (type === 'CROSS') throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
     return `\n${type} JOIN ${right} ON ${this.#expressions(scope, ctes).condition(on)}`
   }
@@ -300,7 +330,7 @@ class Translator {
     if (isCoalesce && expression.args[0]) return this.#pathOf(expression.args[0], scope)
     const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
     const path = pathOf(own.value(expression))
-    if (path) return path
+    if (path?.typed) return path
     throw this.#refuse('UNNEST is only supported for metadata and its fields.', expression.at)
   }
 
@@ -352,4 +382,8 @@ class Translator {
     const columns = [...baseColumns, ...found.columns.map((column) => column.name)]
     return `(SELECT ${columns.map((column) => `toNullable(\`${column}\`) AS \`${column}\``).join(', ')} FROM ${found.view}) AS ${ref}`
   }
+}
+
+function isTrue(condition: Expression): boolean {
+  return condition.kind === 'literal' && condition.value === 'true'
 }

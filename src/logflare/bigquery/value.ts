@@ -23,10 +23,17 @@ export interface Value {
   readonly type: ValueType
   /** Set if it is a value inside of JSON text, which can be read with any type. */
   readonly path?: JsonPath
-  /** Set if it is an alias of UNNEST, and so no array. */
-  readonly isElement?: true
+  /** Set if it is JSON of metadata, where BigQuery has an array of one object for each object that is not an element. */
+  readonly nested?: 'field' | 'element' | undefined
+  /** Set if it is a struct. */
+  readonly members?: readonly Member[]
   /** Set if it is a literal. */
   readonly literal?: string
+}
+
+interface Member {
+  name: string
+  value: Value
 }
 
 /** The typed column of a source for a path. */
@@ -36,16 +43,19 @@ export interface JsonPath {
   /** Expression of the JSON text. */
   readonly base: string
   readonly keys: readonly (string | number)[]
-  /** The table with typed columns, if the text is the metadata of a source. */
-  readonly typed?: { table: string; columnOf: ColumnOf }
+  /** The table with typed columns, if the text is metadata. A subquery has none, and may have returned a part of it. */
+  readonly typed?: { table: string; columnOf: ColumnOf; isPart?: true } | undefined
 }
+
+const derived = { table: '', columnOf: () => undefined, isPart: true } as const
 
 export const nothing: Value = { sql: 'NULL', type: 'null' }
 
 export function pathValue(path: JsonPath): Value {
   const column = typedColumn(path)
   if (column?.type === 'number') return { sql: column.sql, type: 'number', path }
-  return column ? { sql: pathText(path), type: 'string', path } : { sql: pathJson(path), type: 'json', path }
+  if (column) return { sql: pathText(path), type: 'string', path }
+  return { sql: pathJson(path), type: 'json', path, nested: path.typed && 'field' }
 }
 
 export function member(path: JsonPath, ...keys: (string | number)[]): Value {
@@ -54,15 +64,16 @@ export function member(path: JsonPath, ...keys: (string | number)[]): Value {
 
 /** The first element of an array; any other value is itself. */
 export function firstOf(path: JsonPath): Value {
-  if (path.typed && path.keys.length === 0) return pathValue(path)
-  const raw = pathJson(path)
-  const first = pathJson({ base: raw, keys: [1] })
-  return { sql: `if(startsWith(${raw}, '['), ${first}, ${raw})`, type: 'json' }
+  const nested = path.typed && 'element'
+  if (path.typed && !path.typed.isPart && path.keys.length === 0) return { ...pathValue(path), nested }
+  // As a list of one text, because the text can be long.
+  const first = `if(startsWith(x, '['), ${pathJson({ base: 'x', keys: [1] })}, x)`
+  return { sql: `arrayMap(x -> ${first}, [${pathJson(path)}])[1]`, type: 'json', nested }
 }
 
 /** The path of a value that can have fields. */
-export function pathOf({ path, type, sql }: Value): JsonPath | undefined {
-  return path ?? (type === 'json' ? { base: sql, keys: [] } : undefined)
+export function pathOf({ path, type, sql, nested }: Value): JsonPath | undefined {
+  return path ?? (type === 'json' ? { base: sql, keys: [], typed: nested && derived } : undefined)
 }
 
 export function typedColumn({ keys, typed }: JsonPath) {
@@ -77,9 +88,10 @@ const plainObjects = new Set<string | number | undefined>(['request', 'response'
 function extract({ base, keys, typed }: JsonPath, read: (keys: string) => string): string {
   const list = (some: readonly (string | number)[]) =>
     [base, ...some.map((key) => (typeof key === 'number' ? String(key) : sqlText(key)))].join(', ')
-  const direct = read(list(keys))
-  if (!typed || keys.length < 2 || plainObjects.has(keys[0]) || typeof keys.at(-1) === 'number') return direct
-  return `coalesce(${direct}, ${read(list([...keys.slice(0, -1), 1, keys.at(-1) as string]))})`
+  const [direct, parent, last] = [read(list(keys)), keys.slice(0, -1), keys.at(-1) ?? 0]
+  const isPlain = !typed?.isPart && (parent.length === 0 || plainObjects.has(keys[0]))
+  if (!typed || isPlain || typeof last === 'number') return direct
+  return `if(JSONType(${list(parent)}) = 'Array', ${read(list([...parent, 1, last]))}, ${direct})`
 }
 
 function pathText(path: JsonPath): string {
@@ -109,7 +121,7 @@ export function textOf(value: Value): string {
     case 'bool':
       return `toString(toBool(${sql}))`
     case 'timestamp':
-      return `formatDateTime(${sql}, '%Y-%m-%d %H:%i:%S.%f+00')`
+      return dateTimeText(sql, '%Y-%m-%d %H:%i:%S', '+00')
     case 'datetime':
       return dateTimeText(sql)
     default:
@@ -118,9 +130,11 @@ export function textOf(value: Value): string {
 }
 
 /** Without a fraction if it is zero. */
-export function dateTimeText(sql: string): string {
-  const whole = `formatDateTime(${sql}, '%Y-%m-%dT%H:%i:%S')`
-  return `if(toUnixTimestamp64Micro(${sql}) % 1000000 = 0, ${whole}, formatDateTime(${sql}, '%Y-%m-%dT%H:%i:%S.%f'))`
+export function dateTimeText(sql: string, format = '%Y-%m-%dT%H:%i:%S', zone = ''): string {
+  const [whole, exact] = ['', '.%f'].map(
+    (fraction) => `formatDateTime(${sql}, '${format}${fraction}${zone}')`,
+  )
+  return `if(toUnixTimestamp64Micro(${sql}) % 1000000 = 0, ${whole}, ${exact})`
 }
 
 export function numberOf(value: Value): string {
@@ -191,10 +205,11 @@ export function jsonOf(value: Value): string {
 
 /** JSON text as BigQuery has it: a field of metadata that is an object is an array of one object. */
 export function nestedJson(value: Value): string {
+  if (value.members) return objectOf(value.members, nestedJson)
   const json = jsonOf(value)
-  if (!value.path) return json
-  const nested = withArrays(json)
-  return `if(startsWith(${json}, '{'), ${value.isElement ? nested : `concat('[', ${nested}, ']')`}, ${json})`
+  if (!value.nested) return json
+  const object = withArrays(json)
+  return `if(startsWith(${json}, '{'), ${value.nested === 'element' ? object : `concat('[', ${object}, ']')`}, ${json})`
 }
 
 function withArrays(object: string, levels = 6): string {
@@ -205,12 +220,16 @@ function withArrays(object: string, levels = 6): string {
 }
 
 /** An object as JSON text. */
-export function jsonObject(members: readonly { name: string; value: Value }[]): Value {
+export function jsonObject(members: readonly Member[]): Value {
+  return { sql: objectOf(members, jsonOf), type: 'json', members }
+}
+
+function objectOf(members: readonly Member[], write: (value: Value) => string): string {
   const parts = members.map(
     ({ name, value }, index) =>
-      `${sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, ${jsonOf(value)}`,
+      `${sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, ${write(value)}`,
   )
-  return { sql: `concat(${[...parts, members.length === 0 ? `'{}'` : `'}'`].join(', ')})`, type: 'json' }
+  return `concat(${[...parts, members.length === 0 ? `'{}'` : `'}'`].join(', ')})`
 }
 
 /** The type that several values have in common. */
@@ -249,11 +268,20 @@ export function textColumn({ path }: Value, texts: readonly Value[]): string | u
 }
 
 /** A key of ORDER BY. The engine sorts nulls last; in BigQuery they are the smallest values. */
-export function sortKey({ sql, type }: Value, { direction, nulls }: OrderKey): string {
-  const place = nulls || (direction === 'ASC' && type !== 'timestamp' ? ' NULLS FIRST' : '')
-  const sorted = `${sql} ${direction}${place}`
-  // JSON may hold numbers, which must not be sorted as text.
-  return type === 'json' ? `toFloat64OrNull(${sql}) ${direction}${place}, ${sorted}` : sorted
+export function sortKey(value: Value, { direction, nulls }: OrderKey): string {
+  const place = nulls || (direction === 'ASC' && value.type !== 'timestamp' ? ' NULLS FIRST' : '')
+  return sortedBy(value, (sql) => `${sql} ${direction}${place}`)
+}
+
+/** A key for a function that sorts an array, in reverse if the direction is DESC. */
+export function arraySortKey(value: Value, { direction, nulls }: OrderKey): string {
+  const areLargest = nulls === (direction === 'ASC' ? ' NULLS LAST' : ' NULLS FIRST')
+  return sortedBy(value, (sql) => `${areLargest ? 'isNull' : 'isNotNull'}(${sql}), ${sql}`)
+}
+
+/** JSON may hold numbers, which must not be sorted as text. */
+function sortedBy({ sql, type }: Value, key: (sql: string) => string): string {
+  return type === 'json' ? `${key(`toFloat64OrNull(${sql})`)}, ${key(sql)}` : key(sql)
 }
 
 /** How a value is read with the types that arguments have, too. */

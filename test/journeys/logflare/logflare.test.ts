@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/stage/browser.ts'
 import { bombs } from './bombs.ts'
+import { exactShapes, inexact } from './exact-shapes.ts'
 import { otelShapes } from './otel-shapes.ts'
 import { playgroundJourney } from './playground.ts'
 import { refused, shapes } from './shapes.ts'
@@ -70,14 +71,14 @@ async function query(name: string, parameters: Record<string, string>): Promise<
 const bigQuery = (sql: string) => query('logs.all', { ...window, sql })
 
 describe('BigQuery SQL', () => {
-  test.concurrent.each(shapes(startMs))('$name', async ({ sql, rows }) => {
+  test.concurrent.each([...shapes(startMs), ...exactShapes(startMs)])('$name', async ({ sql, rows }) => {
     const answer = await bigQuery(sql)
     expect(answer).toEqual({ result: rows })
     // Studio builds its table from the keys of the first row.
     expect(answer.result?.map(Object.keys)).toEqual(rows.map(Object.keys))
   })
 
-  test.concurrent.each(refused)('refuses %s', async (sql, message) => {
+  test.concurrent.each([...refused, ...inexact])('refuses %s', async (sql, message) => {
     const { error, ...others } = await bigQuery(sql)
     expect(error).toMatch(message)
     expect(others).toEqual({})
@@ -92,17 +93,18 @@ test('arrays, and a request whose headers are null', async () => {
     list: [{ k: [1] }, { k: 'x' }],
     text: '[x',
     none: [],
+    outer: { inner: { x: 5 } },
     request: { method: 'GET', headers: null },
   }
   await send('/api/logs?source_name=cloudflare.logs.prod', publicToken, [
     { id: 'l1', project: 'lists', event_message: 'x', timestamp: startMs, metadata },
   ])
   const sql = `select m.tags[offset(0)] as a, m.tags[safe_offset(0)] as b, m.tags[ordinal(1)] as c, m.tags[1] as d, m.one[offset(0)] as e,
-m.deep[offset(0)][offset(1)] as f, m.list[offset(0)] as g, m.list[0].k as h, m.none[safe_offset(0)] as i, m.request[0] as j
+m.deep[offset(0)][offset(1)] as f, m.list[offset(0)] as g, m.list[0].k as h, m.none[safe_offset(0)] as i, m.request[0] as j, m.outer.x as k
 from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' and m.tags[0] in unnest(['z', 'a']) and m.one[0] not in unnest(array['a'])`
   const row = { a: 'a', b: 'a', c: 'a', d: "b's", e: 's', f: 2, g: [{ k: [1] }], h: [1], i: null }
   const j = [{ method: 'GET', headers: null }]
-  expect(await query('logs.all', { project: 'lists', sql })).toEqual({ result: [{ ...row, j }] })
+  expect(await query('logs.all', { project: 'lists', sql })).toEqual({ result: [{ ...row, j, k: null }] })
   const search = new URLSearchParams({ project: 'lists', sql: 'select metadata from edge_logs' })
   const whole = await get(`/logflare/api/endpoints/query/logs.all?${search}`)
   expect(await whole.text()).toContain('"request":[{"headers":[{}],"method":"GET"}]')

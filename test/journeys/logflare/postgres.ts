@@ -4,8 +4,8 @@ import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { vi } from 'vitest'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { freePort } from '../docs/free-port.ts'
 
 const programs = '/usr/lib/postgresql'
 const run = promisify(execFile)

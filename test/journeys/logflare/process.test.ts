@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { loadedFiles, spawnService } from '../../support/service-process.ts'
-import { freePort } from '../docs/free-port.ts'
 import { vectorSinks } from './vector.ts'
 
 const tokens = { LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' }
