@@ -41,13 +41,6 @@ class SlowFirst extends BaseSequencer {
 }
 
 /**
- * Files share a worker and its modules; loading those anew for each file would take as long as running most of them.
- * Files that load others, to run them elsewhere as well, need modules of their own.
- */
-const loadsOthers =
-  process.env.WELLHEAD_TEST_LONG === '1' || Boolean(process.env.WELLHEAD_TEST_CLICKHOUSE_URL)
-
-/**
  * A journey spends most of its time waiting: for an engine to end or start, for a page, for a limit. With an emulated
  * engine it waits for a processor instead. Each worker needs up to a gigabyte, with its engine and browser.
  */
@@ -60,7 +53,8 @@ function workers(): number {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'console/**/*.test.ts', 'test/**/*.test.ts'],
-    isolate: loadsOthers,
+    // Loading the modules anew for each file would take as long as running most of them.
+    isolate: false,
     // An emulated engine takes a quarter of a minute to start; a native one a tenth of a second.
     testTimeout: 300_000,
     hookTimeout: 300_000,

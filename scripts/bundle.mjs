@@ -17,7 +17,7 @@ export async function bundle() {
   const alone = { output: { codeSplitting: false } }
   const outputs = [
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
-    await bundleOne({ 'engine-host': 'src/engine/host/main.ts' }, alone),
+    await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
   ]
   const modules = outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
@@ -51,8 +51,8 @@ async function bundleOne(input, { plugins, output }) {
     cwd: root,
     input,
     platform: 'node',
-    // It loads a native library from its own directory.
-    external: ['chdb'],
+    // They load native libraries from their own directories.
+    external: ['chdb', 'ffi-rs'],
     // Bundles are modules, which do not have these variables of CommonJS.
     transform: { define: { __filename: 'import.meta.filename', __dirname: 'import.meta.dirname' } },
     logLevel: 'warn',
@@ -92,7 +92,8 @@ function fewFiles() {
       const importsOf = (ids) =>
         [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
       const isOurs = (id) => id.startsWith(join(root, 'src/cli/'))
-      const isLight = (ids) => ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/engine\/host\//.test(id))
+      const isLight = (ids) =>
+        ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/engine\/embedded\//.test(id))
       const lightOf = (ids) =>
         importsOf(ids)
           .map((id) => closureOf([id]))

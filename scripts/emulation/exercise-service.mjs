@@ -44,32 +44,35 @@ const requests = [
 /** Something is wrong with an engine that takes longer. */
 const withinMs = 120_000
 
-/** Starts a service twice on an engine, and uses it each time. */
-export async function exerciseService(engineNode) {
+/** Starts a service twice on an engine, and uses it each time. Calls `engineEnded` after each end of a service. */
+export async function exerciseService(engineNode, engineEnded) {
   const directory = await fs.mkdtemp(join(tmpdir(), 'wellhead-use-'))
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('WELLHEAD_'))
   const environment = {
     ...Object.fromEntries(others),
     WELLHEAD_ADMIN_TOKEN: token,
     WELLHEAD_ENGINE_NODE: engineNode,
-    // Translations are written at the end, and nothing may cut that short.
+    // New translations take long.
     WELLHEAD_ENGINE_PATIENCE: '100',
     WELLHEAD_LOG_LEVEL: 'silent',
+    // A service that is killed leaves files there.
+    TMPDIR: directory,
   }
-  const args = [join(root, 'dist/main.js'), 'serve', '--port', '0', '--data-dir', directory]
+  const args = [join(root, 'dist/main.js'), 'serve', '--port', '0', '--data-dir', join(directory, 'data')]
   try {
     for (const asked of [requests, requests.slice(2, 5)]) {
       const service = spawn(process.execPath, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] })
       const ended = new Promise((resolve) => service.on('exit', resolve))
-      // Its engine ends with it.
       const late = setTimeout(() => service.kill('SIGKILL'), withinMs)
       try {
         const url = await addressOf(service)
         for (const [method, path, body] of asked) await send(url + path, method, body)
       } finally {
-        service.kill('SIGTERM')
+        // Another signal would make the service kill its engine, which otherwise ends by itself.
+        service.kill('SIGKILL')
         await ended
         clearTimeout(late)
+        await engineEnded(withinMs)
       }
     }
   } finally {

@@ -156,8 +156,10 @@ export class TokenAdmin {
 
   async revoke(id: string, by: string): Promise<void> {
     await lastWins(undefined, () => {
-      const stored = this.#find(id)
-      return this.#write(stored.id, stored.version + 1, by, stored.token, true)
+      const { id: found, version, token } = this.#find(id)
+      const emptied = { description: '', project: null, parameters: {}, hash: '', previous: null }
+      const body = { ...token, ...emptied, scopes: token.scopes.slice(0, 1) }
+      return this.#write(found, version + 1, by, body, true)
     })
   }
 

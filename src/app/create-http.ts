@@ -48,6 +48,8 @@ export function createHttp(
     arrivals,
     tail,
     maxPendingBytes: maxPendingLogBytes,
+    // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
+    attempts: settings.clickhouseUrl === undefined ? 30 : 2,
     maxReaders: Math.min(2, availableParallelism()),
   })
   const server = createServer({

@@ -4,7 +4,7 @@ import { isQuorumBusy } from '../engine/engine-errors.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import { batchesOf, type CatalogChange, type CatalogKind, type CatalogRecord } from './catalog-state.ts'
-import { removeVersions } from './tables.ts'
+import { type OldVersions, removeVersions } from './tables.ts'
 
 interface CatalogRow extends Omit<CatalogRecord<string>, 'changed_at'> {
   at: string
@@ -38,6 +38,8 @@ const newest =
 export class CatalogLog {
   readonly #engine: Engine
   readonly #topology: () => Topology
+  /** Records that were deleted here and whose older versions are not removed yet. */
+  readonly #deleted: OldVersions[] = []
 
   constructor(engine: Engine, topology: () => Topology) {
     this.#engine = engine
@@ -125,23 +127,38 @@ export class CatalogLog {
     }
   }
 
-  /** Removes the oldest versions of records that have too many. */
+  /** Removes the oldest versions of records that have too many, and all older versions of deleted records. */
   async prune(changes: readonly CatalogChange[]): Promise<void> {
-    const changed = changes.filter(({ version }) => version > 2)
-    if (changed.length === 0) return
-    const ids = changed.map(({ kind, id }) => `(${sqlText(kind)}, ${sqlText(id)})`).join(', ')
-    const rows = await this.#query<{ kind: string; id: string; last: number }>(
+    const records = [...(await this.#tooMany(changes)), ...(await this.#ofDeleted(changes))]
+    if (records.length === 0) return
+    const sql = removeVersions(this.#topology(), records)
+    await this.#engine.command({ sql, settings: { mutations_sync: 0 } }, limits)
+  }
+
+  async #ofDeleted(changes: readonly CatalogChange[]): Promise<OldVersions[]> {
+    const deletions = changes.filter(({ deleted }) => deleted)
+    if (deletions.length === 0) return []
+    this.#deleted.push(...deletions.map(({ kind, id, version }) => ({ kind, id, last: version - 1 })))
+    const [left] = await this.#query<{ versions: number; bytes: number }>(
+      'SELECT count() AS versions, sum(length(body)) AS bytes FROM _catalog ' +
+        `WHERE NOT deleted AND (kind, id) IN (${idsOf(this.#deleted)})`,
+    )
+    const { versions, bytes } = left ?? { versions: 0, bytes: 0 }
+    const isEnough = versions >= removedAtOnce.versions || bytes >= removedAtOnce.bytes
+    return isEnough ? this.#deleted.splice(0) : []
+  }
+
+  async #tooMany(changes: readonly CatalogChange[]): Promise<OldVersions[]> {
+    const changed = changes.filter(({ version, deleted }) => version > 2 && !deleted)
+    if (changed.length === 0) return []
+    return this.#query<OldVersions>(
       'SELECT kind, id, max(version) AS last FROM (' +
         'SELECT kind, id, version, length(body) AS size, row_number() OVER newer AS place, sum(size) OVER newer AS bytes ' +
-        `FROM _catalog WHERE (kind, id) IN (${ids}) ` +
+        `FROM _catalog WHERE (kind, id) IN (${idsOf(changed)}) ` +
         'WINDOW newer AS (PARTITION BY kind, id ORDER BY version DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)' +
         `) WHERE place > 1 AND (place > ${maxVersions} OR bytes > ${maxVersionBytes}) ` +
         `GROUP BY kind, id HAVING count() >= ${removedAtOnce.versions} OR sum(size) >= ${removedAtOnce.bytes}`,
     )
-    for (const { kind, id, last } of rows) {
-      const sql = removeVersions(this.#topology(), kind, id, last)
-      await this.#engine.command({ sql, settings: { mutations_sync: 0 } }, limits)
-    }
   }
 
   /** The first and last position of each page of rows, the first exclusive. */
@@ -167,6 +184,10 @@ export class CatalogLog {
     }
     return queryRows<Row>(this.#engine, { sql, parameters, settings }, limits)
   }
+}
+
+function idsOf(records: readonly { kind: string; id: string }[]): string {
+  return records.map(({ kind, id }) => `(${sqlText(kind)}, ${sqlText(id)})`).join(', ')
 }
 
 function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {

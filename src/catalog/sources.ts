@@ -181,7 +181,8 @@ export class Sources {
       if (isBuiltIn(current.name)) {
         throw invalidParameter('name', `${current.name} is a built-in source and cannot be deleted.`)
       }
-      await this.#catalog.append(by, { ...changeTo(current), version: current.version + 1, deleted: true })
+      const body = { ...current, description: '', aliases: [], columns: [] }
+      await this.#catalog.append(by, { ...changeTo(body), version: current.version + 1, deleted: true })
       return current
     })
     this.#leftovers.add(source.name)

@@ -311,7 +311,17 @@ export function emptyOwnTable(table: string, { database }: Topology): string[] {
   return [`TRUNCATE TABLE ${database}.\`${table}\``]
 }
 
-/** Removes the versions of a record up to one of them. The replicas on all nodes of a cluster follow. */
-export function removeVersions({ database }: Topology, kind: string, id: string, last: number): string {
-  return `ALTER TABLE ${database}._catalog DELETE WHERE kind = ${sqlText(kind)} AND id = ${sqlText(id)} AND version <= ${last}`
+export interface OldVersions {
+  kind: string
+  id: string
+  /** The newest version to remove. */
+  last: number
+}
+
+/** Removes versions of records, but no deletion: its id must not be used again. The replicas on all nodes of a cluster follow. */
+export function removeVersions({ database }: Topology, records: readonly OldVersions[]): string {
+  const conditions = records.map(
+    ({ kind, id, last }) => `(kind = ${sqlText(kind)} AND id = ${sqlText(id)} AND version <= ${last})`,
+  )
+  return `ALTER TABLE ${database}._catalog DELETE WHERE NOT deleted AND (${conditions.join(' OR ')})`
 }

@@ -5,6 +5,7 @@ import { ClickHouseClient } from '../engine/clickhouse-client.ts'
 import { ClickHouseHttp } from '../engine/clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement } from '../engine/engine.ts'
 import { isUnreachable } from '../engine/engine-errors.ts'
+import type { EngineNode } from '../engine/server-engine.ts'
 import { checkServer, findUnknownSettings, lacksTable, openDatabase, pingServer } from './check-server.ts'
 import { explainServerError, type ServerIdentity, ServerProblem, serverFault } from './server-problem.ts'
 
@@ -44,7 +45,7 @@ export const unreached = 'ClickHouse was not reached yet.'
 /** Why a request was ended: its node stopped responding, and another responds. */
 const moved = Symbol('moved')
 
-export class RemoteNode implements NodeConnection {
+export class RemoteNode implements EngineNode, NodeConnection {
   readonly database: string
   readonly #options: NodeOptions
   readonly #owner: NodeOwner

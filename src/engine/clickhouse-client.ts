@@ -42,7 +42,7 @@ export class ClickHouseClient {
       readonly: 2,
       cancel_http_readonly_queries_on_client_close: 1,
     }
-    const [short, tail] = this.#server.isRemote ? withoutLong(settings) : [settings, '']
+    const [short, tail] = withoutLong(settings)
     const message = messageOf(`${statement.sql}\nFORMAT ${statement.format}${tail}`, statement.parameters)
     const response = await this.#run(limits, short, { ...message, repeatable: repeatQueries })
     const summary = JSON.parse(response.summary ?? '{}') as Record<string, string>
@@ -81,6 +81,8 @@ export class ClickHouseClient {
             ...(settings as Record<string, string>),
             max_execution_time: String(deadlineMs / 1000),
             wait_end_of_query: '1',
+            // In memory: otherwise the server writes each result to a file first.
+            buffer_size: String(this.#limits.maxResultBytes),
             ...search,
           },
           headers: { ...headers, ...(trace && traceHeaders(trace)) },
@@ -88,6 +90,7 @@ export class ClickHouseClient {
         })
       } catch (error) {
         const ended = limits.signal?.aborted ? 'by-caller' : signal.aborted ? 'by-deadline' : 'by-engine'
+        if (ended === 'by-deadline') limits.onOverdue?.()
         throw toWellheadError(error, { deadlineMs, ended })
       }
     }

@@ -7,8 +7,6 @@ import { trimEndOf } from '../base/text/trim-end.ts'
 
 export interface ClickHouseServer {
   url: URL
-  /** Socket of an embedded engine; replaces the host of the URL. */
-  socketPath?: string
   user?: string
   password?: string
   database?: string
@@ -16,6 +14,8 @@ export interface ClickHouseServer {
   /** Closes idle connections after this time. Must be shorter than the server's own limit. */
   idleMs: number
   compress: boolean
+  /** Sent with every request. */
+  headers?: Record<string, string>
 }
 
 export interface HttpRequest {
@@ -38,7 +38,7 @@ export interface HttpResponse {
 
 const maxErrorBytes = 2 ** 20
 
-/** The defaults of a server depend on its version and on the user's profile; the embedded engine has these. */
+/** The defaults of a server depend on its version and on the user's profile. */
 const serverSettings = {
   // Otherwise an error is a row of JSON, from 23.9 to 25.10.
   http_write_exception_in_output_format: '0',
@@ -53,30 +53,28 @@ const serverSettings = {
 export class ClickHouseHttp {
   readonly #agent: HttpAgent
   readonly #request: typeof overHttp
-  readonly #options: { agent: HttpAgent; host: string; port: string; socketPath?: string }
+  readonly #options: { agent: HttpAgent; host: string; port: string }
   readonly #headers: Record<string, string>
   readonly #path: string
   readonly #search: Record<string, string>
-  /** Whether it is a server over the network, and not an embedded engine. */
-  readonly isRemote: boolean
 
   constructor(server: ClickHouseServer) {
-    const { url, socketPath, user, password, database } = server
+    const { url, user, password, database } = server
     const secure = url.protocol === 'https:'
     const keepAlive = { keepAlive: true, maxSockets: server.maxConnections, timeout: server.idleMs }
     this.#agent = secure ? new HttpsAgent(keepAlive) : new HttpAgent(keepAlive)
     this.#request = secure ? overHttps : overHttp
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-    this.#options = { agent: this.#agent, host, port: url.port, ...(socketPath && { socketPath }) }
+    this.#options = { agent: this.#agent, host, port: url.port }
     this.#path = url.pathname.replace(/\/$/, '')
-    this.isRemote = socketPath === undefined
     this.#search = {
-      ...(this.isRemote && serverSettings),
+      ...serverSettings,
       ...(database !== undefined && { database }),
       ...(server.compress && { enable_http_compression: '1' }),
     }
     const basic = `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}`
     this.#headers = {
+      ...server.headers,
       ...(user !== undefined && { Authorization: basic }),
       ...(server.compress && { 'Accept-Encoding': 'gzip' }),
     }

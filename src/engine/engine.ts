@@ -35,6 +35,10 @@ export interface Limits {
   readonly deadlineMs: number
   readonly signal?: AbortSignal
   readonly queryId?: string
+  /** Whether to run it as a user that can only read sources: for SQL that authors and callers wrote. */
+  readonly asReader?: boolean
+  /** Called if the engine does not end the statement at its deadline. */
+  readonly onOverdue?: () => void
   /** Who is refused for a while if the statement crashes the engine. */
   readonly blame?: readonly Blame[]
   /** Whether the statement must not see rows of other tenants: it fails on an engine that shows them. */
@@ -69,7 +73,6 @@ export function callerBlame(
 
 export interface QueryResult {
   readonly body: Buffer
-  /** The embedded engine reports both for rows of JSON only. */
   readonly readRows: number | undefined
   readonly readBytes: number | undefined
 }

@@ -2,9 +2,9 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs
 import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
 import { unlessMissing } from '../base/files/disk.ts'
+import { insertLogFolder } from './embedded/durability/insert-log.ts'
+import { checksumsFile, parsePart } from './embedded/durability/part-name.ts'
 import type { Engine } from './engine.ts'
-import { insertLogFolder } from './host/durability/insert-log.ts'
-import { checksumsFile, parsePart } from './host/durability/part-name.ts'
 import { queryRows, queryText } from './json-rows.ts'
 
 interface FrozenTable {

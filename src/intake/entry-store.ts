@@ -32,6 +32,8 @@ export interface EntryStoreOptions {
   observer?: IntakeObserver
   /** Maximum bytes of bodies held at once, and of lines that wait to be stored. */
   maxPendingBytes: number
+  /** How often an insert is sent while the engine is away. */
+  attempts: number
 }
 
 /** Stores batches: accepted entries in their source, rejected ones in quarantine. */
@@ -46,7 +48,7 @@ export class EntryStore {
       onStored: (source, lines) => options.tail.publish(source, lines),
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
-      attempts: 30,
+      attempts: options.attempts,
       pause: (ms) => delay(ms),
     })
   }

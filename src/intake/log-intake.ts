@@ -31,7 +31,7 @@ export interface Upload {
 }
 
 interface Sender {
-  /** Scopes idempotency keys: equal keys of two senders are independent. */
+  /** Idempotency keys belong to an id and a project. */
   readonly id: string
   /** The only project that the sender may send entries for; entries may omit it. */
   readonly project: string | undefined
@@ -49,8 +49,8 @@ export class LogIntake {
   readonly #bodies: ByteBudget
   readonly #decoders: DecoderPool
   readonly #store: EntryStore
-  /** By sender and content: the token of a request for several sources that may be stored in part. */
-  readonly #failed = new LRUCache<string, string>({ max: maxFailed })
+  /** By sender and content: the tokens of failed requests for several sources, which may be stored in part. */
+  readonly #failed = new LRUCache<string, string[]>({ max: maxFailed })
 
   constructor(options: LogIntakeOptions) {
     this.#options = options
@@ -140,18 +140,24 @@ export class LogIntake {
       allOrFirstError(
         batches.map((batch) => this.#store.store(batch, job, token && `${token}/${batch.source}`)),
       )
+    // Sessions have the id of their token, but can be those of different customers.
+    const owner = sender.project === undefined ? [sender.id] : [sender.id, sender.project]
     if (key !== undefined) {
       const scope = job.kind === 'otlp' ? 'otlp' : this.#options.sources.get(job.source.name).id
-      return this.#options.keys.once([sender.id, scope], key, digest, store)
+      return this.#options.keys.once([...owner, scope], key, digest, store)
     }
     if (batches.length <= 1) return { result: await store(), replayed: false }
-    const content = `${sender.id} ${digest}`
-    const token = this.#failed.get(content) ?? randomUUID()
-    // Also if the service is stopped in between: nothing is lost, but a retry may then store entries twice.
-    this.#failed.set(content, token)
-    const result = await store(token)
-    this.#failed.delete(content)
-    return { result, replayed: false }
+    const content = JSON.stringify([...owner, digest])
+    // One retry takes a token: other requests with the same content are new entries.
+    const failed = this.#failed.get(content) ?? []
+    const token = failed.pop() ?? randomUUID()
+    if (failed.length === 0) this.#failed.delete(content)
+    try {
+      return { result: await store(token), replayed: false }
+    } catch (error) {
+      this.#failed.set(content, [...(this.#failed.get(content) ?? []), token])
+      throw error
+    }
   }
 
   async stop(): Promise<void> {

@@ -322,7 +322,7 @@ export class LogSearch {
     const blame = callerBlame(caller, project, ' search', maxCrashes)
     try {
       const { body } = await inTurn({ caller, signal }, () =>
-        engine.query({ ...statement, settings }, { deadlineMs, signal, blame, isolated }),
+        engine.query({ ...statement, settings }, { deadlineMs, signal, blame, isolated, asReader: true }),
       )
       return body
     } catch (error) {

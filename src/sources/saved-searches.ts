@@ -64,7 +64,7 @@ export class SavedSearches {
   async delete(id: string, by: string): Promise<void> {
     await lastWins(undefined, () => {
       const { version, search } = this.#get(id)
-      const { id: _, created_at, created_by, ...body } = search
+      const body = { source: search.source, name: search.name }
       return this.#catalog.append(by, { kind: 'search', id, version: version + 1, deleted: true, body })
     })
   }

@@ -8,6 +8,7 @@ export interface SqlText {
 interface ParseLimits {
   readonly deadlineMs: number
   readonly signal?: AbortSignal
+  readonly asReader?: boolean
 }
 
 /** The part of the engine that parsing needs. */
@@ -43,7 +44,7 @@ export async function parseSql(
       format: 'TabSeparatedRaw',
       settings: treeSettings,
     },
-    limits,
+    { ...limits, asReader: true },
   )
   return readTree(body.toString())
 }

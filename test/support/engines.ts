@@ -2,14 +2,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
-import { ClusterEngine } from '../../src/cluster/cluster-engine.ts'
-import { RemoteEngine } from '../../src/cluster/remote-engine.ts'
+import { EngineProcess } from '../../src/engine/embedded/engine-process.ts'
+import type { HostOptions } from '../../src/engine/embedded/host-protocol.ts'
 import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { EngineProcess } from '../../src/engine/engine-process.ts'
-import { defaultGrants } from '../../src/engine/host/engine-config.ts'
-import { type EnginePort, openEnginePort } from './engine-port.ts'
-import { openRelay, type Relay } from './network/relay.ts'
 import { scratchDirectory } from './scratch.ts'
 
 export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined
@@ -33,7 +29,7 @@ export interface OpenEngine<E extends Engine = Engine> {
 export interface EmbeddedChoices {
   atRest?: boolean
   patience?: number
-  crashesBeforeRefusal?: number
+  grants?: readonly string[]
   log?: Log
 }
 
@@ -71,118 +67,94 @@ export async function openEmbedded(
   }
 }
 
-/** A server that all engines and services of a test file use, instead of an embedded engine each. */
-export interface SharedServer {
-  /** With user and password. */
-  url: string
-  cluster?: string | undefined
-  database: string
-}
-
-let shared: SharedServer | undefined
-
-export function sharedServer(): SharedServer | undefined {
-  return shared
-}
-
-export function shareServer(server: SharedServer | undefined): void {
-  shared = server
-}
-
-/** An engine at the place where this test file runs. */
-export async function openEngine(): Promise<OpenEngine> {
-  if (!shared) return openEmbedded()
-  const { cluster, ...server } = shared
-  const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
-  const engine =
-    cluster === undefined
-      ? new RemoteEngine(options)
-      : new ClusterEngine({ ...options, cluster, quorum: undefined })
-  await engine.start()
-  return { engine, close: () => engine.close() }
-}
-
 export const remoteCredentials = { user: 'reader', password: 'pa:ss/w@rd ü' }
 
-interface ServerChoices {
+export interface TestServer {
+  /** With user and password. */
+  url: string
+  pid(): number | undefined
+  /** Ends the process with SIGKILL, until the next start. */
+  kill(): Promise<void>
+  /** Starts it again, with the same address and data. */
+  start(changes?: Pick<HostOptions, 'extraConfig'>): Promise<void>
+  close(): Promise<void>
+}
+
+interface ServerChoices extends Pick<HostOptions, 'protocols' | 'extraConfig'> {
   /** Name of a cluster in which the server is the only node. */
   cluster?: string
-  /** By default those of an embedded engine. */
+  /** By default those that a service needs, in any database, and those of tests that look behind it. */
   grants?: readonly string[]
 }
 
-/** The engine never listens on it. With this port in a cluster, it takes a replica for itself. */
+const anyDatabase = [
+  'SELECT, INSERT, ALTER, CREATE, DROP, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY, SYSTEM, CLUSTER, REMOTE ON *.*',
+  'TABLE ENGINE ON *',
+]
+
+/** With this port in a cluster, the server takes a replica for itself. */
 const ownPort = 9000
 
-/** Clusters by name, each with a number of shards; the engine is the only replica of each shard. */
-function clusterOptions(clusters: Record<string, number>) {
+/** Clusters by name, each with a number of shards; the server is the only replica of each shard. */
+function clusterConfig(clusters: Record<string, number>): string {
   const shard = `<shard><replica><host>127.0.0.1</host><port>${ownPort}</port></replica></shard>`
   const servers = Object.entries(clusters).map(
     ([name, shards]) => `<${name}>${shard.repeat(shards)}</${name}>`,
   )
-  return {
-    extraConfig: `<tcp_port>${ownPort}</tcp_port><remote_servers>${servers.join('')}</remote_servers>`,
-    grants: [...defaultGrants, 'TABLE ENGINE ON Distributed', 'READ, WRITE ON REMOTE'],
-  }
+  return `<tcp_port>${ownPort}</tcp_port><remote_servers>${servers.join('')}</remote_servers>`
 }
 
-/** An engine process on a loopback port, as a substitute for a ClickHouse server. */
+/** A ClickHouse server on a loopback port, as an operator would run it. */
 export async function openServer({
   cluster,
-  grants,
-}: ServerChoices = {}): Promise<EnginePort & { pid(): number | undefined }> {
-  const directory = scratchDirectory()
-  const socketPath = join(directory.path, 'engine.sock')
-  const server = new EngineProcess({
-    node: engineNode,
-    environment: process.env,
-    host: {
-      directory: join(directory.path, 'engine'),
-      socketPath,
-      database: 'wellhead',
-      memoryBytes: 2 * 2 ** 30,
-      sessions: 8,
-      maxWaiting: 1000,
-      graceMs: 1000 * defaultPatience,
-      // The second one has the same server as two shards, to see which of them a query asks.
-      ...(cluster !== undefined && clusterOptions({ [cluster]: 1, [`${cluster}_twice`]: 2 })),
-      ...(grants && { grants }),
-    },
-    log,
-    patience: defaultPatience,
-    onCrash: () => {},
-  })
-  await server.start()
-  const port = await openEnginePort(socketPath, remoteCredentials)
-  return {
-    url: port.url,
-    pid: () => server.pid,
-    close: async () => {
-      await port.close()
-      await server.stop()
-      directory.remove()
-    },
+  grants = anyDatabase,
+  ...more
+}: ServerChoices = {}): Promise<TestServer> {
+  // Removed after the run, because nobody closes the server of a worker.
+  const directory = scratchDirectory(globalThis.process.env.WELLHEAD_TEST_SCRATCH)
+  const host: HostOptions = {
+    directory: join(directory.path, 'engine'),
+    runtimeDirectory: join(directory.path, 'runtime'),
+    database: 'wellhead',
+    memoryBytes: 2 * 2 ** 30,
+    credentials: { key: '', service: remoteCredentials, reader: { user: 'nobody', password: 'nothing' } },
+    ...(cluster !== undefined && { extraConfig: clusterConfig({ [cluster]: 1, [`${cluster}_twice`]: 2 }) }),
+    grants,
+    ...more,
   }
-}
-
-export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network: Relay }> {
-  const server = await openServer()
-  const network = await openRelay(Number(new URL(server.url).port))
-  const engine = new RemoteEngine({
-    url: network.url,
-    ...remoteCredentials,
-    database: 'elsewhere',
-    log,
-    maxResultBytes: 32 * 2 ** 20,
-  })
-  await engine.start()
-  return {
-    engine,
-    network,
-    close: async () => {
-      await engine.close()
-      await network.cut()
-      await server.close()
-    },
+  let process: EngineProcess | undefined
+  const start: TestServer['start'] = (changes = {}) =>
+    new Promise<void>((resolve, reject) => {
+      Object.assign(host, changes)
+      process = new EngineProcess({
+        node: engineNode,
+        environment: globalThis.process.env,
+        host,
+        log,
+        patience: defaultPatience,
+        connect: async (port) => {
+          // The server has the same address after a restart.
+          host.port = port
+          // It also runs if another process has taken the port.
+          await fetch(`http://127.0.0.1:${port}/ping`)
+          return ''
+        },
+        ping: async () => {},
+        isBusy: () => false,
+        onChange: (state) => (state.ready ? resolve() : reject(new Error(state.reason))),
+        onCrash: () => {},
+      })
+      process.start()
+    })
+  const kill = async () => process?.stop()
+  const close = async () => {
+    await kill()
+    directory.remove()
   }
+  await start().catch(async (error) => {
+    await close()
+    throw error
+  })
+  const login = [remoteCredentials.user, remoteCredentials.password].map(encodeURIComponent).join(':')
+  return { url: `http://${login}@127.0.0.1:${host.port}`, pid: () => process?.pid, kill, start, close }
 }

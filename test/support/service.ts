@@ -1,8 +1,9 @@
 import { type Service, startService } from '../../src/app.ts'
 import { systemTime, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
-import { emulated, log, sharedServer } from './engines.ts'
+import { emulated, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
+import { dropDatabase, environmentOf, newDatabase, type SharedServer, sharedServer } from './worker-server.ts'
 
 export interface RunningService extends Service {
   dataDir: string
@@ -15,15 +16,23 @@ export interface ServiceChoices {
   time?: Timers
   environment?: Record<string, string>
   dataDir?: string
+  /**
+   * An engine of its own, for tests that kill, configure or measure it, that look at its files, or that start again with a
+   * data directory. By default, the service has a database of its own on the worker's server.
+   */
+  engine?: 'embedded'
 }
 
 /** A request that a test left unfinished would otherwise delay the end of the service by half a minute. */
 const finishWithinMs = 2_000
 
-/** A complete service in this process, with a real engine in a separate process. */
+/** A complete service in this process, with a real engine in another. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
   const directory = choices.dataDir === undefined ? scratchDirectory() : undefined
-  const server = sharedServer()
+  const { engine, environment = {} } = choices
+  const isElsewhere = environment.WELLHEAD_CLICKHOUSE_URL !== undefined
+  const own = sharedServer() || isElsewhere || engine === 'embedded' ? undefined : await newDatabase()
+  const server = own ?? sharedServer()
   const reading = readSettings({
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory?.path,
@@ -31,10 +40,8 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
     // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',
-    WELLHEAD_CLICKHOUSE_URL: server?.url ?? '',
-    WELLHEAD_CLICKHOUSE_DATABASE: server?.database ?? '',
-    WELLHEAD_CLICKHOUSE_CLUSTER: server?.cluster ?? '',
-    ...choices.environment,
+    ...(server && environmentOf(server)),
+    ...environment,
   })
   if ('problems' in reading) throw new Error(reading.problems.join('\n'))
   const { settings } = reading
@@ -43,9 +50,9 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     time: choices.time ?? systemTime(),
     log,
     node: process.execPath,
-    environment: { ...process.env, ...choices.environment },
-  }).catch((error) => {
-    directory?.remove()
+    environment: { ...process.env, ...environment },
+  }).catch(async (error) => {
+    await cleanUp(own, directory)
     throw error
   })
   return {
@@ -60,7 +67,12 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
       const cut = setTimeout(() => service.http.server.closeAllConnections(), finishWithinMs)
       await service.stop()
       clearTimeout(cut)
-      directory?.remove()
+      await cleanUp(own, directory)
     },
   }
+}
+
+async function cleanUp(database?: SharedServer, directory?: { remove(): void }): Promise<void> {
+  if (database) await dropDatabase(database)
+  directory?.remove()
 }

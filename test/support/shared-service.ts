@@ -28,7 +28,7 @@ export function oncePerWorker<T>(open: () => Promise<T>, close: (opened: T) => P
 }
 
 const openShared = oncePerWorker(
-  () => openService({ environment }),
+  () => openService({ engine: 'embedded', environment }),
   (service) => service.close(),
 )
 

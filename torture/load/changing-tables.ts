@@ -1,4 +1,4 @@
-import { askEngine } from '../../test/support/engine-port.ts'
+import { askEngine } from '../../test/support/ask-engine.ts'
 import type { Dice } from '../fuzz/dice.ts'
 import type { Target } from '../support/target.ts'
 

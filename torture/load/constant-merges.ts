@@ -1,4 +1,4 @@
-import { askEngine } from '../../test/support/engine-port.ts'
+import { askEngine } from '../../test/support/ask-engine.ts'
 import { natively } from '../../test/support/engines.ts'
 
 interface MergerOptions {

@@ -7,7 +7,7 @@ export const functions: Scenario = {
   name: 'functions',
   title: 'every function that a sandbox allows stops at its time limit, without ending the engine',
   async run(run) {
-    const { engine, close } = await openEmbedded({ patience: many(1, 10), crashesBeforeRefusal: 1e9 })
+    const { engine, close } = await openEmbedded({ patience: many(1, 10) })
     try {
       const trials = new FunctionTrials(engine, {
         maxSize: run.cycles(1_000_000, 10_000),

@@ -1,12 +1,10 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import type { EngineStatus } from '../../http/routes/status.ts'
 import type { CommandIo } from '../command-io.ts'
-import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes } from '../output/format-amount.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
 import { objectWith, ServiceClient } from '../service-client.ts'
@@ -106,7 +104,8 @@ export async function checkRunningEngine(client: ServiceClient): Promise<Finding
     if (!engine.ready || !ready) {
       return problem('engine', engine.reason ?? 'The service is not ready.', advice)
     }
-    const text = `${engine.version}, running in the service at ${client.url}`
+    const isEmbedded = engine.nodes?.some(({ node }) => node === 'embedded')
+    const text = `ClickHouse ${engine.version}${isEmbedded ? ', the embedded server' : ''}, used by the service at ${client.url}`
     if (engine.restarts === 0) return ok('engine', text)
     return warning('engine', `${text}; it has restarted ${engine.restarts} times.`, advice)
   } catch (error) {
@@ -128,21 +127,4 @@ export async function checkPort(settings: Settings, client: ServiceClient | unde
   if (failure === undefined) return ok('port', port === 0 ? 'any free port' : `${address} is free`)
   const message = explainStartProblem(failure, settings) ?? (failure as Error).message
   return problem('port', message, 'Choose another with --port or --host.')
-}
-
-/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
-export async function checkEngine(settings: Settings, io: CommandIo): Promise<Finding> {
-  const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
-  const engine = offlineEngine(settings, io, { dataDir: directory })
-  try {
-    await engine.start()
-    const state = engine.state()
-    return ok('engine', `${state.kind === 'ready' ? state.engineVersion : ''}, starts`)
-  } catch (error) {
-    const message = explainStartProblem(error, settings) ?? (error as Error).message
-    return problem('engine', message, 'The service needs the engine to start.')
-  } finally {
-    await engine.close()
-    rmSync(directory, { recursive: true, force: true })
-  }
 }

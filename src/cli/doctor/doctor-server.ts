@@ -4,7 +4,8 @@ import { findLeak } from '../../catalog/find-leak.ts'
 import { serverEngine } from '../../cluster/cluster-engine.ts'
 import { ServerProblem } from '../../cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
-import { queryRows } from '../../engine/json-rows.ts'
+import { neededGrants } from '../../engine/grants.ts'
+import { queryRows, queryText } from '../../engine/json-rows.ts'
 import { formatBytes } from '../output/format-amount.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -25,6 +26,7 @@ export async function checkServers(settings: Settings, url: string, nowMs: () =>
     if (started.every(({ status }) => status === 'problem')) return started
     return [
       ...started,
+      ...(await guarded('server user', () => checkUser(engine, cluster))),
       ...(await guarded('server clock', () => checkClock(engine, nowMs))),
       ...(await guarded('server disk', () => checkDisks(engine, diskReserve))),
     ]
@@ -53,6 +55,13 @@ function judgeNode({ node, version, ready, reason, leak }: NodeState): Finding[]
       ? ok('isolation', `${node}: one tenant sees no rows of another`)
       : problem('isolation', `${node}: ${leak}`, advice),
   ]
+}
+
+/** A start refuses a user without a grant. */
+async function checkUser(engine: Engine, cluster: string | undefined): Promise<Finding[]> {
+  const user = await queryText(engine, { sql: 'SELECT currentUser()' }, limits)
+  const message = `${user} has the ${neededGrants(engine.database, cluster).length} grants of docs/cluster.md`
+  return [ok('server user', message)]
 }
 
 const driftMs = { warning: 2_000, problem: 60_000 } as const

@@ -8,7 +8,7 @@ import {
   variableOf,
 } from '../../base/settings.ts'
 import { keepTickShape } from '../../base/tick-shape.ts'
-import { defaultSessions, launchHost } from '../../engine/launch-host.ts'
+import { launchHost } from '../../engine/embedded/launch-host.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
@@ -38,7 +38,7 @@ export function defineServe(serve: Command, io: CommandIo): void {
     const { engineNode: node = io.node, clickhouseUrl } = settings
     const { environment } = io
     // The engine's process loads its library while this one loads the service.
-    const launched = clickhouseUrl ? undefined : launchHost({ node, environment, sessions: defaultSessions })
+    const launched = clickhouseUrl ? undefined : launchHost({ node, environment })
     keepTickShape()
     const { runService } = await import('./run-service.ts')
     await runService({ settings, demo, launched }, io).finally(() => launched?.kill('SIGKILL'))

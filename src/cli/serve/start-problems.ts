@@ -2,7 +2,7 @@ import { FixableProblem } from '../../base/fixable-problem.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { explainServerError, type ServerIdentity } from '../../cluster/server-problem.ts'
-import { EngineStartError } from '../../engine/host/protocol.ts'
+import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
@@ -41,6 +41,7 @@ function explainEngine({ reason, message }: EngineStartError, { dataDir }: Setti
       return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, or choose another with --data-dir.`
     case 'no-engine':
       return `This machine has no embedded engine: ${message.split('\n')[0]} Use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL instead.`
+    case 'ended':
     case 'other':
       return `The embedded engine cannot start: ${message}`
   }

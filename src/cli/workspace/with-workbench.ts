@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { FixableProblem } from '../../base/fixable-problem.ts'
-import { EngineStartError } from '../../engine/host/protocol.ts'
+import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 import { Workbench } from '../../workspace/workbench.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'

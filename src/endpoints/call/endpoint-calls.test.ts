@@ -11,26 +11,18 @@ import { type OutputFormat, outputFormats } from './output-formats.ts'
 import { QueryQueue } from './query-queue.ts'
 import { Sandboxes } from './sandboxes.ts'
 
-test('background runs are not refused under load, even if SQL has to be checked first', async () => {
-  const time = manualTime()
-  const queue = new QueryQueue({
-    maxRunning: 1,
-    maxWaitingPerCaller: 10,
-    maxWaiting: 10,
-    maxWaitMs: 2_000,
-    maxBackgroundWaitMs: 10_000,
-    time,
-  })
-  for (let i = 0; i < 200; i++) await queue.run({ caller: 'slow' }, async () => time.advance(30_000))
-  // Nothing reaches the engine: one query holds the only slot, and another one waits.
-  const engine = { state: () => ({ kind: 'ready', engineVersion: '', restarts: 0 }) } as unknown as Engine
-  const leaving = new AbortController()
-  const left = expect(
-    Promise.all([
-      queue.run({ caller: 'a' }, () => new Promise(() => {})),
-      queue.run({ caller: 'a', signal: leaving.signal }, async () => {}),
-    ]),
-  ).rejects.toThrow('left')
+const queueLimits = {
+  maxRunning: 1,
+  maxWaitingPerCaller: 10,
+  maxWaiting: 10,
+  maxWaitMs: 2_000,
+  maxBackgroundWaitMs: 10_000,
+}
+
+const engine = { state: () => ({ kind: 'ready', engineVersion: '', restarts: 0 }) } as unknown as Engine
+
+/** A sandbox without a cache, and a call of it. */
+function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
   const cache = new ResultCache({
     time,
     maxBytes: 2 ** 20,
@@ -69,6 +61,22 @@ test('background runs are not refused under load, even if SQL has to be checked 
     caller: 'b',
     project: undefined,
   }
+  return { calls, call }
+}
+
+test('background runs are not refused under load, even if SQL has to be checked first', async () => {
+  const time = manualTime()
+  const queue = new QueryQueue({ ...queueLimits, time })
+  for (let i = 0; i < 200; i++) await queue.run({ caller: 'slow' }, async () => time.advance(30_000))
+  // Nothing reaches the engine: one query holds the only slot, and another one waits.
+  const leaving = new AbortController()
+  const left = expect(
+    Promise.all([
+      queue.run({ caller: 'a' }, () => new Promise(() => {})),
+      queue.run({ caller: 'a', signal: leaving.signal }, async () => {}),
+    ]),
+  ).rejects.toThrow('left')
+  const { calls, call } = sandboxCalls(queue, time)
   const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
   const followed = expect(calls.follow(call).latest(leaving.signal)).rejects.toThrow('left')
@@ -76,4 +84,10 @@ test('background runs are not refused under load, even if SQL has to be checked 
   expect(queue.waiting).toBe(2)
   leaving.abort(new Error('left'))
   await Promise.all([left, followed])
+})
+
+test('the SQL of a sandbox is searched for sources once, not for each call', () => {
+  const time = manualTime()
+  const { calls, call } = sandboxCalls(new QueryQueue({ ...queueLimits, time }), time)
+  expect(calls.follow(call).sources).toBe(calls.follow(call).sources)
 })

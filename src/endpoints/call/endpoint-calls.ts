@@ -8,6 +8,7 @@ import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/readiness.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
+import type { CompiledQuery } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
 import type { Part, RunPurpose, RunResult } from './endpoint-runner.ts'
@@ -203,7 +204,12 @@ export class EndpointCalls {
   }
 }
 
+const sandboxSources = new WeakMap<CompiledQuery, ReadonlySet<string>>()
+
 /** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */
 function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
-  return definition.sandbox ? possibleSources(compiled.sql) : compiled.possibleSources
+  if (!definition.sandbox) return compiled.possibleSources
+  const sources = sandboxSources.get(compiled) ?? possibleSources(compiled.sql)
+  sandboxSources.set(compiled, sources)
+  return sources
 }

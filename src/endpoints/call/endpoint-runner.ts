@@ -205,6 +205,7 @@ export class EndpointRunner {
         },
         {
           deadlineMs,
+          asReader: true,
           isolated: call.project !== undefined || call.settings !== undefined,
           ...(call.blame && { blame: call.blame }),
           ...(call.signal && { signal: call.signal }),

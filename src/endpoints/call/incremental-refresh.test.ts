@@ -16,10 +16,11 @@ const second = 1_000_000n
 describe('a refresh computes', () => {
   const span = { window_seconds: 3600, bucket_seconds: 60 }
   const at = (seconds: number) => BigInt(seconds) * second
-  const plan = (before: number, now: number, earliest?: number, wholeBuckets = true) =>
+  const plan = (before: number, now: number, earliest?: number, wholeBuckets = true, last = before) =>
     planRefresh({
       span,
       wholeBuckets,
+      lastMicros: at(last),
       beforeMicros: at(before),
       nowMicros: at(now),
       earliestMicros: earliest === undefined ? undefined : at(earliest),
@@ -45,6 +46,12 @@ describe('a refresh computes', () => {
     expect(plan(7230, 7240, 5000)).toEqual(part(3600, 4980))
     expect(plan(7230, 7240, 3601)).toEqual(whole)
     expect(plan(7230, 7240, 10)).toEqual(whole)
+  })
+
+  test('everything from the last bucket on, if the window ended before the previous run', () => {
+    expect(plan(7230, 7240, undefined, true, 6960)).toEqual(part(3600, 6960))
+    expect(plan(7230, 7240, 5000, true, 6960)).toEqual(part(3600, 4980))
+    expect(plan(7230, 7240, undefined, true, 3600)).toEqual(whole)
   })
 
   test('everything after a long pause, or if the clock was set back', () => {
@@ -94,25 +101,29 @@ interface Query {
   span: { window_seconds: number; bucket_seconds: number }
   /** As timestamp <= @now does. */
   untilNow?: boolean
+  /** As timestamp <= @now - INTERVAL 4 SECOND does. */
+  lagSeconds?: number
   /** As HAVING n < 3 does. */
   fewerThan?: number
 }
 
 /** A query that counts entries in memory by bucket. */
-function counting(entries: bigint[], { wholeBuckets, span, untilNow = false, fewerThan = Infinity }: Query) {
+function counting(entries: bigint[], query: Query) {
+  const { wholeBuckets, span, untilNow = false, lagSeconds = 0, fewerThan = Infinity } = query
   const bucket = BigInt(span.bucket_seconds) * second
   const window = BigInt(span.window_seconds) * second
   const start = (micros: bigint) => micros - (micros % bucket)
   let read = 0
   const run = async ({ nowMicros = 0n, range }: Part): Promise<RunResult> => {
     const from = wholeBuckets ? start(nowMicros - window) : nowMicros - window
+    const until = nowMicros - BigInt(lagSeconds) * second
     const counts = new Map<bigint, number>()
-    if (wholeBuckets) for (let b = from; b <= start(nowMicros); b += bucket) counts.set(b, 0)
+    if (wholeBuckets) for (let b = from; b <= start(until); b += bucket) counts.set(b, 0)
     for (const micros of entries) {
       if (range && micros >= range.beforeMicros && micros < (range.fromMicros ?? 0n)) continue
       read++
-      if (micros < from || (wholeBuckets && start(micros) > start(nowMicros))) continue
-      if (untilNow && micros > nowMicros) continue
+      if (micros < from || (wholeBuckets && start(micros) > start(until))) continue
+      if ((untilNow || lagSeconds > 0) && micros > until) continue
       counts.set(start(micros), (counts.get(start(micros)) ?? 0) + 1)
     }
     const rows = [...counts]
@@ -147,6 +158,7 @@ test('a refreshed result equals the whole one, byte for byte, in random historie
   const shape = fc.record({
     wholeBuckets: fc.boolean(),
     untilNow: fc.boolean(),
+    lagSeconds: fc.constantFrom(0, 4, 100, 5000),
     fewerThan: fc.constantFrom(2, 3, Infinity),
     span: fc.constantFrom(
       { window_seconds: 3600, bucket_seconds: 60 },

@@ -62,10 +62,13 @@ export class IncrementalRefresh {
     const { arrivals, sources, column, span, wholeBuckets, maxRows } = this.#options
     if (!this.#last || previous.truncated || this.#inARow >= maxInARow) return undefined
     const rows = bucketRows(previous.body, column)
-    if (!rows) return undefined
+    const last = rows?.at(-1)
+    // Without a row, it is unknown where the window ended.
+    if (!rows || !last) return undefined
     const part = planRefresh({
       span,
       wholeBuckets,
+      lastMicros: last.bucket,
       beforeMicros: this.#last.nowMicros,
       nowMicros,
       earliestMicros: arrivals.earliestSince(this.#last.mark, sources),
@@ -94,6 +97,9 @@ export function spanOf({ by, spans, otherwise }: Incremental, value: unknown): S
 interface RefreshTimes {
   span: Span
   wholeBuckets: boolean
+  /** The last bucket of the previous result. Its window may have ended before the time of its run. */
+  lastMicros: bigint
+  /** The time of the previous run. */
   beforeMicros: bigint
   nowMicros: bigint
   /** The earliest timestamp among entries that arrived since the previous run. */
@@ -106,14 +112,14 @@ interface RefreshTimes {
  * behind, which can add a row as well as remove one. Undefined if everything must be computed.
  */
 export function planRefresh(times: RefreshTimes) {
-  const { span, wholeBuckets, beforeMicros, nowMicros, earliestMicros } = times
+  const { span, wholeBuckets, lastMicros, beforeMicros, nowMicros, earliestMicros = nowMicros } = times
   const bucketMicros = BigInt(span.bucket_seconds) * 1_000_000n
   const windowMicros = BigInt(span.window_seconds) * 1_000_000n
   const start = (micros: bigint) => micros - (((micros % bucketMicros) + bucketMicros) % bucketMicros)
   // The clock was set back.
   if (nowMicros < beforeMicros) return undefined
   const first = start(nowMicros - windowMicros)
-  const open = earliestMicros !== undefined && earliestMicros < beforeMicros ? earliestMicros : beforeMicros
+  const [open = nowMicros] = [lastMicros, beforeMicros, earliestMicros].sort((a, b) => (a < b ? -1 : 1))
   const kept = { fromMicros: wholeBuckets ? first : first + bucketMicros, beforeMicros: start(open) }
   if (kept.beforeMicros <= kept.fromMicros) return undefined
   return { kept, range: { beforeMicros: kept.fromMicros, fromMicros: kept.beforeMicros } }

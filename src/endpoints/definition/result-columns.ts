@@ -17,7 +17,7 @@ export async function describeColumns(
   limits: Limits = { deadlineMs: 30_000 },
 ): Promise<ResultColumn[]> {
   const described = { ...statement, sql: `DESCRIBE (\n${sql}\n)` }
-  const columns = await queryRows<ResultColumn>(engine, described, limits)
+  const columns = await queryRows<ResultColumn>(engine, described, { ...limits, asReader: true })
   return columns.map(({ name, type }) => ({ name, type }))
 }
 

@@ -117,9 +117,11 @@ export class EndpointAdmin {
     await lastWins(expected, () => {
       const current = this.#options.endpoints.get(reference)
       expectVersion(current, expected)
-      const { definition, columns, version, createdAt } = current
-      const body = { definition, columns: [...columns], created_at: createdAt, note: '' }
-      return this.#options.catalog.append(by, { ...storedChange(body, version + 1), deleted: true })
+      const { id, name } = current.definition
+      // The least that can be read as an endpoint.
+      const body = { definition: { id, name, query: 'SELECT 1' }, columns: [], created_at: current.createdAt }
+      const version = current.version + 1
+      return this.#options.catalog.append(by, { kind: 'endpoint', id, version, deleted: true, body })
     })
   }
 

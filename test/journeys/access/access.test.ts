@@ -19,6 +19,7 @@ const authFailuresPerMinute = 600
 let service: RunningService
 beforeAll(async () => {
   service = await openService({
+    engine: 'embedded',
     time: systemTime(clock),
     environment: {
       // The route matrix sends many invalid tokens while the clock stands still.

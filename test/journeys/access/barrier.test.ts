@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { openServer, remoteCredentials } from '../../support/engines.ts'
+import { remoteCredentials } from '../../support/engines.ts'
 import { openEvents } from '../../support/network/event-reader.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { dropDatabase, newDatabase, ownServer, type SharedServer } from '../../support/worker-server.ts'
 import { openAlteredServer } from './altered-server.ts'
 
-let server: Awaited<ReturnType<typeof openServer>>
+let server: SharedServer
 let altered: Awaited<ReturnType<typeof openAlteredServer>>
 let service: RunningService
 let tenant: MadeToken
@@ -17,11 +18,12 @@ const query = '/api/endpoints/query'
 const sandboxed = `${query}/barrier.sandbox?sql=${encodeURIComponent('SELECT id FROM mine')}`
 
 beforeAll(async () => {
-  server = await openServer()
+  server = await newDatabase(await ownServer())
   altered = await openAlteredServer(server.url, { version: '30.1.1.1', ...leaky })
   service = await openService({
     environment: {
       WELLHEAD_CLICKHOUSE_URL: altered.url,
+      WELLHEAD_CLICKHOUSE_DATABASE: server.database,
       WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
       WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
     },
@@ -47,7 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.close()
   await altered?.stop()
-  await server?.close()
+  if (server) await dropDatabase(server)
 })
 
 const as = (token: string) => (method: string, path: string, body?: unknown) =>

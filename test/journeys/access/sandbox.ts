@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { many, sharedServer } from '../../support/engines.ts'
+import { many } from '../../support/engines.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
+import { sharedServer } from '../../support/worker-server.ts'
 
 const path = '/api/endpoints/query/sandbox.mine'
 const projects = ['sand-a', 'sand-b'] as const

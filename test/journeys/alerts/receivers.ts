@@ -15,9 +15,13 @@ export function receiverJourneys({ receiver, time }: AlertStage, client: AlertCl
       await next('down')
       await receiver().until('/down', 2)
       receiver().answer('/down', { status: 200 })
-      const all = await later('/down', 4)
-      expect(types(all)).toEqual(['alert.firing', 'alert.firing', 'alert.firing', 'alert.resolved'])
-      expect(new Set(all.slice(0, 3).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+      let all = await later('/down', 4)
+      // A response that takes long while time passes counts as none, and is followed by another attempt.
+      while (types(all).at(-1) === 'alert.firing') all = await later('/down', all.length + 1)
+      const [last, ...firing] = all.toReversed()
+      expect(last?.body.type).toBe('alert.resolved')
+      expect(new Set(types(firing))).toEqual(new Set(['alert.firing']))
+      expect(new Set(firing.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
       await change('down', { enabled: false })
     })
 

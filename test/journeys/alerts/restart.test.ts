@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask } from '../../support/callers.ts'
-import { embeddedEngine } from '../../support/engines.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
+import { openEngine, workerServer } from '../../support/worker-server.ts'
+import { runOn } from '../server/run-on.ts'
 
+runOn(workerServer)
 const directory = scratchDirectory()
 const own = scratchDirectory()
 const processes: ServiceProcess[] = []
@@ -32,8 +34,7 @@ const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeou
 
 /** Stores the state as versions did that had the notifications of each target in it. */
 async function storeOutbox(id: string, outbox: readonly object[], off: readonly string[]): Promise<void> {
-  const engine = embeddedEngine(directory.path)
-  await engine.start()
+  const { engine, close } = await openEngine()
   const limits = { deadlineMs: 10_000 }
   const sql = 'SELECT body, max(sequence) OVER () + 1 AS sequence FROM _alerts WHERE id = {id:String} LIMIT 1'
   const query = { sql, parameters: { id } }
@@ -42,7 +43,7 @@ async function storeOutbox(id: string, outbox: readonly object[], off: readonly 
   const body = JSON.stringify({ ...state, outbox, off })
   const target = { table: '_alerts', format: 'JSONEachRow' } as const
   await engine.insert(target, writeJsonRows([{ id, sequence: row?.sequence, body }]), limits)
-  await engine.close()
+  await close()
 }
 
 test('delivers what an earlier version stored, without the oldest of too many, and says that they are dropped', async () => {

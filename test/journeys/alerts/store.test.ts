@@ -3,21 +3,23 @@ import type { AlertParts } from '../../../src/alerts/alert-parts.ts'
 import { type AlertState, newState } from '../../../src/alerts/alert-state.ts'
 import { AlertStore } from '../../../src/alerts/alert-store.ts'
 import { createAlertsTable } from '../../../src/catalog/tables.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { queryText } from '../../../src/engine/json-rows.ts'
-import { log, type OpenEngine, openEmbedded } from '../../support/engines.ts'
+import { log, type OpenEngine } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
+import { openEngine } from '../../support/worker-server.ts'
 
 let opened: OpenEngine
 /** The inserts of a test. */
 let inserts: Promise<void>[] = []
 beforeAll(async () => {
-  opened = await openEmbedded()
-  for (const sql of createAlertsTable(topology)) await opened.engine.command({ sql }, { deadlineMs: 10_000 })
+  opened = await openEngine()
+  for (const sql of createAlertsTable(topologyOf(opened.engine)))
+    await opened.engine.command({ sql }, { deadlineMs: 10_000 })
 })
 afterAll(() => opened?.close())
 
-const topology = { database: 'wellhead', cluster: undefined, replicated: false }
 const time = manualTime()
 
 /** A store on the real engine, which counts its inserts. */
@@ -32,7 +34,13 @@ function openStore(isFull = () => false): AlertStore {
       return inserted
     },
   }
-  const parts = { engine, catalog: { shared: false, topology }, time, log, storeEvents: async () => {} }
+  const parts = {
+    engine,
+    catalog: { shared: false, topology: topologyOf(opened.engine) },
+    time,
+    log,
+    storeEvents: async () => {},
+  }
   return new AlertStore(parts as unknown as AlertParts)
 }
 

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
-import { openServer } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
 import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { workerServer } from '../../support/worker-server.ts'
+import { runOn } from '../server/run-on.ts'
+
+runOn(workerServer)
 
 let receiver: Receiver
 beforeAll(async () => {
@@ -20,13 +23,11 @@ const always = (name: string) => ({
 })
 
 test('of several services on one server one evaluates, and another takes over from it', async () => {
-  const server = await openServer()
   const times = [manualTime(), manualTime()] as const
   const open = (time: (typeof times)[number], key: string) =>
     openService({
       time,
       environment: {
-        WELLHEAD_CLICKHOUSE_URL: server.url,
         WELLHEAD_ADMIN_TOKEN: 'the-admin-token-of-both',
         WELLHEAD_ALERT_HOSTS: '127.0.0.1',
         WELLHEAD_ALERT_KEY: key,
@@ -80,5 +81,4 @@ test('of several services on one server one evaluates, and another takes over fr
   const { body } = await admin(stranger, 'GET', '/api/alerts/taken')
   expect(body.error).toMatch(/secret of a webhook was created with another key/)
   await stranger.close()
-  await server.close()
 })

@@ -3,7 +3,7 @@ import { createServer, get as httpGet, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { emulated, sharedServer } from '../../support/engines.ts'
+import { emulated } from '../../support/engines.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
@@ -427,7 +427,8 @@ describe('cached endpoints', () => {
     await post('/api/endpoints', { name: 'cached.slow', query: 'SELECT 1 AS n', cache_seconds: 86_400 })
     await get('/api/endpoints/query/cached.slow')
     const query = 'SELECT sum(sipHash64(number)) AS n, 1 AS replay_late FROM numbers(1000000000000)'
-    const replayed = post('/api/endpoints/cached.slow/replay', { endpoint: { query } })
+    // On a busy machine, seconds may pass before the query is seen to run.
+    const replayed = post('/api/endpoints/cached.slow/replay', { endpoint: { query, timeout_seconds: 300 } })
     // Before it runs, the query is checked without reading rows, and that time does not count.
     const sql =
       "SELECT count() FROM system.processes WHERE query LIKE '%replay_late%' AND query NOT LIKE '%system.%' AND read_rows > 0"
@@ -443,68 +444,5 @@ describe('cached endpoints', () => {
     )
     time.advance(60_000 * (emulated ? 10 : 1))
     expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
-  })
-
-  test('cached results are served while the engine is down', async ({ skip }) => {
-    skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
-    const path = `${counts}?project=abc&interval=daily`
-    await rest(path, { 'Cache-Control': 'no-cache' })
-    const before = await get(path)
-    const { pid } = service.engine as unknown as { pid: number | undefined }
-    expect(pid).toBeGreaterThan(0)
-    process.kill(pid as number, 'SIGKILL')
-    const seen = new Set<string>()
-    for (const step of [0, 200_000, 200_000, 400_000, 200_000]) {
-      time.advance(step)
-      const during = await Promise.all(Array.from({ length: 20 }, () => get(path)))
-      for (const { status, body, headers } of during) {
-        expect([status, body]).toEqual([200, before.body])
-        seen.add(headers.get('cache-status')?.replace(/ttl=-?\d+/, 'ttl') ?? '')
-      }
-    }
-    expect([...seen]).toContain('Wellhead; hit; ttl')
-  })
-
-  test('an endpoint is refused with the values that stopped the engine three times within a minute', async ({
-    skip,
-  }) => {
-    skip(sharedServer() !== undefined, 'Only an embedded engine can be killed here.')
-    const query =
-      "SELECT sum(sipHash64(number)) AS fatal, @now AS at FROM numbers(if(@n = '1', 1000000000000, 1))"
-    expect((await post('/api/endpoints', { name: 'cached.fatal', query })).status).toBe(201)
-    const call = (n: number) => get(`/api/endpoints/query/cached.fatal?n=${n}`)
-    const sql =
-      "SELECT count() FROM system.processes WHERE query LIKE '%fatal%' AND query NOT LIKE '%system.%' AND read_rows > 0"
-    const statement = { sql, format: 'TabSeparatedRaw' }
-    for (let crash = 0; crash < 3; crash++) {
-      expect((await call(2)).status).toBe(200)
-      const crashed = call(1)
-      await vi.waitFor(
-        async () => {
-          const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
-          expect(body.toString().trim()).toBe('1')
-        },
-        { timeout: 60_000 },
-      )
-      process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
-      expect((await crashed).body.error.code).toBe('engine_unavailable')
-      await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 60_000 })
-      time.advance(1_000)
-    }
-    expect((await call(1)).body.error.message).toMatch(/stopped the engine repeatedly/)
-    expect((await call(2)).status).toBe(200)
-  })
-
-  test('results that were warm before a restart are warm after it', async () => {
-    const path = `${counts}?project=abc&interval=daily`
-    const { dataDir, adminToken } = service
-    // The engine may still be down after the previous test.
-    expect((await get(path)).status).toBe(200)
-    await service.stop()
-    const again = await openService({ time, dataDir })
-    const call = () =>
-      ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
-    await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })
-    await again.stop()
   })
 })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import type { RunningService } from '../../support/service.ts'
-import { freePort } from '../docs/free-port.ts'
 
 /** Starts nginx with a cache that stores every response, private ones and errors as well. */
 async function openCachingProxy(target: string): Promise<string> {

@@ -14,8 +14,9 @@ import { ClusterEngine, createDatabase, topologyOf } from '../../../src/cluster/
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask, makeToken } from '../../support/callers.ts'
-import { log, sharedServer } from '../../support/engines.ts'
+import { log } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { sharedServer } from '../../support/worker-server.ts'
 import { runOnCluster } from './run-on-cluster.ts'
 
 runOnCluster()

@@ -1,3 +1,3 @@
 import { repeatOnCluster } from './run-on-cluster.ts'
 
-await repeatOnCluster(() => import('../logs/logs.test.ts'))
+await repeatOnCluster('../logs/logs.test.ts')

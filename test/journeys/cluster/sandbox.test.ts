@@ -1,3 +1,3 @@
 import { repeatOnCluster } from './run-on-cluster.ts'
 
-await repeatOnCluster(() => import('../endpoints/sandbox.test.ts'))
+await repeatOnCluster('../endpoints/sandbox.test.ts')

@@ -1,3 +1,3 @@
 import { repeatOnCluster } from './run-on-cluster.ts'
 
-await repeatOnCluster(() => import('../seed/seed-sql.test.ts'))
+await repeatOnCluster('../seed/seed-sql.test.ts')

@@ -1,3 +1,3 @@
 import { repeatOnCluster } from './run-on-cluster.ts'
 
-await repeatOnCluster(() => import('../operating/shared-catalog.test.ts'))
+await repeatOnCluster('../operating/shared-catalog.test.ts')

@@ -1,3 +1,3 @@
 import { repeatOnCluster } from './run-on-cluster.ts'
 
-await repeatOnCluster(() => import('./tenant-journeys.ts'))
+await repeatOnCluster('../cluster/tenant-journeys.ts')

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { freePort } from '../docs/free-port.ts'
 import { faultsOf, openConsole, sharedBrowser } from './stage/browser.ts'
 import { fillWithTraffic, projects } from './stage/data.ts'
 import { boxOf, expectNoOverflow, onPage, show } from './stage/stage.ts'
@@ -18,7 +18,7 @@ const open = async (statistics: 'on' | 'off') => {
   await service?.close()
   service = undefined
   const environment = { WELLHEAD_PORT: String(port), WELLHEAD_STATISTICS: statistics }
-  service = await openService({ dataDir: directory.path, environment })
+  service = await openService({ dataDir: directory.path, engine: 'embedded', environment })
   return service
 }
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { freePort } from './free-port.ts'
 import { isShown, readTranscript } from './transcript.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))

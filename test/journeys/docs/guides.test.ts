@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { systemTime } from '../../../src/base/clock.ts'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
+import { freePort } from '../../support/network/free-port.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeDashboard } from './dashboard.ts'
-import { freePort } from './free-port.ts'
 import {
   type Block,
   codeIn,

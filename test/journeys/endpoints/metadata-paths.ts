@@ -106,7 +106,7 @@ export function describePaths(engine: () => Engine): void {
         ['paths_of_json', 'JSON'],
       ]) {
         await engine().command(
-          { sql: `CREATE TABLE ${name} (id Int64, metadata ${type}) ENGINE = Memory` },
+          { sql: `CREATE TABLE ${name} (id Int64, metadata ${type}) ENGINE = MergeTree ORDER BY id` },
           limits,
         )
         const settings = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 }

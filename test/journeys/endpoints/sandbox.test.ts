@@ -23,7 +23,8 @@ import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { sqlName } from '../../../src/sql/names.ts'
 import { readTree } from '../../../src/sql/tree.ts'
-import { many, type OpenEngine, openEngine } from '../../support/engines.ts'
+import { many, type OpenEngine } from '../../support/engines.ts'
+import { openEngine } from '../../support/worker-server.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
 import { hostileSandbox } from './hostile-sandbox.ts'
 import { describePaths } from './metadata-paths.ts'
@@ -79,7 +80,7 @@ const tenantAnswers = () =>
   )
 
 beforeAll(async () => {
-  open = await openEngine()
+  open = await openEngine('embedded')
   const topology = topologyOf(open.engine)
   for (const sql of [
     ...createOwnTables(topology),

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { queryText } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -161,5 +162,40 @@ describe('a renamed endpoint', () => {
     )
     expect(outcomes.toSorted()).toEqual([200, 409])
     expect((await rename('rival.three', 'not a name')).body.error.parameter).toBe('name')
+  })
+})
+
+describe('what is deleted', () => {
+  test('leaves little in the catalog, and its id cannot be used again', async () => {
+    const description = 'long '.repeat(20_000)
+    const ids: string[] = []
+    for (let round = 0; round < 6; round++) {
+      const { body } = await admin('POST', endpoints, { ...fields('deleted.again'), description })
+      ids.push(body.id)
+      expect((await admin('DELETE', `${endpoints}/deleted.again`)).status).toBe(204)
+    }
+    const sent: [path: string, body: object][] = [
+      ['sources', { name: 'deleted_again', columns: [{ name: 'a', path: 'a'.repeat(2_000), type: 'text' }] }],
+      ['access-tokens', { scopes: Array(100).fill('query:deleted.again') }],
+      ['searches', { name: 'deleted again', source: 'edge_logs', query: 'a'.repeat(2_000) }],
+    ]
+    const others: string[] = []
+    for (const [path, body] of sent) {
+      const { id, name } = (await admin('POST', `/api/${path}`, body)).body
+      const reference = path === 'sources' ? `${name}?confirm=${name}` : id
+      expect((await admin('DELETE', `/api/${path}/${reference}`)).status).toBe(204)
+      others.push(id)
+    }
+    const read = async (expression: string, among: readonly string[], condition = 'true') => {
+      const sql = `SELECT ${expression} FROM _catalog WHERE id IN ('${among.join("', '")}') AND ${condition}`
+      return Number(await queryText(service.engine, { sql }, { deadlineMs: 60_000 }))
+    }
+    expect(await read('count()', [...ids, ...others], 'deleted')).toBe(9)
+    expect(await read('max(length(body))', [...ids, ...others], 'deleted')).toBeLessThan(500)
+    await expect.poll(() => read('sum(length(body))', ids)).toBeLessThan(3 * description.length)
+    for (const id of [ids[0], ids[5]]) {
+      const again = await admin('POST', endpoints, { ...fields('deleted.again'), id })
+      expect([again.status, again.body.error?.code]).toEqual([409, 'name_taken'])
+    }
   })
 })

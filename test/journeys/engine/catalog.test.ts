@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Catalog, maxDefinitionBytes } from '../../../src/catalog/catalog.ts'
 import type { CatalogRecord } from '../../../src/catalog/catalog-state.ts'
 import { migrate } from '../../../src/catalog/migrations.ts'
-import { singleServer } from '../../../src/cluster/topology.ts'
+import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { queryText } from '../../../src/engine/json-rows.ts'
-import { log, type OpenEngine, openEngine } from '../../support/engines.ts'
+import { log, type OpenEngine } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
+import { openEngine } from '../../support/worker-server.ts'
 
 const limits = { deadlineMs: 60_000 }
 const clock = manualClock()
@@ -13,14 +14,14 @@ const clock = manualClock()
 let opened: OpenEngine
 beforeAll(async () => {
   opened = await openEngine()
-  await migrate(opened.engine, singleServer(opened.engine.database))
+  await migrate(opened.engine, topologyOf(opened.engine))
 })
 afterAll(() => opened?.close())
 
 /** A catalog as after a start, with what its listener got. */
 async function start(shared = false) {
   const { engine } = opened
-  const catalog = new Catalog({ engine, clock, log, topology: () => singleServer(engine.database), shared })
+  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
   const received: CatalogRecord[] = []
   catalog.onChange('search', (records) => {
     received.push(...records)
@@ -75,6 +76,25 @@ test('keeps the newest hundred versions', async () => {
   await expect.poll(() => versionsOf('often')).toBe(100)
   const versions = await catalog.versions('search', 'often')
   expect([versions[0]?.version, versions.at(-1)?.version]).toEqual([21, 120])
+})
+
+test('removes the older versions of deleted records, and keeps their ids', async () => {
+  const { catalog } = await start()
+  const text = 'x'.repeat(maxDefinitionBytes / 2)
+  const ids = Array.from({ length: 6 }, (_, index) => `gone-${index}`)
+  for (const id of ids) {
+    await catalog.append('me', search(id, 1, { text }))
+    await catalog.append('me', { ...search(id, 2), deleted: true })
+  }
+  await catalog.stop()
+  await expect
+    .poll(() => read("SELECT groupUniqArray(version) FROM _catalog WHERE id LIKE 'gone-%'"))
+    .toBe('[2]')
+  expect(await catalog.knownIds('search', ids)).toEqual(new Set(ids))
+  await expect(catalog.append('me', search('gone-0', 1))).rejects.toMatchObject({ code: 'version_conflict' })
+  const { catalog: next, received } = await start()
+  await next.stop()
+  expect(received.map(({ id }) => id)).not.toContain('gone-0')
 })
 
 test('refuses a definition that is too large, and one too many', async () => {

@@ -4,24 +4,24 @@ import { own, probesOf, readProbesOf } from '../../../src/catalog/leak-probes.ts
 import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
 import { rowFilterSettings } from '../../../src/sql/isolation.ts'
-import { log, openServer, remoteCredentials } from '../../support/engines.ts'
+import { log } from '../../support/engines.ts'
+import { dropDatabase, newDatabase, ownServer, type SharedServer } from '../../support/worker-server.ts'
 
 type Settings = NonNullable<Statement['settings']>
 
 const limits = { deadlineMs: 60_000 }
-let server: Awaited<ReturnType<typeof openServer>>
+let server: SharedServer
 let engine: RemoteEngine
 
 beforeAll(async () => {
-  server = await openServer({ cluster: 'main' })
-  const { url } = server
+  server = await newDatabase(await ownServer())
   // No pings: an emulated engine that runs all probes at once may respond to them too late.
-  engine = new RemoteEngine({ url, ...remoteCredentials, database: 'checked', log, checkEveryMs: 3_600_000 })
+  engine = new RemoteEngine({ ...server, log, checkEveryMs: 3_600_000 })
   await engine.start()
 })
 afterAll(async () => {
   await engine?.close()
-  await server?.close()
+  if (server) await dropDatabase(server)
 })
 
 /** The engine as a server that treats some settings in its own way. */

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { openRemote } from '../../support/engines.ts'
+import { openRemote } from '../../support/worker-server.ts'
 import { describeEngine } from './behaviour.ts'
 
 const ask = { sql: 'SELECT 1', format: 'TabSeparatedRaw' }

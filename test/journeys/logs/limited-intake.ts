@@ -51,6 +51,7 @@ export async function openLimitedIntake(
     arrivals,
     tail: { publish: choices.onStored ?? (() => {}) },
     maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
+    attempts: 2,
     maxReaders: 1,
   })
   const server: FastifyInstance = fastify()

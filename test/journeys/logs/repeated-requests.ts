@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -13,6 +14,14 @@ export function describeRepeatedRequests(service: () => RunningService): void {
     const { body } = await service().engine.query({ sql, format: 'TabSeparatedRaw' }, limits)
     return Number(body.toString())
   }
+
+  const sessionsOf = (token: string, projects: readonly string[]): Promise<string[]> =>
+    Promise.all(
+      projects.map(async (project) => {
+        const made = await ask(service(), token, 'POST', '/api/access-tokens/self/session', { project })
+        return made.body.token
+      }),
+    )
 
   describe('a request with an idempotency key', () => {
     test('stores nothing twice and gets the same response again', async () => {
@@ -100,31 +109,66 @@ export function describeRepeatedRequests(service: () => RunningService): void {
     })
   })
 
-  test('records of OpenTelemetry for several sources are stored once, if one source failed at first', async () => {
-    const recordFor = (source: string) => ({
-      body: { stringValue: 'partial' },
-      attributes: [
-        { key: 'wellhead.source', value: { stringValue: source } },
-        { key: 'project', value: { stringValue: 'partial' } },
-      ],
-    })
-    const body = JSON.stringify({
-      resourceLogs: [{ scopeLogs: [{ logRecords: ['auth_logs', 'realtime_logs'].map(recordFor) }] }],
-    })
-    const headers = { 'Content-Type': 'application/json' }
-    const post = async () => (await service().call('/v1/logs', { method: 'POST', headers, body })).status
-    const count = (source: string) => read(`SELECT count() FROM ${source} WHERE project = 'partial'`)
-    await run('RENAME TABLE realtime_logs TO _away')
-    try {
-      expect(await post()).not.toBe(200)
-      expect(await count('auth_logs')).toBe(1)
-    } finally {
-      await run('RENAME TABLE _away TO realtime_logs')
+  test('keys of sessions with different projects are independent', async () => {
+    const { token } = await makeToken(service(), { scopes: ['ingest'] })
+    const projects = ['key-a', 'key-b']
+    for (const session of await sessionsOf(token, projects)) {
+      const key = { 'Idempotency-Key': 'first batch' }
+      const sent = await ask(service(), session, 'POST', '/api/logs?source=edge_logs', [{ id: 'x' }], key)
+      expect([sent.status, sent.headers.get('idempotency-replayed')]).toEqual([200, null])
     }
-    expect(await post()).toBe(200)
-    expect([await count('auth_logs'), await count('realtime_logs')]).toEqual([1, 1])
-    // Nothing failed, so these are new records.
-    expect(await post()).toBe(200)
-    expect([await count('auth_logs'), await count('realtime_logs')]).toEqual([2, 2])
+    expect(await read("SELECT count() FROM edge_logs WHERE project IN ('key-a', 'key-b')")).toBe(2)
   })
+
+  describe('records of OpenTelemetry for several sources', () => {
+    const names = ['auth_logs', 'realtime_logs']
+    const bodyFor = (project?: string) => ({
+      resourceLogs: [{ scopeLogs: [{ logRecords: names.map((name) => recordFor(name, project)) }] }],
+    })
+    const post = async (body: object, token = service().adminToken.token) =>
+      (await ask(service(), token, 'POST', '/v1/logs', body)).status
+    const count = (project: string) =>
+      Promise.all(names.map((name) => read(`SELECT count() FROM ${name} WHERE project = '${project}'`)))
+
+    test('are stored once, if one source failed at first', async () => {
+      const body = bodyFor('partial')
+      const twice = () => Promise.all([post(body), post(body)])
+      await run('RENAME TABLE realtime_logs TO _away')
+      try {
+        expect(await twice()).not.toContain(200)
+        expect(await read("SELECT count() FROM auth_logs WHERE project = 'partial'")).toBe(2)
+      } finally {
+        await run('RENAME TABLE _away TO realtime_logs')
+      }
+      expect(await twice()).toEqual([200, 200])
+      expect(await count('partial')).toEqual([2, 2])
+      // Nothing failed, so these are new records.
+      expect(await post(body)).toBe(200)
+      expect(await count('partial')).toEqual([3, 3])
+    })
+
+    test('are all stored, if equal requests arrive at once', async () => {
+      const body = bodyFor('at-once')
+      expect(await Promise.all(Array.from({ length: 10 }, () => post(body)))).toEqual(Array(10).fill(200))
+      expect(await count('at-once')).toEqual([10, 10])
+    })
+
+    test('are all stored, if sessions with different projects send equal requests at once', async () => {
+      const { token } = await makeToken(service(), { scopes: ['ingest'] })
+      const projects = Array.from({ length: 6 }, (_, index) => `at-once-${index}`)
+      const sessions = await sessionsOf(token, projects)
+      expect(await Promise.all(sessions.map((session) => post(bodyFor(), session)))).toEqual(
+        Array(6).fill(200),
+      )
+      for (const project of projects) expect([project, await count(project)]).toEqual([project, [1, 1]])
+    })
+  })
+}
+
+function recordFor(source: string, project?: string) {
+  const fields = { 'wellhead.source': source, ...(project !== undefined && { project }) }
+  return {
+    body: { stringValue: 'repeated' },
+    attributes: Object.entries(fields).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+  }
 }

@@ -13,8 +13,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { version } from '../../../src/base/package-file.ts'
+import { askEngine } from '../../support/ask-engine.ts'
 import { runCommand } from '../../support/command.ts'
-import { askEngine } from '../../support/engine-port.ts'
 import { many } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -196,7 +196,7 @@ test('a backup under load has everything acknowledged before, and the restored s
   expect(told).toContain(`Run: wellhead serve --data-dir ${at('new')}`)
   expect(warned).not.toContain('WARNING')
 
-  restored = await openService({ dataDir: at('new') })
+  restored = await openService({ dataDir: at('new'), engine: 'embedded' })
   const { engine, url: base, adminToken } = restored
   expect(adminToken).toMatchObject({ token, made: false })
   expect(await Promise.all(managed.map((path) => json(base, path)))).toEqual(before)
@@ -262,7 +262,7 @@ test('a restore without the key of webhooks says so, and so does the alert', asy
       stderr: expect.stringMatching(/^WARNING: .* It has 1 alert with webhooks, and nothing is sent/m),
     },
   })
-  const silent = await openService({ dataDir: at('silent') })
+  const silent = await openService({ dataDir: at('silent'), engine: 'embedded' })
   const shown = () => json(silent.url, '/api/alerts/signed')
   expect(await shown()).toMatchObject({ state: 'ok', error: expect.stringContaining('alert-key') })
   // The key can be put back: it was not replaced by another one.

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
-import { neededGrants } from '../../../src/cluster/check-server.ts'
+import { neededGrants } from '../../../src/engine/grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openScriptedServer, type Script } from './scripted-server.ts'

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
 import { startCommand } from '../../support/command.ts'
+import { freePort } from '../../support/network/free-port.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../support/service-process.ts'
-import { freePort } from '../docs/free-port.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const start = ['npm', 'start', '--']

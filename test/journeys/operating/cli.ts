@@ -340,6 +340,16 @@ export function cliJourneys(service: () => LocalService): void {
       expect(stderr).toBe('')
       const find = (name: string) => checks.find((check) => check.name === name)
       expect(find('engine')).toMatchObject({ status: 'ok', message: expect.stringContaining(service().url) })
+      expect(find('engine')?.message).toMatch(/^ClickHouse \d+\.\d+.*, the embedded server, /)
+      expect(find('engine library')).toMatchObject({
+        status: 'ok',
+        message: expect.stringContaining('ffi-rs'),
+      })
+      expect(find('engine files')).toMatchObject({
+        status: 'ok',
+        message: expect.stringContaining('private'),
+      })
+      expect(find('engine port')?.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+, .* closed without the key/)
       expect([find('port')?.status, find('clock')?.status, find('admin token')?.status]).toEqual([
         'ok',
         'ok',
@@ -347,6 +357,12 @@ export function cliJourneys(service: () => LocalService): void {
       ])
       expect(checks.filter(({ status }) => status === 'problem')).toEqual([])
       expect(code).toBe(0)
+    })
+
+    test('doctor starts an embedded server where no service runs', async () => {
+      const { stdout } = await runAlone(['doctor', '--port', '0', '--data-dir', join(files.path, 'new')])
+      expect(stdout).toMatch(/^ok +engine +ClickHouse \d+\.\d+.*, the embedded server; it starts$/m)
+      expect(stdout).toMatch(/^ok +engine port +http:\/\/127\.0\.0\.1:\d+, .* closed without the key/m)
     })
   })
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSettings, settingNames, variableOf } from '../../../src/base/settings.ts'
 import { createProgram } from '../../../src/cli/program.ts'
-import { neededGrants } from '../../../src/cluster/check-server.ts'
+import { neededGrants } from '../../../src/engine/grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
 const repository = new URL('../../../', import.meta.url)

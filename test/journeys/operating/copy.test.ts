@@ -6,26 +6,20 @@ import type { Engine } from '../../../src/engine/engine.ts'
 import { writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
-import type { EnginePort } from '../../support/engine-port.ts'
-import {
-  embeddedEngine,
-  emulated,
-  log,
-  longForms,
-  openServer,
-  remoteCredentials,
-} from '../../support/engines.ts'
+
+import { embeddedEngine, emulated, log, longForms, remoteCredentials } from '../../support/engines.ts'
 import { openRelay, type Relay } from '../../support/network/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { childrenOf, isAlive } from '../../support/service-process.ts'
+import { dropDatabase, ownCluster, ownServer } from '../../support/worker-server.ts'
 import { openScriptedServer } from './scripted-server.ts'
 
 /** An installation with the embedded engine moves to a server, in spite of interruptions. */
 const directory = scratchDirectory()
 const database = 'moved'
 const clustered = 'clustered'
-const cluster = 'main'
+const cluster = ownCluster
 const adminToken = 'the-admin-token-of-both'
 const limits = { deadlineMs: 120_000 }
 const dayMs = 86_400_000
@@ -34,7 +28,7 @@ const now = Date.now()
 const total = 30
 const days = 3
 
-let server: EnginePort
+let server: { url: string }
 let network: Relay
 let target: RemoteEngine
 let before: unknown[]
@@ -50,12 +44,13 @@ const environment: Record<string, string> = {
 }
 
 beforeAll(async () => {
-  server = await openServer({ cluster })
+  server = await ownServer()
   network = await openRelay(Number(new URL(server.url).port))
   target = new RemoteEngine({ url: server.url, ...remoteCredentials, database, log })
   await target.start()
   const service = await openService({
     dataDir: directory.path,
+    engine: 'embedded',
     environment: { WELLHEAD_ADMIN_TOKEN: adminToken },
   })
   await fill(service)
@@ -65,7 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await target?.close()
   await network?.cut()
-  await server?.close()
+  for (const name of [database, clustered]) await dropDatabase({ ...server, database: name })
   directory.remove()
 })
 

@@ -1,22 +1,29 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
-import { log, many, openServer, remoteCredentials } from '../../support/engines.ts'
+import { log, many, openServer, remoteCredentials, type TestServer } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'
 import { openRelay, type Relay } from '../../support/network/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { sendUntilStopped } from '../../support/sender.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
+import {
+  dropDatabase,
+  newDatabase,
+  ownCluster,
+  ownServer,
+  type SharedServer,
+} from '../../support/worker-server.ts'
 
 /** Two engines without common data. Two addresses of the first stand for two nodes of a cluster, which has common data. */
-let server: Awaited<ReturnType<typeof openServer>>
-let other: Awaited<ReturnType<typeof openServer>>
+let server: SharedServer
+let other: TestServer
 let engine: RemoteEngine
 let relays: [Relay, Relay]
 let service: RunningService
 const spawned: ServiceProcess[] = []
 
-const cluster = 'main'
+const cluster = ownCluster
 const adminToken = 'the-admin-token-of-all'
 const { user, password } = remoteCredentials
 const limits = { deadlineMs: 60_000 }
@@ -27,13 +34,15 @@ const environmentOf = (...urls: string[]) => ({
     .map((url) => Object.assign(new URL(url), { username: user, password: encodeURIComponent(password) }))
     .join(', '),
   WELLHEAD_CLICKHOUSE_CLUSTER: cluster,
+  WELLHEAD_CLICKHOUSE_DATABASE: server.database,
   WELLHEAD_ADMIN_TOKEN: adminToken,
 })
 const engineOf = (...urls: string[]) =>
-  new RemoteEngine({ url: urls.join(), user, password, database: 'wellhead', log })
+  new RemoteEngine({ url: urls.join(), user, password, database: server.database, log })
 
 beforeAll(async () => {
-  ;[server, other] = await Promise.all([openServer({ cluster }), openServer({ cluster })])
+  server = await newDatabase(await ownServer())
+  other = await openServer({ cluster })
   engine = engineOf(server.url)
   await engine.start()
   const { port } = new URL(server.url)
@@ -45,7 +54,8 @@ afterAll(async () => {
   await service?.close()
   for (const relay of relays ?? []) await relay.cut()
   await engine?.close()
-  await Promise.all([server?.close(), other?.close()])
+  await other?.close()
+  if (server) await dropDatabase(server)
 })
 
 /** How often each entry of a project is stored. */
@@ -236,7 +246,7 @@ test('without a cluster, several addresses are of one server', async () => {
 
 test('after a kill of one of two engines, queries that need no data of it succeed', async () => {
   const url = [server.url, other.url].join()
-  const both = new RemoteEngine({ url, user, password, database: 'wellhead', cluster, log })
+  const both = new RemoteEngine({ url, user, password, database: server.database, cluster, log })
   await both.start()
   const select = () =>
     both.query({ sql: 'SELECT 1', format: 'TabSeparatedRaw' }, limits).then(({ body }) => body.toString())

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import type { Finding } from '../../../src/cli/doctor/finding.ts'
 import { runProgram } from '../../../src/cli/program.ts'
-import { neededGrants } from '../../../src/cluster/check-server.ts'
+import { neededGrants } from '../../../src/engine/grants.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openServer, remoteCredentials } from '../../support/engines.ts'
 import { memoryIo } from '../../support/memory-io.ts'
@@ -93,6 +93,10 @@ test('doctor finds nothing to complain about', async () => {
   }
   expect(find('server')[0]?.message).toMatch(/: ClickHouse \d/)
   expect(find('server disk').length).toBeGreaterThan(0)
+  expect(find('server user')[0]?.message).toMatch(
+    new RegExp(`^${remoteCredentials.user} has the ${neededGrants('wellhead', undefined).length} grants`),
+  )
+  expect(find('engine library')).toEqual([])
 })
 
 test('doctor reports what a start would refuse, a full disk and a wrong clock', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { openServer } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { workerServer } from '../../support/worker-server.ts'
 import { runOn } from '../server/run-on.ts'
 
 /** Two services that share one ClickHouse server and its catalog. */
@@ -11,7 +11,7 @@ let other: RunningService
 const adminToken = 'the-admin-token-of-both'
 const openOn = () => openService({ environment: { WELLHEAD_ADMIN_TOKEN: adminToken } })
 
-runOn(openServer)
+runOn(workerServer)
 beforeAll(async () => {
   // Concurrently, on an empty server.
   ;[one, other] = await Promise.all([openOn(), openOn()])
@@ -53,6 +53,8 @@ test('an endpoint, a source and a token of one service work on the other until t
   await admin(one, 'DELETE', `/api/access-tokens/${id}`)
   expect((await ask(one, token, 'GET', '/api/endpoints/query/orders.count')).status).toBe(401)
   await soon(async () => expect((await call()).status).toBe(401))
+  await admin(other, 'DELETE', '/api/endpoints/orders.count')
+  await soon(async () => expect((await admin(one, 'GET', '/api/endpoints/orders.count')).status).toBe(404))
   await admin(other, 'DELETE', '/api/sources/orders?confirm=orders')
   await soon(async () => expect((await admin(one, 'GET', '/api/sources/orders')).status).toBe(404))
 })

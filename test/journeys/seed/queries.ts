@@ -8,7 +8,8 @@ import type { EndpointDefinition } from '../../../src/endpoints/definition/defin
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
-import { type OpenEngine, openEngine } from '../../support/engines.ts'
+import type { OpenEngine } from '../../support/engines.ts'
+import { openEngine } from '../../support/worker-server.ts'
 
 /** The three saved queries on the real engine, with a time of call that each test chooses. */
 export const limits = { deadlineMs: 120_000 }

@@ -1,47 +1,37 @@
-import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, test } from 'vitest'
-import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
-import { openEngine, type SharedServer, sharedServer, shareServer } from '../../support/engines.ts'
-
-interface OpenedServer extends Omit<SharedServer, 'database'> {
-  close?(): Promise<void>
-}
+import { afterAll, beforeAll } from 'vitest'
+import {
+  dropDatabase,
+  newDatabase,
+  type SharedServer,
+  sharedServer,
+  shareServer,
+  workerServer,
+} from '../../support/worker-server.ts'
 
 let chosen = false
 
 /** Runs the journeys of this file on one server, in a database that is dropped at the end. The first choice counts. */
-export function runOn(open: () => Promise<OpenedServer>): void {
+export function runOn(open: () => Promise<Omit<SharedServer, 'database'>>): void {
   if (chosen) return
   chosen = true
-  let server: OpenedServer | undefined
-  beforeAll(async () => {
-    server = await open()
-    const { url, cluster } = server
-    shareServer({ url, cluster, database: `wellhead_test_${randomBytes(6).toString('hex')}` })
-  })
+  beforeAll(async () => shareServer(await newDatabase(await open())))
   // Hooks of a file end in reverse order, so all services are closed by now.
   afterAll(async () => {
-    if (sharedServer() !== undefined) {
-      const { engine, close } = await openEngine()
-      const { database, cluster, replicated } = topologyOf(engine)
-      const where = replicated ? ` ON CLUSTER \`${cluster}\`` : ''
-      const sql = `DROP DATABASE IF EXISTS \`${database}\`${where} SYNC`
-      await engine.command({ sql }, { deadlineMs: 60_000 }).finally(close)
-    }
-    await server?.close?.()
+    const database = sharedServer()
+    if (database) await dropDatabase(database)
     // Other files may follow in this process.
     shareServer(undefined)
     chosen = false
   })
 }
 
-/** Runs the journeys of another test file on the server that the environment names, or skips them visibly. */
-export async function runOnGivenServer(load: () => Promise<unknown>): Promise<void> {
-  const { WELLHEAD_TEST_CLICKHOUSE_URL: url, WELLHEAD_TEST_CLICKHOUSE_CLUSTER: cluster } = process.env
-  if (!url) {
-    test.skip('set WELLHEAD_TEST_CLICKHOUSE_URL to run these journeys on a ClickHouse server', () => {})
-    return
-  }
-  runOn(async () => ({ url, cluster: cluster || undefined }))
-  await load()
+/** Runs the journeys of another file, whose services have an embedded engine, on the worker's server. */
+export async function repeatOnServer(path: string): Promise<void> {
+  runOn(workerServer)
+  await loadAgain(path, 'server')
+}
+
+/** Loads a file of journeys that may have run in this process already, as another module. */
+export async function loadAgain(path: string, on: string): Promise<void> {
+  await import(`${path}?on=${on}`)
 }

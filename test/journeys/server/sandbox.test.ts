@@ -1,3 +1,3 @@
-import { runOnGivenServer } from './run-on.ts'
+import { repeatOnServer } from './run-on.ts'
 
-await runOnGivenServer(() => import('../endpoints/sandbox.test.ts'))
+await repeatOnServer('../endpoints/sandbox.test.ts')

@@ -8,8 +8,8 @@ export interface Relay {
   mend(): Promise<void>
 }
 
-/** A TCP relay to a local port whose connections can be cut. */
-export async function openRelay(toPort: number): Promise<Relay> {
+/** A TCP relay whose connections can be cut. */
+export async function openRelay(toPort: number, toHost = '127.0.0.1'): Promise<Relay> {
   const sockets = new Set<Socket>()
   const keep = (socket: Socket) => {
     sockets.add(socket)
@@ -18,7 +18,7 @@ export async function openRelay(toPort: number): Promise<Relay> {
     return socket
   }
   const server = createServer((near) => {
-    const far = keep(connect(toPort, '127.0.0.1'))
+    const far = keep(connect(toPort, toHost))
     keep(near).pipe(far).pipe(near)
     near.on('close', () => far.destroy())
     far.on('close', () => near.destroy())

@@ -20,14 +20,14 @@ const part = (name: string, sums?: string) => {
   mkdirSync(join(table, name))
   if (sums !== undefined) writeFileSync(join(table, name, 'checksums.txt'), sums)
 }
-/** A session in which every query has this result. */
-const session = (result = table) => ({
-  run: async () => ({ bytes: Buffer.from(`${result}\n`) }),
-  close: async () => {},
-})
+/** Every query has this result. */
+const read =
+  (result = table) =>
+  async () =>
+    result
 const begin = async (directory = table) =>
-  (await verifier.begin('wellhead.edge_logs', session(directory))) as PendingInsert
-const confirm = (pending: PendingInsert) => verifier.confirm(pending, session())
+  (await verifier.begin('wellhead.edge_logs', read(directory))) as PendingInsert
+const confirm = (pending: PendingInsert) => verifier.confirm(pending, read())
 
 describe('a successful insert', () => {
   test('is confirmed when its part has content and is in the log', async () => {
@@ -78,7 +78,7 @@ describe('a successful insert', () => {
     const pending = await begin(dropped)
     expect(pending.directory).toBe(dropped)
     rmSync(dropped, { recursive: true })
-    await expect(verifier.confirm(pending, session(''))).rejects.toThrow('dropped during the insert')
+    await expect(verifier.confirm(pending, read(''))).rejects.toThrow('dropped during the insert')
     expect((await begin()).directory).toBe(table)
     writeFileSync(log(1), '')
     part('20261115_1_1_0', 'sums')
@@ -91,7 +91,7 @@ describe('a successful insert', () => {
 
 describe('a failed insert', () => {
   const isGone = (pending: PendingInsert, ...active: string[]) =>
-    verifier.confirmFailed(pending, async () => session(active.join('\n')))
+    verifier.confirmFailed(pending, read(active.join('\n')))
 
   test.each([
     [false, 'is missing', '20261115_1_2_1'],

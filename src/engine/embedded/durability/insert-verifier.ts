@@ -1,12 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { engineUnavailable } from '../../../base/errors.ts'
 import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
-import { exceptions } from '../exceptions.ts'
-import type { SqlSession } from '../session.ts'
-import { quote } from '../statement.ts'
+import { sqlText } from '../../../sql/names.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
+
+/** Runs a query and returns its result as plain text. */
+type ReadText = (sql: string) => Promise<string>
 
 /** An insert that is running, with what its table looked like before. */
 export interface PendingInsert {
@@ -39,8 +41,8 @@ export class InsertVerifier {
   }
 
   /** Undefined for a table without a directory. */
-  async begin(table: string, session: SqlSession): Promise<PendingInsert | undefined> {
-    const directory = await this.#directoryOf(table, session)
+  async begin(table: string, read: ReadText): Promise<PendingInsert | undefined> {
+    const directory = await this.#directoryOf(table, read)
     if (directory === undefined) return undefined
     if (!this.#files.has(directory)) await this.#findNewParts(directory)
     const file = (await insertLogFiles(directory)).at(-1)
@@ -50,8 +52,8 @@ export class InsertVerifier {
   }
 
   /** Whether a successful insert is complete on disk and in the log, and would survive a power cut. */
-  async confirm(pending: PendingInsert, session: SqlSession): Promise<boolean> {
-    const { directory, log } = await this.#locate(pending, session)
+  async confirm(pending: PendingInsert, read: ReadText): Promise<boolean> {
+    const { directory, log } = await this.#locate(pending, read)
     const { inserted, isEmpty } = await this.#findNewParts(directory)
     if (isEmpty) return false
     const { files, parts } = await readInsertLog(directory, { since: log, sync: true })
@@ -75,31 +77,20 @@ export class InsertVerifier {
    * Whether a failed insert left nothing behind. The engine logs the token before it puts the rows in place. If the
    * second step fails, it takes a retry for a duplicate: it reports success and drops the rows.
    */
-  async confirmFailed(
-    { table, directory, log }: PendingInsert,
-    open: () => Promise<SqlSession & { close(): Promise<void> }>,
-  ): Promise<boolean> {
+  async confirmFailed({ table, directory, log }: PendingInsert, read: ReadText): Promise<boolean> {
     const { tokens } = await readInsertLog(directory, { since: log })
     if (tokens.size === 0) return true
-    const session = await open()
-    try {
-      const names = await readSystemTable(
-        session,
-        `SELECT name FROM system.parts WHERE active AND table`,
-        table,
-      )
-      const active = names.split('\n').flatMap((name) => parsePart(name) ?? [])
-      return [...tokens.values()].every((part) => isCovered(part, active))
-    } finally {
-      void session.close()
-    }
+    const names = await readSystemTable(read, 'SELECT name FROM system.parts WHERE active AND table', table)
+    const active = names.split('\n').flatMap((name) => parsePart(name) ?? [])
+    return [...tokens.values()].every((part) => isCovered(part, active))
   }
 
   /** A table that was dropped and recreated since has another directory, and its whole log is newer than the insert. */
-  async #locate(pending: PendingInsert, session: SqlSession): Promise<PendingInsert> {
+  async #locate(pending: PendingInsert, read: ReadText): Promise<PendingInsert> {
     if (await exists(pending.directory)) return pending
-    const directory = await this.#directoryOf(pending.table, session)
-    if (directory === undefined) throw exceptions.tableDropped(pending.table)
+    const directory = await this.#directoryOf(pending.table, read)
+    if (directory === undefined)
+      throw engineUnavailable(`Table ${pending.table} was dropped during the insert.`)
     return { ...pending, directory, log: undefined }
   }
 
@@ -117,10 +108,10 @@ export class InsertVerifier {
     return { inserted: added.filter((name) => insertedPart.test(name)), isEmpty }
   }
 
-  async #directoryOf(table: string, session: SqlSession): Promise<string | undefined> {
+  async #directoryOf(table: string, read: ReadText): Promise<string | undefined> {
     const known = this.#directories.get(table)
     if (known !== undefined && (await exists(known))) return known
-    const paths = await readSystemTable(session, 'SELECT data_paths[1] FROM system.tables WHERE name', table)
+    const paths = await readSystemTable(read, 'SELECT data_paths[1] FROM system.tables WHERE name', table)
     const directory = paths.trimEnd() || undefined
     if (directory !== undefined) this.#directories.set(table, directory)
     return directory
@@ -132,9 +123,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Runs a query that ends in the column of a table's name. */
-async function readSystemTable(session: SqlSession, query: string, table: string): Promise<string> {
+function readSystemTable(read: ReadText, query: string, table: string): Promise<string> {
   const [name = '', database] = table.split('.').reverse()
-  const inDatabase = database === undefined ? 'currentDatabase()' : quote(database)
-  const { bytes } = await session.run(`${query} = ${quote(name)} AND database = ${inDatabase}`, 'TSVRaw')
-  return Buffer.from(bytes).toString()
+  const inDatabase = database === undefined ? 'currentDatabase()' : sqlText(database)
+  return read(`${query} = ${sqlText(name)} AND database = ${inDatabase}`)
 }

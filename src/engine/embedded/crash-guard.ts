@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../base/clock.ts'
-import type { Blame } from './engine.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Blame } from '../engine.ts'
 
 interface CrashGuardOptions {
   clock: Clock
@@ -12,6 +12,8 @@ interface CrashGuardOptions {
   maxEntries: number
 }
 
+export const statementBounds = { crashes: 3, windowMs: 60_000, refusalMs: 600_000 }
+
 export const blamedBounds = {
   windowMs: 24 * 3_600_000,
   /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
@@ -20,7 +22,7 @@ export const blamedBounds = {
   maxRefusalMs: 6 * 3_600_000,
 }
 
-export interface Suspect {
+interface Suspect {
   /** Equal for equal SQL with equal values. */
   statement: string
   blame: readonly Blame[]
@@ -60,6 +62,11 @@ export class CrashGuard {
     this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
+  /** Whether no statement is suspected, so that none needs a key. */
+  get isQuiet(): boolean {
+    return this.#statements.size === 0
+  }
+
   refusedForMs(statement: string): number {
     return this.#leftMs(this.#statements.peek(statement))
   }
@@ -90,7 +97,7 @@ export class CrashGuard {
 
   /** Clears a statement that finished, but not its origins: they may have sent the cause, too. */
   clear(statement: string): void {
-    if (this.#statements.size > 0) this.#statements.delete(statement)
+    this.#statements.delete(statement)
   }
 
   #countStatements(statements: readonly string[]): Refusal[] {

@@ -1,0 +1,137 @@
+import type { Engine, EngineState, InsertInto, Limits, NodeState, QueryResult, Statement } from './engine.ts'
+import { isNodeTrouble, isUnreachable } from './engine-errors.ts'
+import { ReadyWaiters, requireIsolation, whenReady } from './readiness.ts'
+
+/** A ClickHouse server, and how it is reached. */
+export interface EngineNode extends Pick<Engine, 'query' | 'insert' | 'command'> {
+  readonly state: NodeState
+  /** Number of requests under way. */
+  readonly load: number
+  /** Throws if statements of this origin crashed the node before. */
+  refuse?(limits: Limits): void
+  /** Runs a request that can run on another node instead, or not. Notices what its failure says about the node. */
+  run<T>(limits: Limits, movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T>
+  /** Ends the requests that can run on another node. */
+  moveRequests(): void
+  close(): Promise<void> | void
+}
+
+/** A statement that crashes servers must not reach all of them. */
+const maxUnanswered = 2
+
+/** One or several ClickHouse servers with the same data: chooses one for each statement. */
+export abstract class ServerEngine<Node extends EngineNode = EngineNode> implements Engine {
+  readonly database: string
+  protected abstract readonly nodes: readonly Node[]
+  readonly #waiters = new ReadyWaiters()
+  #state: EngineState
+  /** Counts requests, so that equally busy nodes take turns. */
+  #turn = 0
+
+  constructor(database: string, reason: string) {
+    this.database = database
+    this.#state = { kind: 'starting', reason, restarts: 0 }
+  }
+
+  abstract start(): Promise<void>
+
+  state(): EngineState {
+    return this.#state
+  }
+
+  protected whenReady(withinMs: number, signal?: AbortSignal): Promise<void> {
+    return this.#waiters.wait(withinMs, signal)
+  }
+
+  /** Called by a node whose state changed. */
+  protected onChange(changed: Node): void {
+    if (this.#state.kind === 'closed') return
+    const nodes = this.nodes.map(({ state }) => state)
+    const restarts = nodes.reduce((sum, node) => sum + node.restarts, 0)
+    const ready = nodes.filter((node) => node.ready)
+    const [{ version: engineVersion = '' } = {}] = ready
+    // Also while all are away: cached results may come from a node that leaks.
+    const leak = (ready.length > 0 ? ready : nodes).find((node) => node.leak !== undefined)?.leak
+    const down = { kind: 'down', reason: changed.state.reason ?? '' } as const
+    this.#state = {
+      ...(ready.length > 0 ? { kind: 'ready', engineVersion } : down),
+      ...(leak !== undefined && { leak }),
+      restarts,
+      nodes,
+    }
+    if (ready.length > 0) this.#waiters.resolve()
+    if (ready.length > 0 && !changed.state.ready) changed.moveRequests()
+  }
+
+  /** Ends the wait of statements for a node that cannot start. */
+  protected refuseWaiting(error: Error): void {
+    this.#waiters.reject(error)
+  }
+
+  query(statement: Statement, limits: Limits): Promise<QueryResult> {
+    return this.#run(limits, true, (node, rest) => node.query(statement, rest))
+  }
+
+  /** With a token, the cluster stores the rows once, whichever nodes receive them. */
+  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
+    const isOnce = target.settings?.insert_deduplication_token !== undefined
+    return this.#run(limits, isOnce, (node, rest) => node.insert(target, rows, rest))
+  }
+
+  command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
+    return this.#run(limits, false, (node, rest) => node.command(statement, rest))
+  }
+
+  /** Tries a repeatable request on the next node if one could not serve it. */
+  async #run<T>(
+    limits: Limits,
+    repeatable: boolean,
+    send: (node: Node, limits: Limits) => Promise<T>,
+  ): Promise<T> {
+    const since = performance.now()
+    const tried = new Set<Node>()
+    let rest = limits
+    let unanswered = 0
+    let failure: unknown
+    for (const node of this.nodes) node.refuse?.(limits)
+    for (;;) {
+      const node = this.#choose(tried)
+      if (!node && failure !== undefined) throw failure
+      if (!node) {
+        // Clients should not retry in a tight loop while all nodes are away.
+        rest = await whenReady(rest, (withinMs, signal) => this.whenReady(withinMs, signal))
+        continue
+      }
+      // Here, because a statement may have waited until a node with a new version was ready.
+      if (limits.isolated) requireIsolation(this)
+      try {
+        return await node.run(rest, repeatable, (own) => send(node, own))
+      } catch (error) {
+        if (isUnreachable(error)) unanswered++
+        if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
+        const deadlineMs = limits.deadlineMs - Math.ceil(performance.now() - since)
+        if (deadlineMs <= 0) throw error
+        rest = { ...limits, deadlineMs }
+        tried.add(node)
+        failure ??= error
+      }
+    }
+  }
+
+  /** The ready node with the fewest requests; a slow one gets fewer, and one that returns gets no more than the others have. */
+  #choose(tried: ReadonlySet<Node>): Node | undefined {
+    const start = this.#turn++ % this.nodes.length
+    const inTurn = [...this.nodes.slice(start), ...this.nodes.slice(0, start)]
+    const usable = inTurn.filter((node) => node.state.ready && !tried.has(node))
+    return usable.reduce<Node | undefined>(
+      (best, node) => (best && best.load <= node.load ? best : node),
+      undefined,
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#state = { kind: 'closed', reason: 'The engine is closed.', restarts: this.#state.restarts }
+    this.#waiters.reject(new Error('The engine is closed.'))
+    await Promise.all(this.nodes.map((node) => node.close()))
+  }
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+/** An engine that is killed, and a service that starts again. */
+const now = Date.UTC(2026, 10, 14, 12, 30, 15)
+const time = manualTime(manualClock(now))
+const path = '/api/endpoints/query/usage.api-counts?project=abc&interval=daily'
+let service: RunningService
+
+const get = (of: string) => ask(service, service.adminToken.token, 'GET', of)
+const post = (to: string, body: unknown) => ask(service, service.adminToken.token, 'POST', to, body)
+/** An engine that was killed starts again. */
+const isReady = () =>
+  vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 60_000 })
+
+beforeAll(async () => {
+  service = await openService({ time, engine: 'embedded' })
+  const request = { url: 'https://abc.example.com/rest/v1', path: '/rest/v1' }
+  const timestamp = new Date(now - 60_000).toISOString()
+  await post('/api/logs?source=edge_logs', [{ project: 'abc', timestamp, metadata: { request } }])
+})
+afterAll(() => service?.close())
+
+test('cached results are served while the engine is down', async () => {
+  const before = await get(path)
+  expect(before.body.result).not.toEqual([])
+  const { pid } = service.engine as unknown as { pid: number | undefined }
+  expect(pid).toBeGreaterThan(0)
+  process.kill(pid as number, 'SIGKILL')
+  const seen = new Set<string>()
+  for (const step of [0, 200_000, 200_000, 400_000, 200_000]) {
+    time.advance(step)
+    const during = await Promise.all(Array.from({ length: 20 }, () => get(path)))
+    for (const { status, body, headers } of during) {
+      expect([status, body]).toEqual([200, before.body])
+      seen.add(headers.get('cache-status')?.replace(/ttl=-?\d+/, 'ttl') ?? '')
+    }
+  }
+  expect([...seen]).toContain('Wellhead; hit; ttl')
+})
+
+test('an endpoint is refused with the values that stopped the engine three times within a minute', async () => {
+  await isReady()
+  const query =
+    "SELECT sum(sipHash64(number)) AS fatal, @now AS at FROM numbers(if(@n = '1', 1000000000000, 1))"
+  expect((await post('/api/endpoints', { name: 'cached.fatal', query })).status).toBe(201)
+  const call = (n: number) => get(`/api/endpoints/query/cached.fatal?n=${n}`)
+  const sql =
+    "SELECT count() FROM system.processes WHERE query LIKE '%fatal%' AND query NOT LIKE '%system.%' AND read_rows > 0"
+  const statement = { sql, format: 'TabSeparatedRaw' }
+  for (let crash = 0; crash < 3; crash++) {
+    expect((await call(2)).status).toBe(200)
+    const crashed = call(1)
+    await vi.waitFor(
+      async () => {
+        const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
+        expect(body.toString().trim()).toBe('1')
+      },
+      { timeout: 60_000 },
+    )
+    process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
+    expect((await crashed).body.error.code).toBe('engine_unavailable')
+    await isReady()
+    time.advance(1_000)
+  }
+  expect((await call(1)).body.error.message).toMatch(/stopped the engine repeatedly/)
+  expect((await call(2)).status).toBe(200)
+})
+
+test('results that were warm before a restart are warm after it', async () => {
+  const { dataDir, adminToken } = service
+  await isReady()
+  expect((await get(path)).status).toBe(200)
+  await service.stop()
+  const again = await openService({ time, dataDir, engine: 'embedded' })
+  const call = () =>
+    ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
+  await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })
+  await again.stop()
+})

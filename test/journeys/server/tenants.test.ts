@@ -1,0 +1,3 @@
+import { repeatOnServer } from './run-on.ts'
+
+await repeatOnServer('../cluster/tenant-journeys.ts')

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import { ClusterEngine, topologyOf } from '../../src/cluster/cluster-engine.ts'
+import { RemoteEngine } from '../../src/cluster/remote-engine.ts'
+import { log, type OpenEngine, openEmbedded, openServer, type TestServer } from './engines.ts'
+import { openRelay, type Relay } from './network/relay.ts'
+
+interface Server {
+  /** With user and password. */
+  url: string
+  cluster?: string | undefined
+}
+
+/** A server that all engines and services of a test file use, in one database. */
+export interface SharedServer extends Server {
+  database: string
+}
+
+let opened: Promise<TestServer> | undefined
+let shared: SharedServer | undefined
+
+/** The cluster that the server of a worker has, of which it is the only node. */
+export const ownCluster = 'main'
+
+/** A ClickHouse server that the files of a worker share, and that ends with the worker. Nobody may stop it. */
+export function ownServer(): Promise<Pick<TestServer, 'url'>> {
+  opened ??= openServer({ cluster: ownCluster })
+  return opened
+}
+
+/** The server of this worker, or the one that the environment names. */
+export async function workerServer(): Promise<Server> {
+  const { WELLHEAD_TEST_CLICKHOUSE_URL: given, WELLHEAD_TEST_CLICKHOUSE_CLUSTER: cluster } = process.env
+  const { url } = given ? { url: given } : await ownServer()
+  return { url, cluster: cluster || undefined }
+}
+
+/** Settings of a service that uses the database. */
+export function environmentOf({ url, database, cluster }: SharedServer): Record<string, string> {
+  return {
+    WELLHEAD_CLICKHOUSE_URL: url,
+    WELLHEAD_CLICKHOUSE_DATABASE: database,
+    WELLHEAD_CLICKHOUSE_CLUSTER: cluster ?? '',
+  }
+}
+
+export function sharedServer(): SharedServer | undefined {
+  return shared
+}
+
+export function shareServer(server: SharedServer | undefined): void {
+  shared = server
+}
+
+/** A new database on the server, by default that of the worker. */
+export async function newDatabase(server?: Server): Promise<SharedServer> {
+  const { url, cluster } = server ?? (await workerServer())
+  return { url, cluster, database: `wellhead_test_${randomBytes(6).toString('hex')}` }
+}
+
+export async function dropDatabase(server: SharedServer): Promise<void> {
+  const engine = await connect(server)
+  const { database, cluster, replicated } = topologyOf(engine)
+  const where = replicated ? ` ON CLUSTER \`${cluster}\`` : ''
+  const sql = `DROP DATABASE IF EXISTS \`${database}\`${where} SYNC`
+  await engine.command({ sql }, { deadlineMs: 60_000 }).finally(() => engine.close())
+}
+
+async function connect({ cluster, ...server }: SharedServer): Promise<RemoteEngine> {
+  const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
+  const engine =
+    cluster === undefined
+      ? new RemoteEngine(options)
+      : new ClusterEngine({ ...options, cluster, quorum: undefined })
+  await engine.start()
+  return engine
+}
+
+/** An engine on the server that this file shares, or in a database of its own on the worker's server. */
+export async function openEngine(otherwise?: 'embedded'): Promise<OpenEngine> {
+  if (!shared && otherwise === 'embedded') return openEmbedded()
+  const server = shared ?? (await newDatabase())
+  const isOwn = server !== shared
+  const engine = await connect(server)
+  return {
+    engine,
+    close: async () => {
+      await engine.close()
+      if (isOwn) await dropDatabase(server)
+    },
+  }
+}
+
+/** A connection to the worker's server that can be cut. */
+export async function openRemote(): Promise<OpenEngine<RemoteEngine> & { network: Relay }> {
+  const server = await newDatabase()
+  const address = new URL(server.url)
+  const network = await openRelay(Number(address.port), address.hostname)
+  const engine = await connect({
+    ...server,
+    url: Object.assign(address, { host: new URL(network.url).host }).href,
+  })
+  return {
+    engine,
+    network,
+    close: async () => {
+      await engine.close()
+      await network.cut()
+      await dropDatabase(server)
+    },
+  }
+}
