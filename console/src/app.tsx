@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useEffect } from 'react'
+import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
 import { useToken } from './api/session.ts'
@@ -15,7 +15,6 @@ const Overview = lazily(() => import('./overview/overview.tsx'))
 const EndpointList = lazily(() => import('./endpoints/endpoint-list.tsx'))
 const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
 const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
-const Playground = lazily(() => import('./playground/playground-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
 const Alerts = lazily(() => import('./alerts/alerts-page.tsx'))
@@ -25,17 +24,35 @@ const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
 const ApiPage = lazily(() => import('./reference/api-page.tsx'))
-const forAdmins = [
-  ['/', Overview],
-  ['/console/', Overview],
-  ['/console/alerts', Alerts],
-  ['/console/sources', SourceList],
-  ['/console/tokens', Tokens],
-] as const
+type Allowed = (who: Whoami) => boolean
+const everyone: Allowed = () => true
+const admins: Allowed = ({ admin }) => admin
+
+/** A path, who has its page, and the page. */
+const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: string) => ReactNode][] = [
+  ['/docs', everyone, () => <ApiPage />],
+  ['/console/endpoints', everyone, (who) => <EndpointList who={who} />],
+  ['/console/endpoints/:name', everyone, (who, name) => <EndpointPage key={name} who={who} name={name} />],
+  ['/console/logs', ({ admin, logs }) => admin || logs, (who) => <LogsPage who={who} />],
+  // The former address.
+  ['/console/explore', everyone, () => <Redirect to={`/console/logs${location.search}`} replace />],
+  ['/console/usage', ({ admin, query }) => query && !admin, (who) => <UsagePage who={who} />],
+  ['/console/sources', ({ admin, ingest }) => ingest && !admin, (who) => <SendPage who={who} />],
+  ['/', admins, () => <Overview />],
+  ['/console/', admins, () => <Overview />],
+  ['/console/new-endpoint', admins, (who) => <EndpointPage who={who} mode="new" />],
+  ['/console/playground', admins, (who) => <EndpointPage who={who} mode="playground" />],
+  ['/console/alerts', admins, () => <Alerts />],
+  ['/console/alerts/:name', admins, (_who, name) => <AlertPage key={name} name={name} />],
+  ['/console/sources', admins, () => <SourceList />],
+  ['/console/sources/:name', admins, (_who, name) => <SourcePage key={name} name={name} />],
+  ['/console/tokens', admins, () => <Tokens />],
+  ['/console/tokens/:name', admins, (_who, id) => <TokenPage key={id} id={id} />],
+]
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|explore|alerts|sources|tokens|usage)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
   const token = useToken()
@@ -85,52 +102,13 @@ function Pages({ who }: { who: Whoami }) {
       <Boundary key={location}>
         <Suspense fallback={<Waiting what="the page" height={320} />}>
           <Switch>
-            <Route path="/docs">
-              <ApiPage />
-            </Route>
-            <Route path="/console/endpoints">
-              <EndpointList who={who} />
-            </Route>
-            <Route path="/console/endpoints/:name">
-              {({ name }) => <EndpointPage key={name} who={who} name={decodeURIComponent(name)} />}
-            </Route>
-            {(who.admin || who.logs) && (
-              <Route path="/console/explore">
-                <LogsPage who={who} />
-              </Route>
-            )}
-            {who.query && !who.admin && (
-              <Route path="/console/usage">
-                <UsagePage who={who} />
-              </Route>
-            )}
-            {who.ingest && !who.admin && (
-              <Route path="/console/sources">
-                <SendPage who={who} />
-              </Route>
-            )}
-            {who.admin && [
-              ...forAdmins.map(([path, Page]) => (
-                <Route key={path} path={path}>
-                  <Page />
+            {routes
+              .filter(([, isFor]) => isFor(who))
+              .map(([path, , page]) => (
+                <Route<{ name?: string }> key={path} path={path}>
+                  {({ name = '' }) => page(who, decodeURIComponent(name))}
                 </Route>
-              )),
-              <Route key="new" path="/console/new-endpoint">
-                <EndpointPage who={who} name={undefined} />
-              </Route>,
-              <Route key="playground" path="/console/playground">
-                <Playground who={who} />
-              </Route>,
-              <Route key="source" path="/console/sources/:name">
-                {({ name }) => <SourcePage key={name} name={name} />}
-              </Route>,
-              <Route key="alert" path="/console/alerts/:name">
-                {({ name }) => <AlertPage key={name} name={decodeURIComponent(name)} />}
-              </Route>,
-              <Route key="token" path="/console/tokens/:id">
-                {({ id }) => <TokenPage key={id} id={decodeURIComponent(id)} />}
-              </Route>,
-            ]}
+              ))}
             <Route>
               {isForOthers.test(location) ? (
                 <Redirect to={homeOf(who)} replace />

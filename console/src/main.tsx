@@ -5,7 +5,7 @@ import { queryClient } from './api/queries.ts'
 import { session } from './api/session.ts'
 import { App } from './app.tsx'
 import { showBrand } from './ui/brand/brand.ts'
-import { startTheme } from './ui/theme.ts'
+import { startTheme } from './ui/brand/theme.ts'
 
 startTheme()
 showBrand()

@@ -8,28 +8,28 @@ import { Palette } from './help/palette.tsx'
 import { ShortcutList } from './help/shortcut-list.tsx'
 import { commandKey, useShortcuts } from './help/use-shortcuts.ts'
 import { useProductName } from './ui/brand/brand.ts'
+import { setTheme, useTheme } from './ui/brand/theme.ts'
+import { Button } from './ui/button.tsx'
 import { ZoneChoice } from './ui/choices.tsx'
 import { Icon, Mark } from './ui/icon.tsx'
-import { setTheme, useTheme } from './ui/theme.ts'
 
-const forAdmins = [
+const pages = [
   { path: '/', name: 'Overview', icon: 'overview' },
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
   { path: '/console/playground', name: 'Playground', icon: 'playground' },
-  { path: '/console/explore', name: 'Logs', icon: 'logs' },
+  { path: '/console/logs', name: 'Logs', icon: 'logs' },
   { path: '/console/alerts', name: 'Alerts', icon: 'alerts' },
+  { path: '/console/usage', name: 'Usage', icon: 'overview' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
+  { path: '/console/sources', name: 'Send logs', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
 ] as const
 
 function pagesOf({ admin, query, ingest, logs }: Whoami) {
-  if (admin) return forAdmins
-  return [
-    ...(query ? [{ path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' } as const] : []),
-    ...(logs ? [{ path: '/console/explore', name: 'Logs', icon: 'logs' } as const] : []),
-    ...(query ? [{ path: '/console/usage', name: 'Usage', icon: 'overview' } as const] : []),
-    ...(ingest ? [{ path: '/console/sources', name: 'Send logs', icon: 'sources' } as const] : []),
-  ]
+  const others = { Endpoints: query, Logs: logs, Usage: query, 'Send logs': ingest }
+  return pages.filter(({ name }) =>
+    admin ? name !== 'Usage' && name !== 'Send logs' : others[name as keyof typeof others],
+  )
 }
 
 /** Around a page that needs no token. */
@@ -102,20 +102,17 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
                 <Icon name="book" />
                 API docs
               </Link>
-              <button
-                type="button"
-                className="button plain icon"
+              <Button
+                look="plain icon"
                 aria-label="Keyboard shortcuts"
                 title="Keyboard shortcuts (?)"
                 onClick={onHelp}
-              >
-                <Icon name="help" />
-              </button>
+                icon="help"
+              />
               <ThemeSwitch />
-              <button type="button" className="button plain" onClick={() => session.close()}>
-                <Icon name="leave" />
+              <Button look="plain" onClick={() => session.close()} icon="leave">
                 Sign out
-              </button>
+              </Button>
             </div>
           </div>
         </header>
@@ -155,14 +152,12 @@ function ThemeSwitch() {
   const next = useTheme() === 'dark' ? 'light' : 'dark'
   const label = `Use the ${next} theme`
   return (
-    <button
-      type="button"
-      className="button plain icon"
+    <Button
+      look="plain icon"
       aria-label={label}
       title={label}
       onClick={() => setTheme(next)}
-    >
-      <Icon name={next === 'dark' ? 'moon' : 'sun'} />
-    </button>
+      icon={next === 'dark' ? 'moon' : 'sun'}
+    />
   )
 }

@@ -4,6 +4,7 @@ import { queries, queryClient } from './api/queries.ts'
 import { isSession, session } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { useBrand, useProductName } from './ui/brand/brand.ts'
+import { Button } from './ui/button.tsx'
 import { Mark } from './ui/icon.tsx'
 
 export function SignIn() {
@@ -71,9 +72,9 @@ export function SignIn() {
             )}
           </span>
         </div>
-        <button type="submit" className="button primary" disabled={busy || token.trim() === ''}>
+        <Button type="submit" look="primary" disabled={busy || token.trim() === ''}>
           {busy ? 'Signing in …' : 'Sign in'}
-        </button>
+        </Button>
       </form>
     </main>
   )

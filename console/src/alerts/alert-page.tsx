@@ -1,16 +1,23 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { ApiError, api } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { Alert, AlertTest } from '../api/shapes.ts'
-import { Confirm } from '../ui/dialog.tsx'
+import { pageOf } from '../definitions/definition.ts'
+import { DeleteDialog } from '../definitions/delete-dialog.tsx'
+import { Versions } from '../definitions/versions.tsx'
+import { Button } from '../ui/button.tsx'
+import { Choices } from '../ui/choices.tsx'
+import { type Fact, Facts } from '../ui/facts.tsx'
 import { ago, seconds } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
-import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Existing, PageHead } from '../ui/page-head.tsx'
 import { Empty, Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
+import { alertKind } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
 
 const hourMs = 3_600_000
@@ -25,19 +32,18 @@ interface Event extends Pick<Alert, 'state' | 'value'> {
   response?: string
 }
 
-/** One alert: its state, what can be done with it, and what happened. */
+const tabs = [
+  ['events', 'What happened'],
+  ['versions', 'Versions'],
+] as const
+
+/** One alert: its state, what can be done with it, what happened, and its versions. */
 export default function AlertPage({ name }: { name: string }) {
   const query = useQuery(queries.alert(name))
-  const { data, error } = query
-  if (data === undefined && error instanceof ApiError && error.status === 404) {
-    return (
-      <MissingPage name={name} title="No such alert">
-        It does not exist, or it was deleted. <Link href="/console/alerts">All alerts</Link>
-      </MissingPage>
-    )
-  }
+  const [address, setAddress] = useAddress()
+  const tab = address.get('_tab') === 'versions' ? 'versions' : 'events'
   return (
-    <Loaded query={query} what="the alert" height={480}>
+    <Existing query={query} kind={alertKind} name={name}>
       {(alert) => (
         <div className="page">
           <PageHead
@@ -48,10 +54,16 @@ export default function AlertPage({ name }: { name: string }) {
             {alert.description && <p>{alert.description}</p>}
           </PageHead>
           <AlertFacts alert={alert} />
-          <AlertEvents id={alert.id} />
+          <Choices
+            label="Part of the alert"
+            options={tabs}
+            value={tab}
+            onChange={(chosen) => setAddress({ _tab: chosen === 'events' ? undefined : chosen })}
+          />
+          {tab === 'versions' ? <Versions kind={alertKind} saved={alert} /> : <AlertEvents id={alert.id} />}
         </div>
       )}
-    </Loaded>
+    </Existing>
   )
 }
 
@@ -59,7 +71,7 @@ function AlertFacts({ alert }: { alert: Alert }) {
   const { endpoint, parameters, when, value, since, evaluated_at, error, muted_until } = alert
   const zone = useZone()
   const values = Object.entries(parameters).map(([key, text]) => `${key}=${text}`)
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ['Condition', when],
     ['Value', value === null ? 'none' : String(value)],
     ['State since', showInstant(Date.parse(since), zone, 'seconds')],
@@ -67,12 +79,14 @@ function AlertFacts({ alert }: { alert: Alert }) {
     ['Holds for', seconds(alert.for_seconds)],
     ['Repeats', alert.repeat_seconds === null ? 'never' : `after ${seconds(alert.repeat_seconds)}`],
     ...(isMuted(alert)
-      ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as [string, string]]
+      ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as Fact]
       : []),
-    ...alert.notify.map(({ type, url, switched_off: isOff }): [string, string] => [
-      type === 'slack' ? 'Slack' : 'Webhook',
-      `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
-    ]),
+    ...alert.notify.map(
+      ({ type, url, switched_off: isOff }): Fact => [
+        type === 'slack' ? 'Slack' : 'Webhook',
+        `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
+      ],
+    ),
   ]
   return (
     <>
@@ -81,14 +95,7 @@ function AlertFacts({ alert }: { alert: Alert }) {
         <Link href={`/console/endpoints/${encodeURIComponent(endpoint)}`}>{endpoint}</Link>{' '}
         <span className="mono">{values.join(' ')}</span>
       </p>
-      <dl className="alert-facts">
-        {facts.map(([title, text]) => (
-          <div key={`${title} ${text}`}>
-            <dt>{title}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </>
   )
 }
@@ -101,13 +108,6 @@ function AlertActions({ alert }: { alert: Alert }) {
   const change = useMutation({
     mutationFn: (body: Partial<Alert>) => api(path, { method: 'PATCH', body }),
     onSuccess: () => invalidate('alerts'),
-  })
-  const remove = useMutation({
-    mutationFn: () => api(path, { method: 'DELETE' }),
-    onSuccess: () => {
-      navigate('/console/alerts')
-      invalidate('alerts')
-    },
   })
   const test = useMutation({
     mutationFn: (notify: boolean) => api<AlertTest>(`${path}/test?notify=${notify}`, { method: 'POST' }),
@@ -125,13 +125,13 @@ function AlertActions({ alert }: { alert: Alert }) {
   return (
     <>
       {actions.map(([label, act]) => (
-        <button key={label} type="button" className="button" disabled={test.isPending} onClick={act}>
+        <Button key={label} disabled={test.isPending} onClick={act}>
           {label}
-        </button>
+        </Button>
       ))}
-      <button type="button" className="button danger" onClick={() => setOpen('delete')}>
+      <Button look="danger" onClick={() => setOpen('delete')}>
         Delete
-      </button>
+      </Button>
       <p className="cost" role="status">
         {test.data && tested(test.data)}
       </p>
@@ -142,14 +142,14 @@ function AlertActions({ alert }: { alert: Alert }) {
           onClose={close}
           onSaved={(next) => {
             close()
-            if (next.name !== alert.name) navigate(`/console/alerts/${encodeURIComponent(next.name)}`)
+            if (next.name !== alert.name) navigate(pageOf(alertKind, next.name))
           }}
         />
       )}
       {open === 'delete' && (
-        <Confirm title={`Delete ${alert.name}?`} action="Delete alert" mutation={remove} onClose={close}>
+        <DeleteDialog kind={alertKind} saved={alert} onClose={close}>
           <p>If it fires, it is resolved. Its past stays in the source alert_events.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </>
   )

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../api/api.ts'
 import type { AlertPreview } from '../api/shapes.ts'
+import { Button } from '../ui/button.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { Failure } from '../ui/states.tsx'
 
@@ -14,14 +15,13 @@ export function AlertPreviewPart({ draft, isComplete }: { draft: object; isCompl
   })
   return (
     <div className="stack">
-      <button
-        type="button"
-        className="button alert-preview"
+      <Button
+        look="alert-preview"
         disabled={!isComplete || preview.isPending}
         onClick={() => preview.mutate()}
       >
         {preview.isPending ? 'Evaluating …' : 'Preview'}
-      </button>
+      </Button>
       {preview.error && <Failure error={preview.error} />}
       {preview.data && <Previewed preview={preview.data} />}
     </div>

@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Alert } from '../api/shapes.ts'
+import { pageOf } from '../definitions/definition.ts'
+import { ListPage } from '../definitions/list-page.tsx'
 import { ago } from '../ui/format.ts'
-import { Icon } from '../ui/icon.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
-import { useAddress } from '../ui/use-address.ts'
+import { Empty } from '../ui/states.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+import { useAddress, useCreating } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
-import { AlertForm, type AlertStart } from './alert-form.tsx'
+import { type AlertDraft, alertKind } from './alert-draft.ts'
+import { AlertForm } from './alert-form.tsx'
 
 const columns = [
   ['Alert'],
@@ -26,49 +25,40 @@ const order = ['firing', 'failing', 'pending', 'ok']
 export default function Alerts() {
   const query = useQuery(queries.alerts())
   const [address, setAddress] = useAddress()
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating()
   const start = startOf(address)
-  const close = () => {
-    setCreating(false)
-    setAddress({ endpoint: undefined, when: undefined, parameters: undefined }, 'replace')
-  }
+  const close = () =>
+    setAddress({ _new: undefined, endpoint: undefined, when: undefined, parameters: undefined }, 'replace')
   return (
-    <div className="page">
-      <PageHead
-        title="Alerts"
-        actions={
-          <button type="button" className="button primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            New alert
-          </button>
-        }
-      >
-        <p>Endpoints that are evaluated at intervals, and who is notified.</p>
-      </PageHead>
-      <Loaded query={query} what="the alerts" height={240}>
-        {(alerts) =>
-          alerts.length === 0 ? (
-            <Empty title="No alerts yet">
-              <p>Create one here, or with “Alert on this” beside the result of an endpoint.</p>
-            </Empty>
-          ) : (
-            <Table columns={columns}>
-              {alerts
-                .toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
-                .map((alert) => (
-                  <AlertRow key={alert.id} alert={alert} />
-                ))}
-            </Table>
-          )
-        }
-      </Loaded>
-      {(creating || start) && <AlertForm {...(start && { start })} onClose={close} onSaved={close} />}
-    </div>
+    <ListPage
+      title="Alerts"
+      about="Endpoints that are evaluated at intervals, and who is notified."
+      create={['New alert', () => setCreating(true)]}
+      query={query}
+      textOf={({ name, description, endpoint, state }) => `${name} ${description} ${endpoint} ${state}`}
+      hint="name, description, endpoint or state"
+      empty={
+        <Empty title="No alerts yet">
+          <p>Create one here, or with “Alert on this” beside the result of an endpoint.</p>
+        </Empty>
+      }
+      below={(creating || start) && <AlertForm {...(start && { start })} onClose={close} onSaved={close} />}
+    >
+      {(alerts) => (
+        <Table columns={columns}>
+          {alerts
+            .toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
+            .map((alert) => (
+              <AlertRow key={alert.id} alert={alert} />
+            ))}
+        </Table>
+      )}
+    </ListPage>
   )
 }
 
 /** What “Alert on this” puts into the address. */
-function startOf(address: URLSearchParams): AlertStart | undefined {
+function startOf(address: URLSearchParams): Partial<AlertDraft> | undefined {
   const endpoint = address.get('endpoint')
   if (endpoint === null) return undefined
   return {
@@ -92,9 +82,7 @@ function AlertRow({ alert }: { alert: Alert }) {
   return (
     <tr>
       <td>
-        <Link className="name" href={`/console/alerts/${encodeURIComponent(name)}`}>
-          {name}
-        </Link>
+        <NameLink href={pageOf(alertKind, name)} name={name} />
         <div className="under">{endpoint}</div>
       </td>
       <td>

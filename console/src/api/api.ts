@@ -10,6 +10,7 @@ export interface ErrorBody {
   line?: number
   column?: number
   changes?: ContractChange[]
+  users?: string[]
   request_id?: string
 }
 
@@ -22,6 +23,8 @@ export class ApiError extends Error {
   readonly column: number | undefined
   /** Changes that would break callers. */
   readonly changes: readonly ContractChange[] | undefined
+  /** What uses a definition that cannot be deleted. */
+  readonly users: readonly string[] | undefined
   readonly requestId: string | undefined
 
   constructor(status: number, error: ErrorBody) {
@@ -32,6 +35,7 @@ export class ApiError extends Error {
     this.line = error.line
     this.column = error.column
     this.changes = error.changes
+    this.users = error.users
     this.requestId = error.request_id
   }
 }

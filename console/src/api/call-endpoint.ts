@@ -5,18 +5,18 @@ import type { Column, Row } from './shapes.ts'
 export interface CallResult {
   rows: Row[]
   /** Undefined where the response does not name them. */
-  columns: Column[] | undefined
+  columns?: Column[] | undefined
   truncated: boolean
   /** `hit`, `miss`, `stale`, `joined` or `not cached`; undefined for a live result, like all costs. */
-  cache: string | undefined
-  ageSeconds: number | undefined
-  engineMs: number | undefined
+  cache?: string | undefined
+  ageSeconds?: number | undefined
+  engineMs?: number | undefined
   /** From the click to the last byte. */
-  totalMs: number | undefined
-  readRows: number | undefined
-  readBytes: number | undefined
+  totalMs?: number | undefined
+  readRows?: number | undefined
+  readBytes?: number | undefined
   /** Version of the endpoint; undefined for one that is not saved. */
-  version: number | undefined
+  version?: number | undefined
 }
 
 export function callEndpoint(

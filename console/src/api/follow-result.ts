@@ -45,18 +45,11 @@ export async function followResult(
         }
         if (event !== 'result') continue
         lastId = id
-        events.onResult(liveResult((JSON.parse(data) as { result: Row[] }).result, truncated))
+        // Events do not say what a result cost.
+        events.onResult({ rows: (JSON.parse(data) as { result: Row[] }).result, truncated })
         truncated = false
       }
     }
   }
   return reconnecting(follow, events.onBroken, signal)
-}
-
-/** Events do not say what a result cost. */
-function liveResult(rows: Row[], truncated: boolean): CallResult {
-  return {
-    ...{ rows, truncated, columns: undefined, cache: undefined, ageSeconds: undefined, totalMs: undefined },
-    ...{ engineMs: undefined, readRows: undefined, readBytes: undefined, version: undefined },
-  }
 }

@@ -62,8 +62,12 @@ export const queries = {
   // The text must not change while it is being edited.
   endpoint: (name: string) =>
     read<Endpoint>(['endpoints', name], `/api/endpoints/${at(name)}`, { refetchOnWindowFocus: false }),
-  versions: (name: string) =>
-    read<Endpoint[]>(['endpoints', name, 'versions'], `/api/endpoints/${at(name)}/versions`),
+  /** Versions of a definition, newest first. */
+  versions: <T>(kind: string, { name, version }: { name: string; version: number }) =>
+    queryOptions({
+      ...read<T[]>([kind, name, 'versions', version], `/api/${kind}/${at(name)}/versions`),
+      placeholderData: keepPreviousData,
+    }),
   jsonPaths: (name: string, version: number) =>
     read<JsonPath[]>(['json-paths', name, version], `/api/endpoints/${at(name)}/paths`, {
       staleTime: 60_000,
@@ -75,6 +79,8 @@ export const queries = {
   },
   cache: () => read<Cache>(['cache'], '/api/cache', { refetchInterval: 10_000 }),
   sources: () => read<Source[]>(['sources'], '/api/sources', { staleTime: 30_000 }),
+  source: (name: string) =>
+    read<Source>(['sources', name], `/api/sources/${at(name)}`, { staleTime: 30_000 }),
   recent: (source: string, limit: number) =>
     read<Entry[]>(['sources', source, 'recent', limit], `/api/sources/${at(source)}/recent?limit=${limit}`),
   /** Number of entries that no tenant can see. */

@@ -1,14 +1,14 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { useTheme } from '../ui/theme.ts'
+import { useTheme } from '../ui/brand/theme.ts'
 import { toggled } from '../ui/toggled.ts'
 import { lastLabelPx, nameAxis, sideSize, timeTicks, utcDate, wholeSteps } from './axes.ts'
 import { barPaths, slotOf, stacksOf } from './bars.ts'
 import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
-interface PlotProps {
+export interface PlotProps {
   label: string
   /** Seconds, or positions of names. */
   points: readonly number[]
@@ -20,8 +20,6 @@ interface PlotProps {
   isUtc: boolean
   /** The point in words. */
   pointText: (index: number) => string
-  /** In seconds. Without it, dragging zooms in. */
-  onRange?: ((from: number, to: number) => void) | undefined
 }
 
 /** There are six colors; further series are dashed lines or pale bars. */
@@ -29,17 +27,14 @@ const colorOf = ({ color }: Series, index: number) => color ?? `series-${(index 
 
 /** The legend toggles series and shows the values under the pointer, or else the last ones. Arrow keys move the pointer. */
 export default function Plot(props: PlotProps) {
-  const { label, points, names, series, kind, height, isUtc, pointText, onRange } = props
+  const { label, points, names, series, kind, height, isUtc, pointText } = props
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const left = useRef(-1)
-  const range = useRef(onRange)
-  range.current = onRange
   const summary = useId()
   const theme = useTheme()
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<number | null>(null)
-  const hasRange = onRange !== undefined
   const words = useMemo(() => summaryOf(series), [series])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors
@@ -92,7 +87,7 @@ export default function Plot(props: PlotProps) {
         cursor: {
           y: false,
           points: { show: kind === 'lines', size: 6 },
-          drag: { x: names === undefined, y: false, setScale: !hasRange },
+          drag: { x: names === undefined, y: false },
         },
         ...(isUtc && { tzDate: utcDate }),
         axes: [
@@ -122,14 +117,6 @@ export default function Plot(props: PlotProps) {
               setAt(cursor.idx ?? null)
             },
           ],
-          setSelect: [
-            (now) => {
-              const { left: from, width } = now.select
-              if (range.current === undefined || width < 3) return
-              range.current(now.posToVal(from, 'x'), now.posToVal(from + width, 'x'))
-              now.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
-            },
-          ],
         },
       },
       [[...points], ...shown.map(({ values }, index) => stacks[index]?.tops ?? values)],
@@ -144,7 +131,7 @@ export default function Plot(props: PlotProps) {
       watcher.disconnect()
       made.destroy()
     }
-  }, [points, names, series, kind, height, isUtc, hidden, hasRange, theme])
+  }, [points, names, series, kind, height, isUtc, hidden, theme])
 
   const last = points.length - 1
   const chosen = Math.min(at ?? last, last)

@@ -2,7 +2,7 @@ import { useQuotaRemaining } from '../api/quota.ts'
 import type { Whoami } from '../api/shapes.ts'
 import { count, counted } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
-import { RequestReport } from './request-report.tsx'
+import { RequestReport } from '../usage/request-report.tsx'
 
 /** The own requests of a token that is not an admin's. */
 export default function UsagePage({ who: { id, project, requests_per_minute: limit } }: { who: Whoami }) {

@@ -1,7 +1,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { showBrand } from '../ui/brand/brand.ts'
-import { startTheme } from '../ui/theme.ts'
+import { startTheme } from '../ui/brand/theme.ts'
 import { embedAddress } from './embed-address.ts'
 import { EmbedPage } from './embed-page.tsx'
 import { takeToken } from './embed-token.ts'

@@ -1,15 +1,16 @@
 import { callEndpoint } from '../api/call-endpoint.ts'
 import type { CallableEndpoint, Whoami } from '../api/shapes.ts'
-import { EndpointDocs } from '../customer/endpoint-docs.tsx'
+import { QueryResult } from '../query/result/query-result.tsx'
+import { LiveToggle } from '../query/run/live-toggle.tsx'
+import { ParameterForm, RunButton } from '../query/run/parameter-form.tsx'
+import { useLiveResult } from '../query/run/use-live-result.ts'
+import { useParameterValues } from '../query/run/use-parameter-values.ts'
+import { useRun } from '../query/run/use-run.ts'
 import { Choices } from '../ui/choices.tsx'
+import { Form } from '../ui/fields.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { useAddress } from '../ui/use-address.ts'
-import { EndpointResult } from './result/endpoint-result.tsx'
-import { LiveToggle } from './run/live-toggle.tsx'
-import { ParameterForm, RunButton } from './run/parameter-form.tsx'
-import { useLiveResult } from './run/use-live-result.ts'
-import { useParameterValues } from './run/use-parameter-values.ts'
-import { useRun } from './run/use-run.ts'
+import { EndpointDocs } from './endpoint-docs.tsx'
 
 const tabs = [
   ['try', 'Try it'],
@@ -22,7 +23,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
   const [address, setAddress] = useAddress()
   const tab = address.get('_tab') === 'docs' ? 'docs' : 'try'
   const parameterValues = useParameterValues(parameters)
-  const { values, missing, change, keep } = parameterValues
+  const { values, change } = parameterValues
   const { run, begin, stop, show, problem } = useRun(
     (signal) => {
       live.stop()
@@ -31,14 +32,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
     parameterValues,
     { asked: JSON.stringify(values), hasShortcut: tab === 'try', auto: tab === 'try' },
   )
-  const live = useLiveResult(tab === 'try' ? name : undefined, values, show)
-  const toggleLive = () => {
-    if (live.live !== 'off') return live.stop()
-    // A run reports which value is missing.
-    if (missing.length > 0) return begin()
-    keep()
-    live.start()
-  }
+  const live = useLiveResult(tab === 'try' ? name : undefined, parameterValues, show, begin)
   return (
     <div className="page">
       <PageHead title={name}>
@@ -54,13 +48,7 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
         <EndpointDocs endpoint={endpoint} values={values} fixed={who.parameters} />
       ) : (
         <>
-          <form
-            className="card card-body"
-            onSubmit={(event) => {
-              event.preventDefault()
-              begin()
-            }}
-          >
+          <Form className="card card-body" onSubmit={begin}>
             <div className="form-grid">
               <ParameterForm
                 parameters={parameters}
@@ -73,10 +61,10 @@ export function EndpointCaller({ endpoint, who }: { endpoint: CallableEndpoint; 
             </div>
             <div className="actions">
               <RunButton run={run} stop={stop} />
-              <LiveToggle live={live.live} onToggle={toggleLive} />
+              <LiveToggle live={live.live} onToggle={live.toggle} />
             </div>
-          </form>
-          <EndpointResult
+          </Form>
+          <QueryResult
             run={run}
             columns={columns}
             name={name}

@@ -1,131 +1,114 @@
 import { useQuery } from '@tanstack/react-query'
-import { memo, useDeferredValue, useMemo } from 'react'
-import { Link } from 'wouter'
+import { memo, useMemo } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api/shapes.ts'
+import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInEndpoints } from '../ui/built-in/built-in.ts'
-import { BuiltIn } from '../ui/built-in/built-in-group.tsx'
+import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
 import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
-import { Icon } from '../ui/icon.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { Breakable, Table } from '../ui/table.tsx'
-import { useAddress } from '../ui/use-address.ts'
-import { useShownEndpoints } from './use-shown-endpoints.ts'
+import { Empty } from '../ui/states.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+
+type Listed = Endpoint | CallableEndpoint
 
 export default function EndpointList({ who }: { who: Whoami }) {
   const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
   const shown = useShownEndpoints(who)
-  const list = who.admin ? all : { data: shown, error: null, refetch: all.refetch }
-  const [address, setAddress] = useAddress()
-  const search = address.get('q') ?? ''
   return (
-    <div className="page">
-      <PageHead
-        title="Endpoints"
-        actions={
-          who.admin && (
-            <Link className="button primary" href="/console/new-endpoint">
-              <Icon name="plus" />
-              New endpoint
-            </Link>
-          )
-        }
-      >
-        <p>Saved queries, each callable by URL.</p>
-      </PageHead>
-      <input
-        className="input"
-        type="search"
-        placeholder="Search by name or description"
-        aria-label="Search endpoints"
-        value={search}
-        onChange={(event) => setAddress({ q: event.target.value }, 'replace')}
-      />
-      <Loaded<readonly (Endpoint | CallableEndpoint)[]> query={list} what="the endpoints" height={240}>
-        {(endpoints) => <List endpoints={endpoints} search={search} admin={who.admin} />}
-      </Loaded>
-    </div>
+    <ListPage<Listed>
+      title="Endpoints"
+      about="Saved queries, each callable by URL."
+      create={who.admin ? ['New endpoint', '/console/new-endpoint'] : undefined}
+      query={who.admin ? all : { data: shown, error: null, refetch: all.refetch }}
+      textOf={({ name, description }) => `${name} ${description}`}
+      hint="name or description"
+      empty={
+        <Empty title="No endpoints">
+          <p>
+            {who.admin
+              ? firstOne
+              : 'There is nothing to show yet: this token cannot request an endpoint that has data.'}
+          </p>
+        </Empty>
+      }
+    >
+      {(found, isSearch) =>
+        who.admin ? <AdminList found={found} isSearch={isSearch} /> : <EndpointTable endpoints={found} />
+      }
+    </ListPage>
   )
 }
+
+const firstOne = 'Create the first one: a SELECT over your sources, with parameters.'
 
 type Figures = Requests['endpoints'][number]
 
-interface ListProps {
-  endpoints: readonly (Endpoint | CallableEndpoint)[]
-  search: string
-  admin: boolean
+function AdminList({ found, isSearch }: { found: readonly Listed[]; isSearch: boolean }) {
+  const { data: requests } = useQuery(queries.requests('1day'))
+  const { data: cache } = useQuery(queries.cache())
+  const { data: usage } = useQuery(queries.usage())
+  const figures = useMemo(() => new Map(requests?.endpoints.map((one) => [one.endpoint, one])), [requests])
+  const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
+  const filled = usage && new Set(usage.sources.filter(({ entries }) => entries > 0).map(({ name }) => name))
+  const sources = found.flatMap(({ id }) => builtInEndpoints.get(id) ?? [])
+  return (
+    <Groups
+      found={found}
+      isSearch={isSearch}
+      isBuiltIn={({ id }) => builtInEndpoints.has(id)}
+      isFilled={filled && sources.some((source) => filled.has(source))}
+      empty={
+        <Empty title="No endpoints of your own">
+          <p>{firstOne}</p>
+        </Empty>
+      }
+    >
+      {(endpoints) => (
+        <EndpointTable
+          endpoints={endpoints}
+          cached={cached}
+          // The columns are shown before their values, so that nothing moves.
+          figuresOf={requests === null ? undefined : (name) => figures.get(name) ?? (requests ? '–' : '…')}
+        />
+      )}
+    </Groups>
+  )
 }
 
-function List({ endpoints, search, admin }: ListProps) {
-  const { data: requests } = useQuery({ ...queries.requests('1day'), enabled: admin })
-  const { data: cache } = useQuery({ ...queries.cache(), enabled: admin })
-  // The columns are shown before their values, so that nothing moves.
-  const hasFigures = admin && requests !== null
-  const figures = useMemo(() => new Map(requests?.endpoints.map((one) => [one.endpoint, one])), [requests])
-  const { data: usage } = useQuery({ ...queries.usage(), enabled: admin })
-  const cached = useMemo(() => new Map(cache?.endpoints.map((one) => [one.id, one])), [cache])
-  // Keeps typing fast: the rows follow when there is time.
-  const deferred = useDeferredValue(search)
-  const words = deferred.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = endpoints.filter(({ name, description }) =>
-    words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
-  )
-  if (endpoints.length === 0) {
-    return (
-      <Empty title="No endpoints">
-        <p>
-          {admin
-            ? 'Create the first one: a SELECT over your sources, with parameters.'
-            : 'There is nothing to show yet: this token cannot request an endpoint that has data.'}
-        </p>
-      </Empty>
-    )
-  }
-  if (found.length === 0) return <Empty title={`Nothing matches “${deferred}”`}>Try fewer words.</Empty>
+interface EndpointTableProps {
+  endpoints: readonly Listed[]
+  /** For admins. */
+  cached?: ReadonlyMap<string, Cache['endpoints'][number]>
+  /** Undefined: statistics are off. */
+  figuresOf?: ((name: string) => Figures | '…' | '–') | undefined
+}
+
+function EndpointTable({ endpoints, cached, figuresOf }: EndpointTableProps) {
   const columns = [
     ['Name'],
     ['Cache', 'optional'],
-    ...(admin ? [['Newest result', 'right optional'] as const] : []),
-    ...(hasFigures
+    ...(cached ? [['Newest result', 'right optional'] as const] : []),
+    ...(figuresOf
       ? ['Requests today', 'p95', 'Cache hits', 'Errors'].map((title) => [title, 'right optional'] as const)
       : []),
   ] as const
-  const table = (listed: typeof found) => (
+  return (
     <Table columns={columns}>
-      {listed.map((endpoint) => (
+      {endpoints.map((endpoint) => (
         <EndpointRow
           key={endpoint.id}
           endpoint={endpoint}
-          cached={cached.get(endpoint.id)}
-          admin={admin}
-          figures={hasFigures ? (figures.get(endpoint.name) ?? (requests ? '–' : '…')) : null}
+          cached={cached?.get(endpoint.id)}
+          admin={cached !== undefined}
+          figures={figuresOf?.(endpoint.name) ?? null}
         />
       ))}
     </Table>
   )
-  if (!admin) return table(found)
-  const own = found.filter(({ id }) => !builtInEndpoints.has(id))
-  const builtIn = found.filter(({ id }) => builtInEndpoints.has(id))
-  const filled = usage && new Set(usage.sources.filter(({ entries }) => entries > 0).map(({ name }) => name))
-  const isFilled = filled && builtIn.some(({ id }) => filled.has(builtInEndpoints.get(id) as string))
-  return (
-    <>
-      {own.length > 0 && table(own)}
-      {own.length === 0 && words.length === 0 && (
-        <Empty title="No endpoints of your own">
-          <p>Create the first one: a SELECT over your sources, with parameters.</p>
-        </Empty>
-      )}
-      <BuiltIn count={builtIn.length} isFilled={words.length > 0 || isFilled}>
-        {table(builtIn)}
-      </BuiltIn>
-    </>
-  )
 }
 
 interface EndpointRowProps {
-  endpoint: Endpoint | CallableEndpoint
+  endpoint: Listed
   cached: Cache['endpoints'][number] | undefined
   admin: boolean
   /** A text stands for each of them. Null: statistics are off. */
@@ -149,9 +132,7 @@ const EndpointRow = memo(function EndpointRow({ endpoint, cached, admin, figures
   return (
     <tr>
       <td>
-        <Link className="name" href={`/console/endpoints/${encodeURIComponent(name)}`}>
-          <Breakable text={name} />
-        </Link>{' '}
+        <NameLink href={`/console/endpoints/${encodeURIComponent(name)}`} name={name} />{' '}
         {!isPublished && <span className="badge">not published</span>}
         <div className="under">{description}</div>
         {short.length > 0 && <div className="under narrow-only">{short.join(' · ')}</div>}

@@ -1,4 +1,4 @@
-import { CheckField, TextField } from '../ui/fields.tsx'
+import { CheckField, NumberField, TextField } from '../ui/fields.tsx'
 import type { EndpointDraft } from './endpoint-draft.ts'
 
 interface EndpointSettingsProps {
@@ -89,25 +89,5 @@ export function NameFields({ draft, problem, onChange }: NameFieldsProps) {
         onChange={(description) => onChange({ ...draft, description })}
       />
     </div>
-  )
-}
-
-interface NumberFieldProps {
-  label: string
-  note?: string
-  disabled?: boolean
-  value: number | null
-  onChange: (value: number | null) => void
-}
-
-function NumberField({ value, onChange, ...props }: NumberFieldProps) {
-  return (
-    <TextField
-      {...props}
-      value={value ?? ''}
-      onChange={(text) => {
-        if (/^\d{0,8}$/.test(text)) onChange(text === '' ? null : Number(text))
-      }}
-    />
   )
 }

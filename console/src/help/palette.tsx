@@ -4,10 +4,11 @@ import { useLocation } from 'wouter'
 import { queries } from '../api/queries.ts'
 import { session } from '../api/session.ts'
 import type { Whoami } from '../api/shapes.ts'
-import { useShownEndpoints } from '../endpoints/use-shown-endpoints.ts'
+import { setTheme, useTheme } from '../ui/brand/theme.ts'
+import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { setZone, useZone } from '../ui/instants.ts'
-import { setTheme, useTheme } from '../ui/theme.ts'
+import { matches, wordsOf } from '../ui/search.tsx'
 
 interface PaletteProps {
   who: Whoami
@@ -31,10 +32,8 @@ export function Palette({ who, pages, onHelp, onClose }: PaletteProps) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const items = useItems(who, pages, onHelp)
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = items
-    .filter(({ kind, name }) => words.every((word) => `${name} ${kind}`.toLowerCase().includes(word)))
-    .slice(0, maxShown)
+  const words = wordsOf(text)
+  const found = items.filter(({ kind, name }) => matches(`${name} ${kind}`, words)).slice(0, maxShown)
   const last = found.length - 1
   const active = Math.min(chosen, last)
   useEffect(() => {
@@ -123,11 +122,12 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
     ...endpoints.map(({ name }) => link('Endpoint', name, `/console/endpoints/${encodeURIComponent(name)}`)),
     ...(sources.data ?? []).flatMap(({ name }) => [
       link('Source', name, `/console/sources/${name}`),
-      link('Source', `${name}: entries`, `/console/explore?source=${name}`),
+      link('Source', `${name}: entries`, `/console/logs?source=${name}`),
     ]),
     ...(who.admin
       ? [
           link('Action', 'New endpoint', '/console/new-endpoint'),
+          link('Action', 'New alert', '/console/alerts?_new=1'),
           link('Action', 'New source', '/console/sources?_new=1'),
           link('Action', 'New token', '/console/tokens?_new=1'),
         ]

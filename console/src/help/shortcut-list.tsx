@@ -14,7 +14,7 @@ const shortcuts = [
 
 export function ShortcutList({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog close="Close" title="Keyboard shortcuts" onClose={onClose}>
       <dl className="shortcuts">
         {shortcuts.map(([keys, meaning]) => (
           <div key={meaning}>
@@ -27,11 +27,6 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>
-          Close
-        </button>
-      </div>
     </Dialog>
   )
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { NewColumn } from '../sources/column-dialogs.tsx'
+import { NewColumn } from '../schema/column-dialogs.tsx'
+import { Button } from '../ui/button.tsx'
 import { count as counted, percent, short } from '../ui/format.ts'
 import {
   conditionOf,
@@ -80,15 +81,14 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
         <p className="faint facet-note">
           in {detected.share}
           {onSpeedUp && (
-            <button
-              type="button"
-              className="link"
+            <Button
+              look="link"
               aria-label={`Speed up ${field}`}
               title="Create a typed column: searches of this field get faster, and all entries are counted."
               onClick={onSpeedUp}
             >
               Speed up
-            </button>
+            </Button>
           )}
         </p>
       )}
@@ -128,9 +128,9 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
         })}
       </ul>
       {values.length > maxShown && (
-        <button type="button" className="link" aria-expanded={all} onClick={() => setAll(!all)}>
+        <Button look="link" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? 'Fewer' : `${values.length - maxShown} more`}
-        </button>
+        </Button>
       )}
     </section>
   )

@@ -1,5 +1,5 @@
 import type { SavedSearch } from '../api/shapes.ts'
-import { Icon } from '../ui/icon.tsx'
+import { Button } from '../ui/button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { LiveStatus } from './live/live-status.tsx'
 import type { Live } from './live/use-live-entries.ts'
@@ -21,10 +21,9 @@ export function LogsHead({ tail, paused, onPause, onLive, onRefresh, current }: 
     <>
       {current && <SavedSearches current={current} />}
       {tail && (
-        <button type="button" className="button" aria-pressed={paused} onClick={() => onPause(!paused)}>
-          <Icon name={paused ? 'run' : 'pause'} />
+        <Button aria-pressed={paused} onClick={() => onPause(!paused)} icon={paused ? 'run' : 'pause'}>
           {paused ? 'Resume' : 'Pause'}
-        </button>
+        </Button>
       )}
       <button
         type="button"
@@ -34,11 +33,7 @@ export function LogsHead({ tail, paused, onPause, onLive, onRefresh, current }: 
       >
         {tail ? 'Live' : 'Follow live'}
       </button>
-      {!tail && (
-        <button type="button" className="button" onClick={onRefresh}>
-          Refresh
-        </button>
-      )}
+      {!tail && <Button onClick={onRefresh}>Refresh</Button>}
     </>
   )
   return (

@@ -3,6 +3,7 @@ import { useCallback, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import type { DetectedField, Whoami } from '../api/shapes.ts'
+import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { Failure, Waiting } from '../ui/states.tsx'
@@ -141,9 +142,9 @@ export default function LogsPage({ who }: { who: Whoami }) {
             Entries around{' '}
             {around.timestamp === undefined ? around.id : showInstant(around.timestamp / 1000, zone)}
           </p>
-          <button type="button" className="button small" onClick={() => ask({})}>
+          <Button look="small" onClick={() => ask({})}>
             Search these minutes
-          </button>
+          </Button>
         </div>
       )}
       {isEmpty && (

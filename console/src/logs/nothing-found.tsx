@@ -1,3 +1,4 @@
+import { Button } from '../ui/button.tsx'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { sendSnippets } from '../ui/snippets/snippets.ts'
 import { conditionsIn, withoutCondition } from './search/conditions.ts'
@@ -28,34 +29,24 @@ export function NothingFound({ source, query, project, range, notes, canSend, as
       ))}
       <div className="row" role="group" aria-label="Search more widely">
         {longer.map(([key, text]) => (
-          <button
-            key={key}
-            type="button"
-            className="button small"
-            onClick={() => ask({ range: key, ...fixed })}
-          >
+          <Button key={key} look="small" onClick={() => ask({ range: key, ...fixed })}>
             {text}
-          </button>
+          </Button>
         ))}
         {project !== undefined && (
-          <button type="button" className="button small" onClick={() => ask({ project: undefined })}>
+          <Button look="small" onClick={() => ask({ project: undefined })}>
             All projects
-          </button>
+          </Button>
         )}
         {conditions.map((condition) => (
-          <button
-            key={condition}
-            type="button"
-            className="button small"
-            onClick={() => ask({ q: withoutCondition(query, condition) })}
-          >
+          <Button key={condition} look="small" onClick={() => ask({ q: withoutCondition(query, condition) })}>
             Remove <code>{condition}</code>
-          </button>
+          </Button>
         ))}
         {query !== '' && conditions.length !== 1 && (
-          <button type="button" className="button small" onClick={() => ask({ q: undefined })}>
+          <Button look="small" onClick={() => ask({ q: undefined })}>
             Remove the search
-          </button>
+          </Button>
         )}
       </div>
       {canSend && query === '' && project === undefined && (

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
 import { fromLocalInput, toLocalInput, useZone } from '../ui/instants.ts'
 import { rangeText, relativeRanges, type TimeRange } from './time-range.ts'
@@ -50,18 +50,22 @@ function AbsoluteRange({
   }
   const input = { type: 'datetime-local', step: 1 }
   return (
-    <Dialog title="Custom time range" onClose={onClose}>
-      <DialogForm action="Apply" disabled={!isValid} onSubmit={submit} onClose={onClose}>
-        <div className="form-grid">
-          <TextField
-            {...input}
-            label={`From, ${zone === 'utc' ? 'UTC' : 'local time'}`}
-            value={from}
-            onChange={setFrom}
-          />
-          <TextField {...input} label="To" value={to} onChange={setTo} />
-        </div>
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="Custom time range"
+      action="Apply"
+      disabled={!isValid}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <div className="form-grid">
+        <TextField
+          {...input}
+          label={`From, ${zone === 'utc' ? 'UTC' : 'local time'}`}
+          value={from}
+          onChange={setFrom}
+        />
+        <TextField {...input} label="To" value={to} onChange={setTo} />
+      </div>
+    </FormDialog>
   )
 }

@@ -1,10 +1,8 @@
-import { Link } from 'wouter'
 import type { Requests } from '../api/shapes.ts'
-import { Part } from '../endpoints/usage/part.tsx'
-import type { RequestsQuery } from '../endpoints/usage/request-charts.tsx'
-import { type Range, usageLink } from '../endpoints/usage/time-range.tsx'
 import { count, counted, milliseconds, percent } from '../ui/format.ts'
-import { Breakable, Table } from '../ui/table.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+import { Part, type PartQuery } from '../usage/part.tsx'
+import { type Range, usageLink } from '../usage/time-range.tsx'
 
 type Ranked = Requests['endpoints'][number]
 
@@ -53,7 +51,7 @@ const rankings: readonly Ranking[] = [
 const maxRows = 5
 
 /** Each endpoint links to the page with its requests over time. */
-export function EndpointRankings({ query, range }: { query: RequestsQuery; range: Range }) {
+export function EndpointRankings({ query, range }: { query: PartQuery<Requests>; range: Range }) {
   return (
     <div className="parts three">
       {rankings.map(({ title, column, rank, value, under, empty, list }) => (
@@ -69,9 +67,7 @@ export function EndpointRankings({ query, range }: { query: RequestsQuery; range
                 {ranked.map((one) => (
                   <tr key={one.endpoint}>
                     <td>
-                      <Link className="name" href={usageLink(one.endpoint, range, list)}>
-                        <Breakable text={one.endpoint} />
-                      </Link>
+                      <NameLink href={usageLink(one.endpoint, range, list)} name={one.endpoint} />
                       <div className="under">{under(one, requests)}</div>
                     </td>
                     <td className="right">{value(one)}</td>

@@ -1,6 +1,6 @@
 import type { Usage } from '../api/shapes.ts'
-import type { Range } from '../endpoints/usage/time-range.tsx'
 import { counted, sum } from '../ui/format.ts'
+import type { Range } from '../usage/time-range.tsx'
 
 interface SourceCounts {
   name: string

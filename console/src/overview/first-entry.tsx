@@ -3,7 +3,8 @@ import { Link } from 'wouter'
 import { api } from '../api/api.ts'
 import { type CallResult, callEndpoint } from '../api/call-endpoint.ts'
 import { invalidate } from '../api/queries.ts'
-import { ResultTable } from '../endpoints/result/result-table.tsx'
+import { ResultTable } from '../query/result/result-table.tsx'
+import { Button } from '../ui/button.tsx'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { callSnippets } from '../ui/snippets/snippets.ts'
 import { Empty, Failure } from '../ui/states.tsx'
@@ -35,9 +36,9 @@ export function FirstEntry({ onTried }: { onTried: () => void }) {
         <ResultTable rows={data.rows} columns={data.columns ?? []} />
       ) : (
         <p>
-          <button type="button" className="button primary" disabled={isPending} onClick={() => mutate()}>
+          <Button look="primary" disabled={isPending} onClick={() => mutate()}>
             {isPending ? 'Sending …' : 'Try it'}
-          </button>
+          </Button>
         </p>
       )}
       {error && <Failure error={error} />}

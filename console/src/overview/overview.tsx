@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Status, Usage } from '../api/shapes.ts'
-import { Callers, descriptionsOf } from '../endpoints/usage/callers.tsx'
-import { Part } from '../endpoints/usage/part.tsx'
-import { LatencyChart, RequestsChart, StatisticsOff } from '../endpoints/usage/request-charts.tsx'
-import { SlowRequests } from '../endpoints/usage/slow-requests.tsx'
-import { RangeChoice, useRange } from '../endpoints/usage/time-range.tsx'
 import { bytes } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
+import { Callers, descriptionsOf } from '../usage/callers.tsx'
+import { Part } from '../usage/part.tsx'
+import { RequestCharts, StatisticsOff } from '../usage/request-charts.tsx'
+import { SlowRequests } from '../usage/slow-requests.tsx'
+import { RangeChoice, useRange } from '../usage/time-range.tsx'
 import { EndpointRankings } from './endpoint-rankings.tsx'
 import { EntriesChart } from './entries-chart.tsx'
 import { FirstEntry } from './first-entry.tsx'
@@ -38,10 +38,7 @@ export default function Overview() {
         {isOff ? (
           <StatisticsOff />
         ) : (
-          <>
-            <RequestsChart query={recorded} range={range} />
-            <LatencyChart query={recorded} range={range} percentiles={['p50', 'p95']} />
-          </>
+          <RequestCharts query={recorded} range={range} percentiles={['p50', 'p95']} />
         )}
         <EntriesChart query={usage} range={range} />
       </div>

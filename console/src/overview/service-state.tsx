@@ -1,5 +1,5 @@
 import type { Requests, Status, Usage } from '../api/shapes.ts'
-import { Figure } from '../ui/figure.tsx'
+import { Figure } from '../ui/facts.tsx'
 import { bytes, counted, percent, short, sum } from '../ui/format.ts'
 
 interface Loading<T> {

@@ -1,8 +1,7 @@
-import { Link } from 'wouter'
 import type { Usage } from '../api/shapes.ts'
-import { type Range, rangeWords } from '../endpoints/usage/time-range.tsx'
 import { bytes, count } from '../ui/format.ts'
-import { Breakable, Table } from '../ui/table.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+import { type Range, rangeWords } from '../usage/time-range.tsx'
 import { entriesInRange } from './entries-in-range.ts'
 
 /** Sources with entries, those with the most new ones first. */
@@ -24,9 +23,7 @@ export function SourcesTable({ usage, range }: { usage: Usage; range: Range }) {
       {filled.map(({ name, entries, bytes: size, recent }) => (
         <tr key={name}>
           <td>
-            <Link className="name" href={`/console/explore?source=${name}`}>
-              <Breakable text={name} />
-            </Link>
+            <NameLink href={`/console/logs?source=${name}`} name={name} />
             <div className="under narrow-only">
               {count(entries)} stored · {bytes(size)}
             </div>

@@ -2,10 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { send } from '../api/api.ts'
 import { useToken } from '../api/session.ts'
+import { InlineCode } from '../ui/inline-code.tsx'
 import { PageHead } from '../ui/page-head.tsx'
+import { matches, wordsOf } from '../ui/search.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { type ApiDocument, type Operation, operationsOf } from './api-document.ts'
-import { Inline, OperationDetails } from './operation-details.tsx'
+import { OperationDetails } from './operation-details.tsx'
 
 /** The API of the service. With a token, it has the endpoints that the token can request. */
 export default function ApiPage() {
@@ -71,9 +73,8 @@ interface GroupsProps {
 }
 
 function Groups({ document, search, token }: GroupsProps) {
-  const words = useDeferredValue(search).toLowerCase().split(/\s+/).filter(Boolean)
-  const isFound = ({ method, path, summary }: Operation) =>
-    words.every((word) => `${method} ${path} ${summary}`.toLowerCase().includes(word))
+  const words = wordsOf(useDeferredValue(search))
+  const isFound = ({ method, path, summary }: Operation) => matches(`${method} ${path} ${summary}`, words)
   const operations = operationsOf(document).filter(isFound)
   const groups = document.tags
     .map((tag) => ({ ...tag, operations: operations.filter(({ tags }) => tags.includes(tag.name)) }))
@@ -84,7 +85,7 @@ function Groups({ document, search, token }: GroupsProps) {
       <div>
         <h2>{name}</h2>
         <p className="soft">
-          <Inline text={description} />
+          <InlineCode text={description} />
         </p>
       </div>
       <div className="card">

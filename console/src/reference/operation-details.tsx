@@ -1,4 +1,5 @@
-import { Fragment, useState } from 'react'
+import { useState } from 'react'
+import { InlineCode } from '../ui/inline-code.tsx'
 import { Table } from '../ui/table.tsx'
 import {
   type ApiDocument,
@@ -31,14 +32,14 @@ export function OperationDetails({ document, operation, token }: OperationDetail
         <code className={`method ${method.toLowerCase()}`}>{method}</code>
         <code>{path}</code>
         <span className="soft">
-          <Inline text={summary} />
+          <InlineCode text={summary} />
         </span>
       </summary>
       {isOpen && (
         <div className="stack">
           {description.split('\n\n').map((text) => (
             <p key={text}>
-              <Inline text={text} />
+              <InlineCode text={text} />
             </p>
           ))}
           <Fields title="Parameters" fields={operation.parameters ?? []} />
@@ -51,7 +52,7 @@ export function OperationDetails({ document, operation, token }: OperationDetail
                   <code>{status === 'default' ? 'other' : status}</code>
                 </td>
                 <td>
-                  <Inline text={(resolved(document, response) as { description: string }).description} />
+                  <InlineCode text={(resolved(document, response) as { description: string }).description} />
                 </td>
               </tr>
             ))}
@@ -87,22 +88,14 @@ function Fields({ title, fields }: FieldsProps) {
               {place !== undefined && place !== 'query' && <div className="under">in the {place}</div>}
             </td>
             <td>
-              <Inline text={typeText(schema)} />
+              <InlineCode text={typeText(schema)} />
             </td>
             <td>
-              <Inline text={`${required ? 'Required. ' : ''}${description}`} />
+              <InlineCode text={`${required ? 'Required. ' : ''}${description}`} />
             </td>
           </tr>
         ))}
       </Table>
     </>
   )
-}
-
-/** Text with `code`. */
-export function Inline({ text }: { text: string }) {
-  return text.split(/`([^`]*)`/).map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name
-    <Fragment key={index}>{index % 2 === 1 ? <code>{part}</code> : part}</Fragment>
-  ))
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { TextField } from '../ui/fields.tsx'
+import { Button } from '../ui/button.tsx'
+import { Form, TextField } from '../ui/fields.tsx'
 import { milliseconds } from '../ui/format.ts'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { Failure } from '../ui/states.tsx'
@@ -56,13 +57,7 @@ export function TryIt({ operation, token }: { operation: Operation; token: strin
     <>
       <h3>Try it</h3>
       {isJson && (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit()
-          }}
-        >
+        <Form className="stack" onSubmit={() => submit()}>
           <div className="form-grid">
             {fieldsOf(operation, filled).map(({ name, required, example }) => (
               <TextField
@@ -92,11 +87,11 @@ export function TryIt({ operation, token }: { operation: Operation; token: strin
             </div>
           )}
           <div className="actions">
-            <button type="submit" className="button primary" disabled={state === 'sending'}>
+            <Button type="submit" look="primary" disabled={state === 'sending'}>
               {state === 'sending' ? 'Sending …' : 'Send request'}
-            </button>
+            </Button>
           </div>
-        </form>
+        </Form>
       )}
       {state instanceof Error && <Failure error={state} />}
       {typeof state === 'object' && !(state instanceof Error) && (

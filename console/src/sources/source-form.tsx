@@ -4,10 +4,14 @@ import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { Source } from '../api/shapes.ts'
-import { Dialog, DialogForm } from '../ui/dialog.tsx'
-import { TextField } from '../ui/fields.tsx'
+import { pageOf } from '../definitions/definition.ts'
+import { changeDefinition } from '../definitions/requests.ts'
+import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
+import { Form, TextField } from '../ui/fields.tsx'
 import { nameProblem } from '../ui/names.ts'
 import { Failure } from '../ui/states.tsx'
+import { sourceKind } from './source-kind.ts'
 
 const retention = { label: 'Retention, days', inputMode: 'numeric', required: true } as const
 
@@ -21,57 +25,45 @@ export function NewSource({ onClose }: { onClose: () => void }) {
     mutationFn: () => api<Source>('/api/sources', { body: { name, retention_days: Number(days) } }),
     onSuccess: (created) => {
       invalidate('sources', 'usage')
-      navigate(`/console/sources/${created.name}`)
+      navigate(pageOf(sourceKind, created.name))
     },
   })
   return (
-    <Dialog title="New source" onClose={onClose}>
-      <DialogForm
-        action="Create source"
-        disabled={create.isPending || name === '' || problem !== ''}
-        error={create.error}
-        onSubmit={() => create.mutate()}
-        onClose={onClose}
-      >
-        <TextField
-          label="Name"
-          note="Lowercase letters, digits and _, starting with a letter. It is the table name in SQL."
-          problem={problem}
-          className="mono"
-          required
-          value={name}
-          onChange={setName}
-        />
-        <TextField {...retention} value={days} onChange={setDays} />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="New source"
+      action="Create source"
+      disabled={create.isPending || name === '' || problem !== ''}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        note="Lowercase letters, digits and _, starting with a letter. It is the table name in SQL."
+        problem={problem}
+        className="mono"
+        required
+        value={name}
+        onChange={setName}
+      />
+      <TextField {...retention} value={days} onChange={setDays} />
+    </FormDialog>
   )
 }
 
 export function Retention({ source }: { source: Source }) {
   const [days, setDays] = useState(String(source.retention_days))
   const change = useMutation({
-    mutationFn: () =>
-      api<Source>(`/api/sources/${source.name}`, { method: 'PATCH', body: { retention_days: Number(days) } }),
+    mutationFn: () => changeDefinition(sourceKind, source, { retention_days: Number(days) }),
     onSuccess: () => invalidate('sources'),
   })
   return (
-    <form
-      className="row"
-      onSubmit={(event) => {
-        event.preventDefault()
-        change.mutate()
-      }}
-    >
+    <Form className="row" onSubmit={() => change.mutate()}>
       <TextField {...retention} label="Days" value={days} onChange={setDays} />
-      <button
-        type="submit"
-        className="button"
-        disabled={change.isPending || days === String(source.retention_days)}
-      >
+      <Button type="submit" disabled={change.isPending || days === String(source.retention_days)}>
         {change.isPending ? 'Saving …' : 'Save'}
-      </button>
+      </Button>
       {change.error && <Failure error={change.error} />}
-    </form>
+    </Form>
   )
 }

@@ -1,15 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Source, Usage } from '../api/shapes.ts'
+import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInSources } from '../ui/built-in/built-in.ts'
-import { BuiltIn } from '../ui/built-in/built-in-group.tsx'
 import { bytes, count } from '../ui/format.ts'
-import { Icon } from '../ui/icon.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
-import { useCreating } from '../ui/use-creating.ts'
+import { Empty } from '../ui/states.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+import { useCreating } from '../ui/use-address.ts'
 import { NewSource } from './source-form.tsx'
 import { Spark } from './spark.tsx'
 
@@ -26,52 +23,38 @@ export default function SourceList() {
   const { data: usage } = useQuery(queries.usage())
   const [creating, setCreating] = useCreating()
   return (
-    <div className="page">
-      <PageHead
-        title="Sources"
-        actions={
-          <button type="button" className="button primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            New source
-          </button>
-        }
-      >
-        <p>Tables of log entries, each with its own retention.</p>
-      </PageHead>
-      <Loaded query={sources} what="the sources" height={480}>
-        {(list) => <Groups sources={list} usage={usage} />}
-      </Loaded>
-      {creating && <NewSource onClose={() => setCreating(false)} />}
-    </div>
-  )
-}
-
-interface GroupsProps {
-  sources: readonly Source[]
-  usage: Usage | undefined
-}
-
-function Groups({ sources, usage }: GroupsProps) {
-  const builtIn = sources.filter(({ name }) => builtInSources.has(name))
-  const own = sources.filter(({ name }) => !builtInSources.has(name))
-  const filled = usage?.sources.some(({ name, entries }) => entries > 0 && builtInSources.has(name))
-  return (
-    <>
-      {own.length > 0 ? (
-        <SourceTable sources={own} usage={usage} />
-      ) : (
-        <Empty title="No sources of your own">
-          <p>Create one for your logs. It takes entries of any shape.</p>
-        </Empty>
+    <ListPage
+      title="Sources"
+      about="Tables of log entries, each with its own retention."
+      create={['New source', () => setCreating(true)]}
+      query={sources}
+      textOf={({ name, description }) => `${name} ${description}`}
+      hint="name or description"
+      empty={noSources}
+      below={creating && <NewSource onClose={() => setCreating(false)} />}
+    >
+      {(found, isSearch) => (
+        <Groups
+          found={found}
+          isSearch={isSearch}
+          isBuiltIn={({ name }) => builtInSources.has(name)}
+          isFilled={usage?.sources.some(({ name, entries }) => entries > 0 && builtInSources.has(name))}
+          empty={noSources}
+        >
+          {(list) => <SourceTable sources={list} usage={usage} />}
+        </Groups>
       )}
-      <BuiltIn count={builtIn.length} isFilled={filled}>
-        <SourceTable sources={builtIn} usage={usage} />
-      </BuiltIn>
-    </>
+    </ListPage>
   )
 }
 
-function SourceTable({ sources, usage }: GroupsProps) {
+const noSources = (
+  <Empty title="No sources of your own">
+    <p>Create one for your logs. It takes entries of any shape.</p>
+  </Empty>
+)
+
+function SourceTable({ sources, usage }: { sources: readonly Source[]; usage: Usage | undefined }) {
   const usageOf = new Map(usage?.sources.map((one) => [one.name, one]))
   return (
     <Table columns={columns}>
@@ -80,9 +63,7 @@ function SourceTable({ sources, usage }: GroupsProps) {
         return (
           <tr key={name}>
             <td>
-              <Link className="name" href={`/console/sources/${name}`}>
-                {name}
-              </Link>
+              <NameLink href={`/console/sources/${name}`} name={name} />
               <div className="under">{description}</div>
             </td>
             <td className="optional">

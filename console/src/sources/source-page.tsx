@@ -2,15 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import type { Source } from '../api/shapes.ts'
-import { Figure } from '../ui/figure.tsx'
+import { Versions } from '../definitions/versions.tsx'
+import { Figure } from '../ui/facts.tsx'
 import { bytes, count, short, sum } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
-import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Existing, PageHead } from '../ui/page-head.tsx'
 import { SnippetTabs } from '../ui/snippets/snippet.tsx'
 import { sendSnippets } from '../ui/snippets/snippets.ts'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Retention } from './source-form.tsx'
+import { sourceKind } from './source-kind.ts'
 import { SourceSchema } from './source-schema.tsx'
 import { Spark } from './spark.tsx'
 
@@ -18,22 +20,11 @@ import { Spark } from './spark.tsx'
 const ownSources = new Set(['quarantine', 'endpoint_requests'])
 
 export default function SourcePage({ name }: { name: string }) {
-  const query = useQuery({
-    ...queries.sources(),
-    select: (all) => all.find((one) => one.name === name) ?? null,
-  })
+  const query = useQuery(queries.source(name))
   return (
-    <Loaded query={query} what="the source" height={480}>
-      {(source) =>
-        source ? (
-          <ExistingSource source={source} />
-        ) : (
-          <MissingPage name={name} title="No such source">
-            There is no source named {name}. <Link href="/console/sources">All sources</Link>
-          </MissingPage>
-        )
-      }
-    </Loaded>
+    <Existing query={query} kind={sourceKind} name={name}>
+      {(source) => <ExistingSource source={source} />}
+    </Existing>
   )
 }
 
@@ -52,7 +43,7 @@ function ExistingSource({ source }: { source: Source }) {
       <PageHead
         title={name}
         actions={
-          <Link className="button" href={`/console/explore?source=${name}`}>
+          <Link className="button" href={`/console/logs?source=${name}`}>
             View entries
           </Link>
         }
@@ -89,6 +80,10 @@ function ExistingSource({ source }: { source: Source }) {
       </section>
       {/* Last, because its height is unknown until it is loaded. */}
       <SourceSchema name={name} />
+      <section className="stack" aria-labelledby="versions">
+        <h2 id="versions">Versions</h2>
+        <Versions kind={sourceKind} saved={source} />
+      </section>
     </div>
   )
 }

@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Entry, SourcePath } from '../api/shapes.ts'
+import { CreateColumn, NewColumn, RemoveColumn } from '../schema/column-dialogs.tsx'
+import { canBeColumn, kindsOf, shareOf, unlistedPaths } from '../schema/typed-columns.ts'
+import { Button } from '../ui/button.tsx'
 import { count } from '../ui/format.ts'
+import { matches, SearchInput, wordsOf } from '../ui/search.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
-import { CreateColumn, NewColumn, RemoveColumn } from './column-dialogs.tsx'
-import { canBeColumn, kindsOf, shareOf, unlistedPaths } from './typed-columns.ts'
 
 interface SchemaRow {
   /** As it is written in SQL. */
@@ -43,14 +45,12 @@ export function SourceSchema({ name }: { name: string }) {
     <section className="stack" aria-labelledby={id}>
       <div className="tabs-line">
         <h2 id={id}>Schema</h2>
-        <input
-          className="input schema-search"
-          type="search"
-          aria-label="Search the schema"
+        <SearchInput
+          className="schema-search"
+          label="Search the schema"
           placeholder="Search paths and kinds"
-          spellCheck={false}
           value={search}
-          onChange={(event) => setSearch(event.target.value)}
+          onChange={setSearch}
         />
       </div>
       <Loaded query={query} what="the schema" height={360}>
@@ -77,11 +77,10 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
     [paths],
   )
   const unlisted = unlistedPaths(paths)
-  const words = search.toLowerCase().split(/\s+/)
-  const found = all.filter(({ name: inSql, kinds, path }) => {
-    const text = `${inSql} ${kinds} ${path?.column ?? ''}`.toLowerCase()
-    return words.every((word) => text.includes(word))
-  })
+  const words = wordsOf(search)
+  const found = all.filter(({ name: inSql, kinds, path }) =>
+    matches(`${inSql} ${kinds} ${path?.column ?? ''}`, words),
+  )
   if (found.length === 0) {
     return (
       <Empty title="No matching paths">
@@ -148,14 +147,13 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
           <progress aria-label={`Filling ${column}`} value={filled} /> {Math.floor(filled * 100)} % filled
         </span>
       )}
-      <button
-        type="button"
-        className="button small"
+      <Button
+        look="small"
         aria-label={`Remove the column ${column}`}
         onClick={() => onRemove({ column, path })}
       >
         Remove
-      </button>
+      </Button>
     </span>
   )
 }

@@ -1,5 +1,5 @@
 import { useId } from 'react'
-import { Icon } from '../ui/icon.tsx'
+import { Button } from '../ui/button.tsx'
 import type { Pair } from './fixed-parameters.ts'
 
 interface FixedParametersFieldsProps {
@@ -57,14 +57,9 @@ export function FixedParametersFields({ pairs, names, problem, onChange }: Fixed
         <span className="note" id={`${id}-note`}>
           Requests cannot change them.
         </span>
-        <button
-          type="button"
-          className="button small"
-          onClick={() => onChange([...pairs, { name: '', value: '' }])}
-        >
-          <Icon name="plus" />
+        <Button look="small" onClick={() => onChange([...pairs, { name: '', value: '' }])} icon="plus">
           Add parameter
-        </button>
+        </Button>
       </div>
     </fieldset>
   )

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import type { Session, Token } from '../api/shapes.ts'
-import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../ui/fields.tsx'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
@@ -72,55 +72,54 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
     )
   }
   return (
-    <Dialog title="Create a browser session" onClose={onClose}>
-      <DialogForm
-        action={create.isPending ? 'Creating …' : 'Create session'}
-        disabled={create.isPending}
-        error={create.error}
-        onSubmit={() => create.mutate()}
-        onClose={onClose}
-      >
-        <p className="soft">
-          A short-lived token for a browser, with the permissions of this token or fewer. Revoking this token
-          ends it. Its requests count for this token.
-        </p>
-        <div className="form-grid">
-          <TextField
-            label="Minutes"
-            type="number"
-            min={1}
-            max={720}
-            required
-            note="From 1 to 720."
-            value={minutes}
-            onChange={setMinutes}
-          />
-          {callable.length > 0 && (
-            <SelectField
-              label="Endpoint"
-              value={endpoint}
-              options={[['', 'All endpoints of the token'], ...callable.map(({ name }) => [name] as const)]}
-              onChange={setEndpoint}
-            />
-          )}
-        </div>
-        {token.project === null && (
-          <TextField
-            label="Project"
-            note="Restricts the session to entries of this project. Empty: no restriction."
-            value={project}
-            onChange={setProject}
+    <FormDialog
+      title="Create a browser session"
+      action={create.isPending ? 'Creating …' : 'Create session'}
+      disabled={create.isPending}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <p className="soft">
+        A short-lived token for a browser, with the permissions of this token or fewer. Revoking this token
+        ends it. Its requests count for this token.
+      </p>
+      <div className="form-grid">
+        <TextField
+          label="Minutes"
+          type="number"
+          min={1}
+          max={720}
+          required
+          note="From 1 to 720."
+          value={minutes}
+          onChange={setMinutes}
+        />
+        {callable.length > 0 && (
+          <SelectField
+            label="Endpoint"
+            value={endpoint}
+            options={[['', 'All endpoints of the token'], ...callable.map(({ name }) => [name] as const)]}
+            onChange={setEndpoint}
           />
         )}
-        {mayChooseEntries && (
-          <CheckField
-            label="Read log entries"
-            note="Searches and follows whole entries. Off: the session gets only what endpoints return."
-            checked={readsEntries}
-            onChange={setReadsEntries}
-          />
-        )}
-      </DialogForm>
-    </Dialog>
+      </div>
+      {token.project === null && (
+        <TextField
+          label="Project"
+          note="Restricts the session to entries of this project. Empty: no restriction."
+          value={project}
+          onChange={setProject}
+        />
+      )}
+      {mayChooseEntries && (
+        <CheckField
+          label="Read log entries"
+          note="Searches and follows whole entries. Off: the session gets only what endpoints return."
+          checked={readsEntries}
+          onChange={setReadsEntries}
+        />
+      )}
+    </FormDialog>
   )
 }

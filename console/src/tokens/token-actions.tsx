@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/api.ts'
 import { invalidate } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
+import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { SessionForm } from './session-form.tsx'
 import { EditTokenForm } from './token-form.tsx'
@@ -44,9 +45,9 @@ export function TokenActions({ token, onRevoked }: { token: Token; onRevoked: ()
   return (
     <>
       {actions.map(([key, text, tone]) => (
-        <button key={key} type="button" className={`button ${tone}`} onClick={() => setOpen(key)}>
+        <Button key={key} look={tone} onClick={() => setOpen(key)}>
           {text}
-        </button>
+        </Button>
       ))}
       {open === 'edit' && <EditTokenForm token={token} onClose={close} />}
       {open === 'session' && <SessionForm token={token} onClose={close} />}

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
-import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { CheckField, TextField } from '../ui/fields.tsx'
 import { fromLocalInput, toLocalInput } from '../ui/instants.ts'
 import { type Pair, readPairs } from './fixed-parameters.ts'
@@ -119,83 +119,82 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   })
   const namesOf = (all: readonly { name: string }[]) => all.map(({ name }) => name)
   return (
-    <Dialog title={title} onClose={onClose}>
-      <DialogForm
-        action={action}
-        disabled={mutation.isPending}
-        error={mutation.error}
-        onSubmit={submit}
-        onClose={onClose}
-      >
-        <TextField label="Description" placeholder="status board" {...text('description')} />
-        <fieldset className="field">
-          <legend>Permissions</legend>
-          {kinds.map(
-            ([kind, label, note]) =>
-              (kind === 'admin' || !isAdmin) && (
-                <CheckField
-                  key={kind}
-                  label={label}
-                  note={note}
-                  checked={permissions[kind]}
-                  onChange={(checked) => setPermissions({ ...permissions, [kind]: checked })}
-                />
-              ),
-          )}
-        </fieldset>
-        <div className="form-grid">
-          {query && !isAdmin && (
-            <NameChoices
-              label="Endpoints"
-              all="All endpoints"
-              names={namesOf(endpoints)}
-              chosen={permissions.endpoints}
-              onChange={(chosen) => setPermissions({ ...permissions, endpoints: chosen })}
-            />
-          )}
-          {ingest && !isAdmin && (
-            <NameChoices
-              label="Sources"
-              all="All sources"
-              names={namesOf(sources)}
-              chosen={permissions.sources}
-              onChange={(chosen) => setPermissions({ ...permissions, sources: chosen })}
-            />
-          )}
-        </div>
-        {!isAdmin && (
-          <>
-            <TextField
-              label="Project"
-              note="Restricts the token to entries of this project. Empty: no restriction."
-              {...text('project')}
-            />
-            <FixedParametersFields
-              pairs={pairs}
-              names={parameterNames}
-              problem={showProblem ? fixed.problem : undefined}
-              onChange={setPairs}
-            />
-          </>
+    <FormDialog
+      title={title}
+      action={action}
+      disabled={mutation.isPending}
+      error={mutation.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField label="Description" placeholder="status board" {...text('description')} />
+      <fieldset className="field">
+        <legend>Permissions</legend>
+        {kinds.map(
+          ([kind, label, note]) =>
+            (kind === 'admin' || !isAdmin) && (
+              <CheckField
+                key={kind}
+                label={label}
+                note={note}
+                checked={permissions[kind]}
+                onChange={(checked) => setPermissions({ ...permissions, [kind]: checked })}
+              />
+            ),
         )}
-        <div className="form-grid">
-          <TextField
-            label="Expires at"
-            note="Empty: never expires."
-            type="datetime-local"
-            step={1}
-            {...text('expires')}
+      </fieldset>
+      <div className="form-grid">
+        {query && !isAdmin && (
+          <NameChoices
+            label="Endpoints"
+            all="All endpoints"
+            names={namesOf(endpoints)}
+            chosen={permissions.endpoints}
+            onChange={(chosen) => setPermissions({ ...permissions, endpoints: chosen })}
           />
-          <TextField
-            label="Requests per minute"
-            note="Empty: no limit."
-            inputMode="numeric"
-            pattern="[0-9]*"
-            {...text('limit')}
+        )}
+        {ingest && !isAdmin && (
+          <NameChoices
+            label="Sources"
+            all="All sources"
+            names={namesOf(sources)}
+            chosen={permissions.sources}
+            onChange={(chosen) => setPermissions({ ...permissions, sources: chosen })}
           />
-        </div>
-      </DialogForm>
-    </Dialog>
+        )}
+      </div>
+      {!isAdmin && (
+        <>
+          <TextField
+            label="Project"
+            note="Restricts the token to entries of this project. Empty: no restriction."
+            {...text('project')}
+          />
+          <FixedParametersFields
+            pairs={pairs}
+            names={parameterNames}
+            problem={showProblem ? fixed.problem : undefined}
+            onChange={setPairs}
+          />
+        </>
+      )}
+      <div className="form-grid">
+        <TextField
+          label="Expires at"
+          note="Empty: never expires."
+          type="datetime-local"
+          step={1}
+          {...text('expires')}
+        />
+        <TextField
+          label="Requests per minute"
+          note="Empty: no limit."
+          inputMode="numeric"
+          pattern="[0-9]*"
+          {...text('limit')}
+        />
+      </div>
+    </FormDialog>
   )
 }
 

@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import type { Token } from '../api/shapes.ts'
-import { RequestReport } from '../customer/request-report.tsx'
+import { type Fact, Facts } from '../ui/facts.tsx'
 import { ago, count } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
-import { MissingPage, PageHead } from '../ui/page-head.tsx'
+import { Card, Existing, PageHead } from '../ui/page-head.tsx'
 import { SnippetTabs } from '../ui/snippets/snippet.tsx'
 import { agentSnippets } from '../ui/snippets/snippets.ts'
-import { Loaded } from '../ui/states.tsx'
+import { RequestReport } from '../usage/request-report.tsx'
 import { nameOf, TokenActions } from './token-actions.tsx'
 import { isExpired } from './token-permissions.ts'
 
@@ -18,16 +16,8 @@ import { isExpired } from './token-permissions.ts'
 export default function TokenPage({ id }: { id: string }) {
   const query = useQuery(queries.token(id))
   const [, navigate] = useLocation()
-  const { data, error } = query
-  if (data === undefined && error instanceof ApiError && error.status === 404) {
-    return (
-      <MissingPage name="Token" title="No such token">
-        It does not exist, or it was revoked. <Link href="/console/tokens">All tokens</Link>
-      </MissingPage>
-    )
-  }
   return (
-    <Loaded query={query} what="the token" height={480}>
+    <Existing query={query} kind={{ one: 'token', path: 'tokens' }} name={id}>
       {(token) => (
         <div className="page">
           <PageHead
@@ -42,17 +32,14 @@ export default function TokenPage({ id }: { id: string }) {
           {token.scopes.some((scope) => !scope.startsWith('ingest')) && <AgentConnection />}
         </div>
       )}
-    </Loaded>
+    </Existing>
   )
 }
 
 /** A secret is shown only once, so the snippets have a placeholder. */
 function AgentConnection() {
   return (
-    <section className="card part" aria-labelledby="agents">
-      <div className="card-head">
-        <h2 id="agents">Connect an agent</h2>
-      </div>
+    <Card title="Connect an agent">
       <div className="card-body">
         <p>
           Agents use the endpoints that this token can request as tools, and search entries if it can read
@@ -64,7 +51,7 @@ function AgentConnection() {
           its own.
         </p>
       </div>
-    </section>
+    </Card>
   )
 }
 
@@ -78,7 +65,7 @@ function TokenFacts({ token }: { token: Token }) {
     ...(project === null ? [] : [`project ${project}`]),
     ...Object.entries(parameters).map(([name, value]) => `${name} ${value}`),
   ]
-  const facts: [string, ReactNode][] = [
+  const facts: Fact[] = [
     ['Permissions', scopes.join(', ')],
     ['Restrictions', restrictions.join(', ') || 'none'],
     ['Requests per minute', requests_per_minute === null ? 'no limit' : count(requests_per_minute)],
@@ -100,17 +87,8 @@ function TokenFacts({ token }: { token: Token }) {
       </>,
     ],
     ...(token.previous_valid_until !== null
-      ? [['Old secret works until', at(token.previous_valid_until)] as [string, string]]
+      ? [['Old secret works until', at(token.previous_valid_until)] as Fact]
       : []),
   ]
-  return (
-    <dl className="card card-body facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Facts className="card card-body" facts={facts} />
 }

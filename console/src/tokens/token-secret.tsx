@@ -1,4 +1,5 @@
 import { type ReactNode, useRef } from 'react'
+import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 
@@ -25,9 +26,9 @@ export function TokenSecret({ title, secret, note, children, onClose }: TokenSec
       {children}
       <div className="dialog-foot">
         <CopyButton text={secret} label="Copy token" onFailed={select} />
-        <button type="button" className="button primary" onClick={onClose}>
+        <Button look="primary" onClick={onClose}>
           Done
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

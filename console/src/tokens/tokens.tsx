@@ -1,16 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
-import { Link } from 'wouter'
+import { useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
+import { ListPage } from '../definitions/list-page.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { ago, counted } from '../ui/format.ts'
-import { Icon } from '../ui/icon.tsx'
-import { PageHead } from '../ui/page-head.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
-import { useAddress } from '../ui/use-address.ts'
-import { useCreating } from '../ui/use-creating.ts'
+import { Empty } from '../ui/states.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
+import { useAddress, useCreating } from '../ui/use-address.ts'
 import { nameOf } from './token-actions.tsx'
 import { NewTokenForm } from './token-form.tsx'
 import { isExpired, restrictionsOf } from './token-permissions.ts'
@@ -33,110 +30,73 @@ type Order = (typeof orders)[number][0]
 
 export default function Tokens() {
   const query = useQuery(queries.tokens())
+  const [address, setAddress] = useAddress()
   const [creating, setCreating] = useCreating()
   const [created, setCreated] = useState<NewToken>()
-  return (
-    <div className="page">
-      <PageHead
-        title="Tokens"
-        actions={
-          <button type="button" className="button primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            New token
-          </button>
-        }
-      >
-        <p>What each token is allowed to do. The admin token of the first start is not listed.</p>
-      </PageHead>
-      <Loaded query={query} what="the tokens" height={240}>
-        {(tokens) =>
-          tokens.length === 0 ? (
-            <Empty title="No tokens yet">
-              <p>Create one for each application, with only the permissions it needs.</p>
-            </Empty>
-          ) : (
-            <TokenList tokens={tokens} />
-          )
-        }
-      </Loaded>
-      {creating && (
-        <NewTokenForm
-          onClose={() => setCreating(false)}
-          onCreated={(token) => {
-            setCreating(false)
-            setCreated(token)
-          }}
-        />
-      )}
-      {created && (
-        <TokenSecret
-          title={`Token ${created.description && `“${created.description}” `}created`}
-          secret={created.token}
-          note="Copy it now. It is shown only once; the service stores only its hash."
-          onClose={() => setCreated(undefined)}
-        />
-      )}
-    </div>
-  )
-}
-
-function TokenList({ tokens }: { tokens: readonly Token[] }) {
-  const [address, setAddress] = useAddress()
-  const search = address.get('q') ?? ''
   const order = orders.find(([key]) => key === address.get('sort'))?.[0] ?? 'used'
-  // Keeps typing fast: the rows follow when there is time.
-  const deferred = useDeferredValue(search)
-  const found = sorted(matching(tokens, deferred), order)
+  const all = query.data?.length ?? 0
   return (
-    <>
-      <div className="tabs-line token-tools">
-        <input
-          className="input"
-          type="search"
-          placeholder="Search by description, project, permission or id"
-          aria-label="Search tokens"
-          value={search}
-          onChange={(event) => setAddress({ q: event.target.value }, 'replace')}
-        />
+    <ListPage
+      title="Tokens"
+      about="What each token is allowed to do. The admin token of the first start is not listed."
+      create={['New token', () => setCreating(true)]}
+      query={query}
+      textOf={textOf}
+      hint="description, project, permission or id"
+      tools={
         <Choices
           label="Sort by"
           options={orders}
           value={order}
           onChange={(chosen) => setAddress({ sort: chosen === 'used' ? undefined : chosen }, 'replace')}
         />
-      </div>
-      {found.length === 0 ? (
-        <Empty title={`Nothing matches “${deferred}”`}>Try fewer words.</Empty>
-      ) : (
-        <Table columns={columns}>
-          {found.map((token) => (
-            <TokenRow key={token.id} token={token} />
-          ))}
-        </Table>
+      }
+      empty={
+        <Empty title="No tokens yet">
+          <p>Create one for each application, with only the permissions it needs.</p>
+        </Empty>
+      }
+      below={
+        <>
+          {creating && (
+            <NewTokenForm
+              onClose={() => setCreating(false)}
+              onCreated={(token) => {
+                setCreating(false)
+                setCreated(token)
+              }}
+            />
+          )}
+          {created && (
+            <TokenSecret
+              title={`Token ${created.description && `“${created.description}” `}created`}
+              secret={created.token}
+              note="Copy it now. It is shown only once; the service stores only its hash."
+              onClose={() => setCreated(undefined)}
+            />
+          )}
+        </>
+      }
+    >
+      {(found) => (
+        <>
+          <Table columns={columns}>
+            {sorted(found, order).map((token) => (
+              <TokenRow key={token.id} token={token} />
+            ))}
+          </Table>
+          <p className="faint" role="status">
+            {found.length === all ? counted(all, 'token') : `${found.length} of ${counted(all, 'token')}`}
+          </p>
+        </>
       )}
-      <p className="faint" role="status">
-        {found.length === tokens.length
-          ? counted(tokens.length, 'token')
-          : `${found.length} of ${counted(tokens.length, 'token')}`}
-      </p>
-    </>
+    </ListPage>
   )
 }
 
-function matching(tokens: readonly Token[], search: string): readonly Token[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
-  return tokens.filter((token) => {
-    const { id, description, scopes } = token
-    const parts = [
-      id,
-      description,
-      ...scopes,
-      ...restrictionsOf(token),
-      ...(isExpired(token) ? ['expired'] : []),
-    ]
-    const text = parts.join(' ').toLowerCase()
-    return words.every((word) => text.includes(word))
-  })
+function textOf(token: Token): string {
+  const { id, description, scopes } = token
+  return [id, description, ...scopes, ...restrictionsOf(token), isExpired(token) ? 'expired' : ''].join(' ')
 }
 
 const byName = new Intl.Collator('en', { numeric: true })
@@ -158,9 +118,7 @@ function TokenRow({ token }: { token: Token }) {
     <tr>
       <td>
         <div className="row">
-          <Link className="name" href={`/console/tokens/${id}`}>
-            {nameOf(token)}
-          </Link>
+          <NameLink href={`/console/tokens/${id}`} name={nameOf(token)} />
           {isExpired(token) && <span className="badge warn">expired</span>}
         </div>
         {description && <div className="under mono">{id.slice(0, 8)}</div>}

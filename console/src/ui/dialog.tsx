@@ -1,4 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { Button } from './button.tsx'
+import { Form } from './fields.tsx'
 import { Failure } from './states.tsx'
 
 interface DialogProps {
@@ -6,11 +8,13 @@ interface DialogProps {
   /** For tables. */
   isWide?: boolean
   onClose: () => void
+  /** A button that closes it, where it has no others. */
+  close?: 'Close' | 'Done'
   children: ReactNode
 }
 
 /** Blocks the page behind it. Escape closes it. */
-export function Dialog({ title, isWide = false, onClose, children }: DialogProps) {
+export function Dialog({ title, isWide = false, onClose, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   // A layout effect is cleaned up while the element is still there, so closing it returns the focus.
@@ -32,6 +36,13 @@ export function Dialog({ title, isWide = false, onClose, children }: DialogProps
       <div className="dialog-body">
         <h2 id={id}>{title}</h2>
         {children}
+        {close && (
+          <div className="dialog-foot">
+            <Button look={close === 'Done' ? 'primary' : ''} onClick={onClose}>
+              {close}
+            </Button>
+          </div>
+        )}
       </div>
     </dialog>
   )
@@ -41,7 +52,7 @@ interface DialogFormProps {
   action: string
   tone?: 'primary' | 'danger'
   disabled?: boolean
-  error?: Error | null
+  error?: Error | null | undefined
   onSubmit: () => void
   onClose: () => void
   children: ReactNode
@@ -50,24 +61,25 @@ interface DialogFormProps {
 export function DialogForm(props: DialogFormProps) {
   const { action, tone = 'primary', disabled = false, error, onSubmit, onClose, children } = props
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSubmit()
-      }}
-    >
+    <Form className="stack" onSubmit={onSubmit}>
       {children}
       {error && <Failure error={error} />}
       <div className="dialog-foot">
-        <button type="button" className="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="submit" className={`button ${tone}`} disabled={disabled}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look={tone} disabled={disabled}>
           {action}
-        </button>
+        </Button>
       </div>
-    </form>
+    </Form>
+  )
+}
+
+/** A form in a dialog. */
+export function FormDialog({ title, isWide = false, ...form }: Omit<DialogProps, 'close'> & DialogFormProps) {
+  return (
+    <Dialog title={title} isWide={isWide} onClose={form.onClose}>
+      <DialogForm {...form} />
+    </Dialog>
   )
 }
 
@@ -77,20 +89,6 @@ interface ConfirmProps extends DialogProps {
 }
 
 /** Asks before something that cannot be undone. */
-export function Confirm({ title, onClose, children, action, mutation }: ConfirmProps) {
-  const { isPending, error, mutate } = mutation
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <DialogForm
-        action={action}
-        tone="danger"
-        disabled={isPending}
-        error={error}
-        onSubmit={() => mutate()}
-        onClose={onClose}
-      >
-        {children}
-      </DialogForm>
-    </Dialog>
-  )
+export function Confirm({ mutation: { isPending, error, mutate }, ...rest }: ConfirmProps) {
+  return <FormDialog {...rest} tone="danger" disabled={isPending} error={error} onSubmit={() => mutate()} />
 }

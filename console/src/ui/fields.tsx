@@ -1,5 +1,20 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => void }
+
+/** A form that the page handles. */
+export function Form({ onSubmit, ...rest }: FormProps) {
+  return (
+    <form
+      {...rest}
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    />
+  )
+}
+
 interface FieldProps {
   label: ReactNode
   note?: ReactNode
@@ -38,6 +53,25 @@ export function TextField({ label, note, problem, onChange, className = '', ...r
         onChange={(event) => onChange(event.target.value)}
       />
     </Field>
+  )
+}
+
+type NumberFieldProps = Omit<TextFieldProps, 'value' | 'onChange'> & {
+  /** Null while the field is empty. */
+  value: number | null
+  onChange: (value: number | null) => void
+}
+
+/** A whole number. */
+export function NumberField({ value, onChange, ...rest }: NumberFieldProps) {
+  return (
+    <TextField
+      {...rest}
+      value={value ?? ''}
+      onChange={(text) => {
+        if (/^\d{0,8}$/.test(text)) onChange(text === '' ? null : Number(text))
+      }}
+    />
   )
 }
 

@@ -26,7 +26,7 @@ const paths = {
   pause: 'M5.500 3v10M10.500 3v10',
 } as const
 
-type IconName = keyof typeof paths
+export type IconName = keyof typeof paths
 
 export function Icon({ name }: { name: IconName }) {
   return (

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { Button } from './button.tsx'
 import { count } from './format.ts'
 
 interface JsonTreeProps {
@@ -51,9 +52,9 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
       ))}
       {shown.length < members.length && (
         <li>
-          <button type="button" className="link" onClick={() => setAll(true)}>
+          <Button look="link" onClick={() => setAll(true)}>
             {members.length - shown.length} more
-          </button>
+          </Button>
         </li>
       )}
     </ul>
@@ -74,9 +75,9 @@ function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
         {isLong && !all && '…'}
       </span>
       {isLong && (
-        <button type="button" className="link" aria-expanded={all} onClick={() => setAll(!all)}>
+        <Button look="link" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? 'Less' : `All ${count(text.length)} characters`}
-        </button>
+        </Button>
       )}
       {onFilter && value !== null && text.length <= maxFilter && (
         <span className="tools">

@@ -1,5 +1,6 @@
 import { Component, type ReactNode } from 'react'
 import { ApiError } from '../api/api.ts'
+import { Button } from './button.tsx'
 
 /** Takes the space that the content will take. */
 export function Waiting({ what, height }: { what: string; height: number }) {
@@ -18,9 +19,9 @@ export function Failure({ error, retry }: { error: Error; retry?: () => unknown 
       {id !== undefined && <p className="mono">Request {id}</p>}
       {retry && (
         <p>
-          <button type="button" className="button small" onClick={() => retry()}>
+          <Button look="small" onClick={() => retry()}>
             Try again
-          </button>
+          </Button>
         </p>
       )}
     </div>

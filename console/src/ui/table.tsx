@@ -1,4 +1,5 @@
 import { Fragment, type ReactNode } from 'react'
+import { Link } from 'wouter'
 
 interface TableProps {
   /** Titles, each with the class of its cells where it has one. */
@@ -26,6 +27,15 @@ export function Table({ columns, label, className = '', children }: TableProps) 
         <tbody>{children}</tbody>
       </table>
     </div>
+  )
+}
+
+/** A link to the page of what a row shows. */
+export function NameLink({ href, name }: { href: string; name: string }) {
+  return (
+    <Link className="name" href={href}>
+      <Breakable text={name} />
+    </Link>
   )
 }
 

@@ -57,6 +57,45 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     await receiver.until('/busy', 3)
   }))
 
+test('an alert that somebody else changes keeps both changes, and a version is restored', async () => {
+  const parameters = { project: shop, interval: 'minutely' }
+  const alert = { name: 'shared', endpoint: 'usage.api-counts', parameters, when: 'rows > 100000' }
+  const { id } = (await asAdmin('POST', '/api/alerts', alert)).body
+  const stored = async () => (await asAdmin('GET', `/api/alerts/${id}`)).body
+  await visit('/console/alerts?q=usage+ok', admin(), async (page) => {
+    await page.getByRole('link', { name: 'shared' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const form = page.getByRole('dialog', { name: 'Edit shared' })
+    await form.getByLabel('Holds for, in seconds').fill('30')
+    await asAdmin('PATCH', `/api/alerts/${id}`, { every_seconds: 120 })
+    const conflict = form.getByRole('region', { name: 'Newer version' })
+    await conflict.getByText('Version 2 was saved while you edited version 1.', { exact: false }).waitFor()
+    await conflict.getByRole('row', { name: 'for_seconds 0 30' }).waitFor()
+    expect(await conflict.getByRole('row').count()).toBe(2)
+    expect(await form.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+    await expectFit(page)
+    await form.getByRole('button', { name: 'Apply my changes to version 2' }).click()
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.waitFor({ state: 'detached' })
+    expect(await stored()).toMatchObject({ version: 3, every_seconds: 120, for_seconds: 30 })
+    await page.getByRole('button', { name: 'Versions' }).click()
+    await page.getByRole('button', { name: /^Version 2/ }).click()
+    await page.getByRole('row', { name: 'every_seconds 60 120' }).waitFor()
+    for (const [width, theme] of [
+      [1280, 'dark'],
+      [390, 'light'],
+    ] as const) {
+      await show(page, width, theme)
+      await expectFit(page)
+    }
+    await page.getByRole('button', { name: /^Version 1/ }).click()
+    await page.getByRole('button', { name: 'Restore version 1' }).click()
+    await page.getByRole('button', { name: /^Version 4/ }).waitFor()
+    expect(await stored()).toMatchObject({ version: 4, every_seconds: 60, for_seconds: 0 })
+  })
+  await asAdmin('DELETE', `/api/alerts/${id}`)
+})
+
 test('a tenant has no page of alerts', async () => {
   const { token } = await makeToken(stage.service(), { scopes: ['query'], project: shop })
   await visit('/console/alerts', { token }, async (page) => {

@@ -101,7 +101,7 @@ describe('the console', () => {
     }))
 
   test('finds entries, filters by a clicked value, and goes back', () =>
-    visit(`/console/explore?source=edge_logs&project=${shop}&range=24h`, admin(), async (page) => {
+    visit(`/console/logs?source=edge_logs&project=${shop}&range=24h`, admin(), async (page) => {
       await page.getByText('55 entries').first().waitFor()
       await page
         .getByRole('button', { name: /GET \| 500/ })
@@ -120,7 +120,7 @@ describe('the console', () => {
     }))
 
   test('follows new entries, and can be paused', () =>
-    visit(`/console/explore?source=auth_logs&live=1`, admin(), async (page) => {
+    visit(`/console/logs?source=auth_logs&live=1`, admin(), async (page) => {
       const send = (text: string) =>
         asAdmin('POST', '/api/logs?source=auth_logs', { project: shop, event_message: text })
       await page.getByText('New entries appear here as they arrive.').waitFor()

@@ -252,12 +252,12 @@ describe('a token without a project', () => {
         .getByLabel('Project', { exact: true })
         .locator('option', { hasText: shop })
         .waitFor({ state: 'attached' })
-      await page.goto(`/console/explore?project=${notes}`)
+      await page.goto(`/console/logs?project=${notes}`)
       await page.locator('.entry').first().click()
       await page.locator('.json', { hasText: notes }).waitFor()
     })
     const caller = await makeToken(stage.service(), { scopes: ['query'], project: shop })
-    await visit('/console/explore', caller, async (page) => {
+    await visit('/console/logs', caller, async (page) => {
       await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
       expect(await links(page)).toEqual(['Endpoints', 'Usage'])
     })

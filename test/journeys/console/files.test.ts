@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { functions } from '../../../console/src/endpoints/editor/sql-words.ts'
+import { functions } from '../../../console/src/query/editor/sql-words.ts'
 import { builtInEndpoints, builtInSources } from '../../../console/src/ui/built-in/built-in.ts'
 import { builtInSources as sourcesOfEveryService } from '../../../src/catalog/built-in-sources.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from '../../../src/sql/functions.ts'

@@ -17,7 +17,7 @@ const found = (page: Page, text: string) =>
 
 describe('searching logs in the console', () => {
   test('suggests fields and values; only a chosen suggestion is accepted', () =>
-    visit(`/console/explore?source=edge_logs&range=24h&project=${shop}`, admin(), async (page) => {
+    visit(`/console/logs?source=edge_logs&range=24h&project=${shop}`, admin(), async (page) => {
       await found(page, '55 entries')
       await box(page).pressSequentially('sta')
       await option(page, /^status_code/).waitFor()
@@ -51,7 +51,7 @@ describe('searching logs in the console', () => {
     }))
 
   test('shows what the service does not understand, with the place', () =>
-    visit('/console/explore?source=edge_logs', admin(), async (page) => {
+    visit('/console/logs?source=edge_logs', admin(), async (page) => {
       await box(page).fill('status:500 (a OR')
       await page.keyboard.press('Enter')
       const problem = page.getByRole('alert')
@@ -66,7 +66,7 @@ describe('searching logs in the console', () => {
 
   test('an empty result says at the top what to widen', () =>
     visit(
-      `/console/explore?source=edge_logs&q=statuss:500&project=${shop}`,
+      `/console/logs?source=edge_logs&q=statuss:500&project=${shop}`,
       { ...admin(), width: 390 },
       async (page) => {
         const nothing = page.getByRole('region', { name: 'No entries found' })
@@ -91,7 +91,7 @@ describe('searching logs in the console', () => {
     ))
 
   test('facets and the legend of the histogram include and exclude', () =>
-    visit('/console/explore?source=edge_logs&range=24h', { ...admin(), width: 1440 }, async (page) => {
+    visit('/console/logs?source=edge_logs&range=24h', { ...admin(), width: 1440 }, async (page) => {
       await found(page, '110 entries')
       await page.getByRole('img', { name: /^110 entries .*, 12 5xx, 98 2xx$/ }).waitFor()
       await facet(page, 'status_code').getByRole('button', { name: '500 12' }).click()
@@ -120,7 +120,7 @@ describe('searching logs in the console', () => {
       trace: `t${n}`,
     }))
     await asAdmin('POST', '/api/logs?source=console_shape', sent)
-    await visit('/console/explore?source=console_shape', { ...admin(), width: 1440 }, async (page) => {
+    await visit('/console/logs?source=console_shape', { ...admin(), width: 1440 }, async (page) => {
       await found(page, '40 entries')
       await facet(page, 'shop.step').getByText('in 100 %').waitFor()
       expect(await facet(page, 'trace').count()).toBe(0)
@@ -140,7 +140,7 @@ describe('searching logs in the console', () => {
       await dialog.getByRole('button', { name: 'Create column' }).click()
       await dialog.waitFor({ state: 'detached' })
       await facet(page, 'step').getByRole('button', { name: 'cart 30' }).waitFor()
-      await page.goto('/console/explore?source=console_shape&q=nowhere')
+      await page.goto('/console/logs?source=console_shape&q=nowhere')
       await page.locator('.facets').getByText('No values to count.').waitFor()
     })
   })
@@ -156,7 +156,7 @@ describe('searching logs in the console', () => {
     }))
     const sent = await asAdmin('POST', '/api/logs?source=realtime_logs', entries)
     expect(sent.status).toBe(200)
-    const address = `/console/explore?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
+    const address = `/console/logs?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
     await visit(address, { ...admin() }, async (page) => {
       await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('button', { name: /entry 22$/ }).waitFor()
@@ -188,7 +188,9 @@ describe('searching logs in the console', () => {
       expect(new URL(page.url()).searchParams.get('project')).toBe(notes)
       await page.getByRole('button', { name: 'Search these minutes' }).click()
       await found(page, '350 entries')
+      // A bookmark of the former address.
       await page.goto('/console/explore?source=realtime_logs&entry=not-there')
+      await page.waitForURL(/\/console\/logs\?source=realtime_logs&entry=not-there$/)
       await page
         .getByRole('alert')
         .getByText(/not-there/)
@@ -197,13 +199,13 @@ describe('searching logs in the console', () => {
   })
 
   test('the search box has most of a line at 1024 pixels', () =>
-    visit('/console/explore?source=edge_logs', { ...admin(), width: 1024 }, async (page) => {
+    visit('/console/logs?source=edge_logs', { ...admin(), width: 1024 }, async (page) => {
       const { width } = await boxOf(box(page))
       expect(width).toBeGreaterThan((await boxOf(page.locator('.logs-bar'))).width / 2)
     }))
 
   test('searches are saved for all admins', () =>
-    visit('/console/explore?source=auth_logs&range=6h&q=level:error', admin(), async (page) => {
+    visit('/console/logs?source=auth_logs&range=6h&q=level:error', admin(), async (page) => {
       await page.getByRole('button', { name: 'Saved searches' }).click()
       await page.getByText('No searches are saved yet.').waitFor()
       await page.getByLabel('Name of the current search').fill('Failed logins')
@@ -215,7 +217,7 @@ describe('searching logs in the console', () => {
         .getByRole('alert')
         .getByText(/Failed logins/)
         .waitFor()
-      await page.goto('/console/explore')
+      await page.goto('/console/logs')
       await page.getByRole('button', { name: 'Saved searches' }).click()
       await page.getByRole('link', { name: 'Failed logins' }).click()
       await page.waitForURL(/source=auth_logs/)
@@ -231,7 +233,7 @@ describe('searching logs in the console', () => {
       scopes: ['query', 'search'],
       project: shop,
     })
-    await visit(`/console/explore?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
+    await visit(`/console/logs?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
       await found(page, '55 entries')
       await facet(page, 'status_code').getByRole('button', { name: '500 6' }).click()
       await found(page, '6 entries')
@@ -244,7 +246,7 @@ describe('searching logs in the console', () => {
   })
 
   test('has no accessibility violations with suggestions, and fits a phone', () =>
-    visit('/console/explore?source=edge_logs&range=24h', { ...admin(), width: 390 }, async (page) => {
+    visit('/console/logs?source=edge_logs&range=24h', { ...admin(), width: 390 }, async (page) => {
       await found(page, '110 entries')
       await page.getByText('How to search').click()
       await page.getByText('Fields', { exact: true }).click()

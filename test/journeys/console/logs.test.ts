@@ -31,7 +31,7 @@ const search = async (page: Page, query: string) => {
 describe('logs in the console', () => {
   test('a search uses the typed text, reaches up to now, and can be extended', async () => {
     await makeSource('console_search')
-    await visit('/console/explore?source=console_search', admin(), async (page) => {
+    await visit('/console/logs?source=console_search', admin(), async (page) => {
       await page.getByText('0 entries', { exact: true }).waitFor()
       await send('console_search', [
         { event_message: 'x%41y one', metadata: { 'dotted.key': 'a%3Ab', n: 5 } },
@@ -60,7 +60,7 @@ describe('logs in the console', () => {
   })
 
   test('a custom range ends a live view, is shown in the field, and can be refreshed', () =>
-    visit('/console/explore?source=realtime_logs&live=1', admin(), async (page) => {
+    visit('/console/logs?source=realtime_logs&live=1', admin(), async (page) => {
       await page.getByText('New entries appear here as they arrive.').waitFor()
       await page.getByLabel('Time', { exact: true }).selectOption('choose')
       await page.getByLabel(/^From/).fill('2026-01-01T10:00:00')
@@ -83,7 +83,7 @@ describe('logs in the console', () => {
     )
     const relay = await openRelay(Number(new URL(stage.service().url).port))
     const through = { ...stage.service(), url: relay.url }
-    const path = `/console/explore?source=${source}&live=1&q=one+-level:debug+was`
+    const path = `/console/logs?source=${source}&live=1&q=one+-level:debug+was`
     const tab = await openConsole(stage.browser(), through, path, admin())
     const { page } = tab
     try {
@@ -124,7 +124,7 @@ describe('logs in the console', () => {
 
   test('the histogram of a live view moves on and counts new entries', async () => {
     await makeSource('console_counted')
-    await visit('/console/explore?source=console_counted&live=1', admin(), async (page) => {
+    await visit('/console/logs?source=console_counted&live=1', admin(), async (page) => {
       const histogram = page.locator('svg.histogram')
       await page.getByRole('img', { name: /^0 entries from/ }).waitFor()
       const before = await histogram.getAttribute('aria-label')
@@ -157,7 +157,7 @@ describe('logs in the console', () => {
       expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(2500)
       await page.getByRole('searchbox', { name: 'Search the schema' }).fill('KEY_399')
       await page.getByRole('cell', { name: /^metadata\.key_399/ }).waitFor()
-      await page.goto('/console/explore?source=console_wide&q=long')
+      await page.goto('/console/logs?source=console_wide&q=long')
       await page.getByRole('button', { name: /long/ }).click()
       const value = page.locator('.json .value', { hasText: 'LLL' })
       expect((await value.textContent())?.length).toBeLessThan(500)

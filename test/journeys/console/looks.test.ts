@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { examples } from '../../../console/src/playground/examples.ts'
+import { examples } from '../../../console/src/endpoints/unsaved/examples.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import {
   faultsInThemes,
@@ -73,7 +73,7 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    '/console/explore?range=24h',
+    '/console/logs?range=24h',
     async (page) => {
       await page.getByText('Fields', { exact: true }).click()
       await page.locator('.facets section').first().waitFor()
@@ -83,13 +83,13 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    '/console/explore?source=edge_logs&live=1',
+    '/console/logs?source=edge_logs&live=1',
     async (page) => {
       await page.getByText('New entries appear here as they arrive.').waitFor()
       await page.locator('.entry').first().waitFor()
     },
   ],
-  ['/console/explore?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
+  ['/console/logs?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
   [
     '/docs',
     async (page) => {
@@ -129,7 +129,7 @@ const tenantPages: LoadedPage[] = [
     '/console/endpoints/logs.all?_tab=docs',
     (page) => page.getByRole('region', { name: 'Parameters' }).waitFor(),
   ],
-  ['/console/explore', (page) => page.locator('.entry').first().waitFor()],
+  ['/console/logs', (page) => page.locator('.entry').first().waitFor()],
   ['/console/usage', (page) => page.getByText('400 invalid_parameter').waitFor()],
   ['/console/sources', (page) => page.getByRole('region', { name: 'Send with: curl' }).waitFor()],
 ]

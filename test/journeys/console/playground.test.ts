@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { examples } from '../../../console/src/playground/examples.ts'
+import { examples } from '../../../console/src/endpoints/unsaved/examples.ts'
 import { projects } from './stage/data.ts'
 import { boxOf, onPage, openStage, write } from './stage/stage.ts'
 

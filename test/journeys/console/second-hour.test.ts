@@ -97,7 +97,9 @@ describe('the second hour, with logs of a shape that nothing built-in has', () =
     )
     expect(await run(['deploy', '--strict'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^created source hour_shop\ncreated hour\.routes \(version 1\)\nDeployed /),
+      out: expect.stringMatching(
+        /^created source hour_shop \(version 1\)\ncreated hour\.routes \(version 1\)\nDeployed /,
+      ),
     })
     expect((await run(['diff', '--exit-code'])).code).toBe(0)
   })

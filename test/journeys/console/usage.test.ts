@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { SlowCall } from '../../../src/observability/slow-calls.ts'
+import type { SlowRequest } from '../../../src/observability/slow-requests.ts'
 import { boxOf, expectNoOverflow, onPage, openStage, show } from './stage/stage.ts'
 
 const stage = openStage()
@@ -55,7 +55,7 @@ describe('usage of an endpoint', () => {
         await call(`used.lasting?rows=${rows}`)
         await stage.service().statistics?.flush()
         const { body } = await asAdmin('GET', '/api/endpoints/used.lasting/slow')
-        expect((body as SlowCall[]).some(({ plan }) => plan !== null)).toBe(true)
+        expect((body as SlowRequest[]).some(({ plan }) => plan !== null)).toBe(true)
       },
       { timeout: 60_000 },
     )

@@ -4,8 +4,9 @@ import { Link } from 'wouter'
 import { api, at } from '../../api/api.ts'
 import { invalidate, queries } from '../../api/queries.ts'
 import type { Endpoint, EndpointCacheState } from '../../api/shapes.ts'
+import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { Figure } from '../../ui/figure.tsx'
+import { Figure } from '../../ui/facts.tsx'
 import { bytes, count, counted, seconds, sum } from '../../ui/format.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { CachedResults } from './cached-results.tsx'
@@ -67,15 +68,14 @@ function Cached({ name, cache }: { name: string; cache: EndpointCacheState }) {
       </dl>
       <div className="tabs-line">
         <h2>Cached results</h2>
-        <button
-          type="button"
-          className="button danger"
+        <Button
+          look="danger"
           disabled={total === 0}
           title={total === 0 ? 'There are no cached results.' : undefined}
           onClick={() => setDropping(true)}
         >
           Drop cached results
-        </button>
+        </Button>
       </div>
       {results.length === 0 ? (
         <Empty title="No cached results">

@@ -1,3 +1,4 @@
+import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Failure } from '../../ui/states.tsx'
 
@@ -19,20 +20,15 @@ export function PublishDialog({ isPending, error, onChoose, onClose }: PublishDi
         </p>
         {error && <Failure error={error} />}
         <div className="dialog-foot">
-          <button type="button" className="button plain" onClick={onClose}>
+          <Button look="plain" onClick={onClose}>
             Cancel
-          </button>
-          <button type="button" className="button" disabled={isPending} onClick={() => onChoose(false)}>
+          </Button>
+          <Button disabled={isPending} onClick={() => onChoose(false)}>
             Create without publishing
-          </button>
-          <button
-            type="button"
-            className="button primary"
-            disabled={isPending}
-            onClick={() => onChoose(true)}
-          >
+          </Button>
+          <Button look="primary" disabled={isPending} onClick={() => onChoose(true)}>
             Publish to tenants
-          </button>
+          </Button>
         </div>
       </div>
     </Dialog>

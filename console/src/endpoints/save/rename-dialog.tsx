@@ -1,12 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, api } from '../../api/api.ts'
 import { queries } from '../../api/queries.ts'
 import type { ContractChange, Endpoint } from '../../api/shapes.ts'
-import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+import { BreakingDialog } from '../../definitions/breaking-dialog.tsx'
+import { breakingChanges, changeDefinition } from '../../definitions/requests.ts'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { nameProblem } from '../../ui/names.ts'
-import { BreakingDialog } from './breaking-dialog.tsx'
+import { endpointKind } from '../endpoint-draft.ts'
 
 interface RenameDialogProps {
   saved: Endpoint
@@ -22,13 +23,9 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
   const [changes, setChanges] = useState<readonly ContractChange[]>()
   const { mutate, isPending, error } = useMutation({
     mutationFn: (breaking: boolean) =>
-      api<Endpoint>(`/api/endpoints/${saved.id}${breaking ? '?breaking=true' : ''}`, {
-        method: 'PATCH',
-        body: { name },
-        headers: { 'If-Match': `"${saved.version}"` },
-      }),
+      changeDefinition(endpointKind, saved, { name }, breaking ? { breaking: 'true' } : {}),
     onSuccess: onRenamed,
-    onError: (error) => setChanges(error instanceof ApiError ? error.changes : undefined),
+    onError: (refused) => setChanges(breakingChanges(refused)),
   })
   if (changes) {
     return (
@@ -42,22 +39,21 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
     )
   }
   return (
-    <Dialog title={`Rename ${saved.name}`} onClose={onClose}>
-      <DialogForm
-        action="Rename"
-        disabled={isPending || name === '' || name === saved.name || problem !== ''}
-        error={error}
-        onSubmit={() => mutate(false)}
-        onClose={onClose}
-      >
-        <TextField
-          label="New name"
-          note="Part of the URL."
-          problem={problem}
-          value={name}
-          onChange={(text) => setName(text.trim())}
-        />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Rename ${saved.name}`}
+      action="Rename"
+      disabled={isPending || name === '' || name === saved.name || problem !== ''}
+      error={error}
+      onSubmit={() => mutate(false)}
+      onClose={onClose}
+    >
+      <TextField
+        label="New name"
+        note="Part of the URL."
+        problem={problem}
+        value={name}
+        onChange={(text) => setName(text.trim())}
+      />
+    </FormDialog>
   )
 }

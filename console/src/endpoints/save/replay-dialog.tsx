@@ -1,5 +1,6 @@
 import type { Replay, ReplayedRequest } from '../../api/shapes.ts'
-import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+import { Button } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { count, counted, milliseconds } from '../../ui/format.ts'
 import { Table } from '../../ui/table.tsx'
 import { differenceText, isNoteworthy, readsMuchMore, replaySummary } from './replay-summary.ts'
@@ -21,38 +22,38 @@ export function ReplayDialog({ replay, isPending, error, onSave, onShowValues, o
   const [first, rest] = [requests.filter(isNoteworthy), requests.filter((one) => !isNoteworthy(one))]
   const hasValues = requests.some(({ parameters }) => parameters !== undefined)
   return (
-    <Dialog title="This change affects recent requests" isWide onClose={onClose}>
-      <DialogForm
-        action="Save as new version"
-        disabled={isPending}
-        error={error ?? null}
-        onSubmit={onSave}
-        onClose={onClose}
-      >
-        <p>
-          {replaySummary(replay)} Each was run with version {version} and with your draft, both with the same{' '}
-          <code>@now</code>.
+    <FormDialog
+      title="This change affects recent requests"
+      isWide
+      action="Save as new version"
+      disabled={isPending}
+      error={error ?? null}
+      onSubmit={onSave}
+      onClose={onClose}
+    >
+      <p>
+        {replaySummary(replay)} Each was run with version {version} and with your draft, both with the same{' '}
+        <code>@now</code>.
+      </p>
+      <Table label="Recent requests" columns={columns}>
+        {[...first, ...rest].map((request, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: requests have no other name
+          <RequestRow key={index} request={request} />
+        ))}
+      </Table>
+      <div className="tabs-line">
+        <p className="faint">
+          {hasValues
+            ? 'Parameters and rows may contain customer data.'
+            : 'Parameters and rows of the requests are hidden.'}
         </p>
-        <Table label="Recent requests" columns={columns}>
-          {[...first, ...rest].map((request, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: requests have no other name
-            <RequestRow key={index} request={request} />
-          ))}
-        </Table>
-        <div className="tabs-line">
-          <p className="faint">
-            {hasValues
-              ? 'Parameters and rows may contain customer data.'
-              : 'Parameters and rows of the requests are hidden.'}
-          </p>
-          {!hasValues && (
-            <button type="button" className="button small" disabled={isPending} onClick={onShowValues}>
-              Show values
-            </button>
-          )}
-        </div>
-      </DialogForm>
-    </Dialog>
+        {!hasValues && (
+          <Button look="small" disabled={isPending} onClick={onShowValues}>
+            Show values
+          </Button>
+        )}
+      </div>
+    </FormDialog>
   )
 }
 

@@ -1,8 +1,14 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, api } from '../../api/api.ts'
-import { queryClient } from '../../api/queries.ts'
 import type { ContractChange, Endpoint, Replay } from '../../api/shapes.ts'
-import { changedFields, draftOf, type EndpointDraft } from '../endpoint-draft.ts'
+import { changedFields } from '../../definitions/definition.ts'
+import {
+  breakingChanges,
+  changeDefinition,
+  createDefinition,
+  isConflict,
+} from '../../definitions/requests.ts'
+import { type EndpointDraft, endpointKind } from '../endpoint-draft.ts'
 import { isNoteworthy, replaySummary } from './replay-summary.ts'
 
 /** Fields that decide which rows a request gets. */
@@ -54,29 +60,18 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
     trial.current?.abort()
     setState(({ question }) => ({ busy: 'saving', ...(question && { question }) }))
     const said = versionNote.trim()
-    const query = new URLSearchParams({
-      ...(breaking && { breaking: 'true' }),
-      ...(said !== '' && { note: said }),
-    })
+    const query = { ...(breaking && { breaking: 'true' }), ...(said !== '' && { note: said }) }
     try {
       const created = saved
-        ? await api<Endpoint>(`/api/endpoints/${saved.id}?${query}`, {
-            method: 'PATCH',
-            body: draft,
-            headers: { 'If-Match': `"${saved.version}"` },
-          })
-        : await api<Endpoint>('/api/endpoints', { body: { ...draft, published } })
+        ? await changeDefinition(endpointKind, saved, draft, query)
+        : await createDefinition<Endpoint>(endpointKind, { ...draft, published })
       setState(note === undefined ? {} : { note })
       onSaved(created)
     } catch (thrown) {
       const error = thrown as Error
-      if (error instanceof ApiError && error.changes) {
-        return setState({ question: { kind: 'breaking', changes: error.changes } })
-      }
-      const isConflict = error instanceof ApiError && error.status === 412
-      setState(({ question }) => ({ error, ...(question && !isConflict && { question }) }))
-      // Fetches the newer version, which shows the conflict.
-      if (saved && isConflict) queryClient.invalidateQueries({ queryKey: ['endpoints', saved.name] })
+      const changes = breakingChanges(error)
+      if (changes) return setState({ question: { kind: 'breaking', changes } })
+      setState(({ question }) => ({ error, ...(question && !isConflict(error) && { question }) }))
     }
   }
 
@@ -104,7 +99,7 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
 
   const start = () => {
     if (!saved) return setState({ question: { kind: 'publish' } })
-    const changed = changedFields(draft, draftOf(saved))
+    const changed = changedFields(draft, endpointKind.draftOf(saved))
     return changed.some((field) => replayed.includes(field)) ? tryRequests(false) : save()
   }
   return { ...state, start, save, showValues: () => tryRequests(true), cancel: () => setState({}) }

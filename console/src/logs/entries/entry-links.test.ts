@@ -11,7 +11,7 @@ const entry = (metadata: Record<string, unknown>) => ({
 
 test('links to an entry', () => {
   expect(entryLink('edge_logs', entry({}))).toBe(
-    '/console/explore?source=edge_logs&project=shop&entry=a+b%26c&at=1767225600000001',
+    '/console/logs?source=edge_logs&project=shop&entry=a+b%26c&at=1767225600000001',
   )
 })
 

@@ -8,7 +8,7 @@ const maxLinks = 4
 /** Entries of one trace are rarely further apart. */
 const traceMs = 3_600_000
 
-const page = (values: Record<string, string>) => `/console/explore?${new URLSearchParams(values)}`
+const page = (values: Record<string, string>) => `/console/logs?${new URLSearchParams(values)}`
 
 /** Opens the entry with those around it. */
 export function entryLink(source: string, { id, timestamp, project }: Entry): string {

@@ -4,8 +4,9 @@ import { Link } from 'wouter'
 import { api, at } from '../../api/api.ts'
 import { invalidate, queries } from '../../api/queries.ts'
 import type { SavedSearch } from '../../api/shapes.ts'
+import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/fields.tsx'
+import { Form, TextField } from '../../ui/fields.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
 
 type SearchFields = Pick<SavedSearch, 'source' | 'query' | 'project' | 'range'>
@@ -15,18 +16,13 @@ export function SavedSearches({ current }: { current: SearchFields }) {
   const [open, setOpen] = useState(false)
   return (
     <>
-      <button type="button" className="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+      <Button aria-haspopup="dialog" onClick={() => setOpen(true)}>
         Saved searches
-      </button>
+      </Button>
       {open && (
-        <Dialog title="Saved searches" onClose={() => setOpen(false)}>
+        <Dialog close="Close" title="Saved searches" onClose={() => setOpen(false)}>
           <SaveForm current={current} />
           <SavedList onOpen={() => setOpen(false)} />
-          <div className="dialog-foot">
-            <button type="button" className="button" onClick={() => setOpen(false)}>
-              Close
-            </button>
-          </div>
         </Dialog>
       )}
     </>
@@ -43,13 +39,7 @@ function SaveForm({ current }: { current: SearchFields }) {
     },
   })
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
-    >
+    <Form className="stack" onSubmit={() => mutate()}>
       <div className="save-search">
         <TextField
           label="Name of the current search"
@@ -58,12 +48,12 @@ function SaveForm({ current }: { current: SearchFields }) {
           maxLength={100}
           onChange={setName}
         />
-        <button type="submit" className="button primary" disabled={isPending || name.trim() === ''}>
+        <Button type="submit" look="primary" disabled={isPending || name.trim() === ''}>
           Save
-        </button>
+        </Button>
       </div>
       {error && <Failure error={error} />}
-    </form>
+    </Form>
   )
 }
 
@@ -88,14 +78,13 @@ function SavedList({ onOpen }: { onOpen: () => void }) {
                     {search.name}
                   </Link>
                   <code className="faint">{describe(search)}</code>
-                  <button
-                    type="button"
-                    className="button small danger"
+                  <Button
+                    look="small danger"
                     aria-label={`Delete ${search.name}`}
                     onClick={() => mutate(search.id)}
                   >
                     Delete
-                  </button>
+                  </Button>
                 </li>
               ))}
             </ul>
@@ -117,5 +106,5 @@ function addressOf({ source, query, project, range }: SavedSearch): string {
     ...(project !== null && { project }),
     ...(range !== null && { range }),
   }
-  return `/console/explore?${new URLSearchParams(values)}`
+  return `/console/logs?${new URLSearchParams(values)}`
 }

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
-import { Icon } from '../../ui/icon.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Form } from '../../ui/fields.tsx'
 import { SearchHelp } from './search-help.tsx'
 import { SearchProblem } from './search-problem.tsx'
 import { typedPartAt } from './typed-part.ts'
@@ -76,13 +77,7 @@ export function SearchField({ query, scope, error, onFocus, onSearch }: SearchFi
     }
   }
   return (
-    <form
-      className="field search-line"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSearch(text.trim())
-      }}
-    >
+    <Form className="field search-line" onSubmit={() => onSearch(text.trim())}>
       <label htmlFor={id}>Search</label>
       <div className="search-box">
         <input
@@ -130,13 +125,12 @@ export function SearchField({ query, scope, error, onFocus, onSearch }: SearchFi
             </div>
           ))}
         </div>
-        <button type="submit" className="button primary">
-          <Icon name="search" />
+        <Button type="submit" look="primary" icon="search">
           Search
-        </button>
+        </Button>
       </div>
       {error && <SearchProblem id={`${id}-problem`} query={query} error={error} />}
       <SearchHelp />
-    </form>
+    </Form>
   )
 }

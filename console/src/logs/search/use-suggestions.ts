@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { api, at } from '../../api/api.ts'
 import type { DetectedField, LogSource, ValueCount } from '../../api/shapes.ts'
+import { useSettled } from '../../query/use-settled.ts'
 import { short } from '../../ui/format.ts'
 import { fieldsOf } from '../source-fields.ts'
 import { writtenField, writtenValue } from './conditions.ts'
@@ -53,7 +54,7 @@ export function useSuggestions(scope: SearchScope, part: TypedPart | undefined):
 /** The most frequent values of the field. If there are many, those that begin with the text. */
 function useFieldValues(scope: SearchScope, part: TypedPart | undefined): ValueCount[] {
   const field = part?.field === '' || uniqueFields.includes(part?.field ?? '') ? undefined : part?.field
-  const text = useSettled(part?.text ?? '')
+  const text = useSettled(part?.text ?? '', pauseMs)
   const frequent = useValues(scope, field, undefined)
   const isMore = frequent.length === maxValues && text !== '' && writtenValue(text) === text
   const beginning = useValues(scope, isMore ? field : undefined, text)
@@ -76,14 +77,4 @@ function useValues(scope: SearchScope, field: string | undefined, begin: string 
     retry: false,
   })
   return data
-}
-
-/** The text once it has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), pauseMs)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }

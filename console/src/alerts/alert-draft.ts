@@ -1,0 +1,35 @@
+import type { Alert } from '../api/shapes.ts'
+import type { Kind } from '../definitions/definition.ts'
+
+export type Target = Pick<Alert['notify'][number], 'type' | 'url'>
+
+/** The fields of an alert that its form has. A number is null while its field is empty. */
+export interface AlertDraft
+  extends Pick<Alert, 'name' | 'description' | 'endpoint' | 'parameters' | 'when' | 'repeat_seconds'> {
+  every_seconds: number | null
+  for_seconds: number | null
+  notify: Target[]
+}
+
+export const newAlert: AlertDraft = {
+  name: '',
+  description: '',
+  endpoint: '',
+  parameters: {},
+  when: 'rows > 0',
+  every_seconds: 60,
+  for_seconds: 0,
+  repeat_seconds: null,
+  notify: [],
+}
+
+const fields = Object.keys(newAlert) as (keyof AlertDraft)[]
+
+export const alertKind: Kind<Alert, AlertDraft> = {
+  path: 'alerts',
+  one: 'alert',
+  draftOf: (alert) => ({
+    ...(Object.fromEntries(fields.map((field) => [field, alert[field]])) as unknown as AlertDraft),
+    notify: alert.notify.map(({ type, url }) => ({ type, url })),
+  }),
+}

@@ -1,0 +1,18 @@
+import { useQuery } from '@tanstack/react-query'
+import { queries } from '../api/queries.ts'
+import { Callers, descriptionsOf } from '../usage/callers.tsx'
+import { SlowRequests } from '../usage/slow-requests.tsx'
+import { UsageReport } from '../usage/usage-report.tsx'
+
+/** How an endpoint is used, and which of its requests are slow or fail. */
+export function EndpointUsage({ name }: { name: string }) {
+  const slow = useQuery(queries.slowCalls(name))
+  return (
+    <UsageReport
+      endpoint={name}
+      title="Callers"
+      table={(requests) => <Callers requests={requests} />}
+      below={(requests) => <SlowRequests query={slow} callers={descriptionsOf(requests)} />}
+    />
+  )
+}

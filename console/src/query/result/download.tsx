@@ -1,0 +1,67 @@
+import { useMutation } from '@tanstack/react-query'
+import { send } from '../../api/api.ts'
+import { queryPath } from '../../api/call-endpoint.ts'
+import { Menu } from '../../ui/button.tsx'
+
+const formats = [
+  ['csv', 'CSV'],
+  ['json', 'JSON'],
+  ['parquet', 'Parquet'],
+] as const
+
+type Format = (typeof formats)[number][0]
+export type FileRequest = (format: Format) => Promise<Response>
+
+export function endpointFile(name: string, values: Record<string, string>): FileRequest {
+  return (format) => send(queryPath(name, { ...values, _format: format }))
+}
+
+export function previewFile(
+  endpoint: Record<string, unknown>,
+  parameters: Readonly<Record<string, string>>,
+): FileRequest {
+  return (format) => send(`/api/endpoints/preview?_format=${format}`, { body: { endpoint, parameters } })
+}
+
+/** Requests the rows again, because the service writes exact values. */
+export function Download({ name, file }: { name: string; file: FileRequest }) {
+  const download = useMutation({
+    mutationFn: async (format: Format) => {
+      const response = await file(format)
+      save(await response.blob(), `${name}.${format}`)
+      return response.headers.get('Wellhead-Truncated') === 'true'
+    },
+  })
+  return (
+    <>
+      {download.error && (
+        <span className="badge bad verdict" role="alert">
+          {download.error.message}
+        </span>
+      )}
+      {download.data && <span className="badge warn">The file is cut at the row limit.</span>}
+      <Menu label={download.isPending ? 'Downloading …' : 'Download'} className="small">
+        {formats.map(([format, text]) => (
+          <button
+            key={format}
+            type="button"
+            disabled={download.isPending}
+            aria-label={`Download ${text}`}
+            onClick={() => download.mutate(format)}
+          >
+            {text}
+          </button>
+        ))}
+      </Menu>
+    </>
+  )
+}
+
+function save(file: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = name
+  link.click()
+  // The browser reads the file after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}
