@@ -83,7 +83,7 @@ async function firstViews(browser, url, token) {
   for (const [name, path, given, ready] of [
     ['sign in', '/', undefined, 'h1'],
     ['overview', '/', token, '.chart canvas'],
-    ['logs', '/console/explore', token, '.entry'],
+    ['logs', '/console/logs', token, '.entry'],
     ['an endpoint, with its editor', '/console/endpoints/logs.all', token, '.cm-content'],
   ]) {
     const page = await openPage(browser, url, given)

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallEntries } from '../build/observability/call-lines.js'
+import { RequestEntries } from '../build/observability/request-statistics.js'
 import { partsRead, planOf, sizeOf, statementsOf } from './databases/query-sides.mjs'
 import { openClient } from './support/http-client.mjs'
 import { command, partsOf, readRows } from './support/measured-tables.mjs'
@@ -111,7 +111,7 @@ function insertCalls(engine, atMs) {
     method: 'GET',
     format: 'json',
   }
-  const entries = new CallEntries(100)
+  const entries = new RequestEntries(100)
   for (let i = 0; i < 10; i++) {
     const figures = { endedAt: 0, totalMs: 20 + i, engineMs: 10, rows: 100, bytes: 10_000, rowsRead: 0 }
     entries.add({ subject, status: 200, cache: 'none', code: '', detail: undefined, ...figures }, atMs)

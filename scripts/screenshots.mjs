@@ -66,6 +66,7 @@ const pages = (tokenId) => [
       await page.getByText('The query is valid.').waitFor()
       await page.getByLabel('Name').fill('shop.requests')
       await run(page)
+      await page.getByText('The query is valid.').waitFor()
     },
   ],
   [
@@ -83,8 +84,8 @@ const pages = (tokenId) => [
     },
   ],
   [
-    'explore',
-    '/console/explore?source=edge_logs&range=1h',
+    'logs',
+    '/console/logs?source=edge_logs&range=1h',
     async (page) => {
       await page.locator('.facets section').first().waitFor()
       await page.locator('.split-legend').waitFor()

@@ -1,24 +1,30 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
-import { createAlerts } from './app/create-alerts.ts'
-import { createEndpoints } from './app/create-endpoints.ts'
+import { alertKind } from './alerts/alert-kind.ts'
+import { AlertTests } from './alerts/alert-tests.ts'
+import { Evaluator } from './alerts/evaluator.ts'
+import { webhookSecrets } from './alerts/secrets.ts'
+import { createDefinitions } from './app/create-definitions.ts'
+import { createEndpoints, type EndpointParts } from './app/create-endpoints.ts'
 import { createHttp, type Phase } from './app/create-http.ts'
 import { createObservability } from './app/create-observability.ts'
-import { createStorage } from './app/create-storage.ts'
+import { appendTo, createStorage, type Storage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { packageFile } from './base/package-file.ts'
+import { alertsSource } from './catalog/built-in-sources.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
-import type { CallStatistics } from './observability/call-statistics.ts'
+import type { Metrics } from './observability/metrics.ts'
+import type { RequestStatistics } from './observability/request-statistics.ts'
 
 export interface Service {
   http: FastifyInstance
   engine: Engine
   adminToken: AdminToken
   /** Undefined if requests are not recorded. */
-  statistics: CallStatistics | undefined
+  statistics: RequestStatistics | undefined
   url: string
   /** Accepts no further requests, finishes the running ones, and closes the engine. */
   stop(): Promise<void>
@@ -50,7 +56,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     alerts: () => alerts.figures(),
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
-  const http = createHttp(options, storage, parts, alerts.admin, observability, {
+  const definitions = createDefinitions(options, storage, parts, alerts.kind)
+  const manage = { definitions, alertTests: alerts.tests }
+  const http = createHttp(options, storage, parts, manage, observability, {
     adminToken: adminToken.token,
     phase: () => phase,
   })
@@ -93,7 +101,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await backups.open()
     await catalog.open()
     await sources.open()
-    await Promise.all([tokens.open(), parts.admin.seed(shipped), logflare?.open()])
+    const seeded = definitions.seed('endpoints', shipped, (endpoint, reason) =>
+      options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
+    )
+    await Promise.all([tokens.open(), seeded, logflare?.open()])
     adminToken.keep()
     phase = 'open'
     alerts.start()
@@ -149,4 +160,29 @@ function urlOf(server: FastifyInstance): string {
   const { address, port, family } = server.server.address() as AddressInfo
   const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Alerts on endpoints, their evaluation and their notifications. */
+export function createAlerts(
+  { settings, time, log }: ServiceOptions,
+  storage: Storage,
+  { endpoints, calls, queue }: EndpointParts,
+  metrics: Metrics,
+) {
+  const { engine, catalog } = storage
+  const parts = {
+    ...{ engine, catalog, endpoints, calls, engineSlots: queue.maxRunning, time, log },
+    secrets: webhookSecrets(settings.dataDir, settings.alertKey),
+    rules: { allowedHosts: settings.alertHosts ?? [] },
+    storeEvents: appendTo(alertsSource, storage),
+    onEvaluated: metrics.evaluated.bind(metrics),
+  }
+  const evaluator = new Evaluator(parts)
+  return {
+    kind: alertKind(parts, evaluator),
+    tests: new AlertTests(parts, evaluator),
+    figures: () => ({ states: evaluator.counts(), deliveries: evaluator.deliveries.counts }),
+    start: () => evaluator.start(),
+    stop: () => evaluator.stop(),
+  }
 }

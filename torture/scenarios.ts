@@ -2,9 +2,9 @@ import { backup } from './scenarios/backup.ts'
 import { clients } from './scenarios/clients.ts'
 import { clock } from './scenarios/clock.ts'
 import { conditions } from './scenarios/conditions.ts'
+import { deployments } from './scenarios/deployments.ts'
 import { descriptors } from './scenarios/descriptors.ts'
-import { diskFull } from './scenarios/disk-full.ts'
-import { fsync } from './scenarios/fsync.ts'
+import { diskFull, fsync, readOnly, refusedWrites } from './scenarios/disk-faults.ts'
 import { functions } from './scenarios/functions.ts'
 import { fuzzHttp } from './scenarios/fuzz-http.ts'
 import { fuzzLogflare } from './scenarios/fuzz-logflare.ts'
@@ -13,8 +13,6 @@ import { kill } from './scenarios/kill.ts'
 import { memory } from './scenarios/memory.ts'
 import { overload } from './scenarios/overload.ts'
 import { powerCut } from './scenarios/power-cut.ts'
-import { readOnly } from './scenarios/read-only.ts'
-import { refusedWrites } from './scenarios/refused-writes.ts'
 import { results } from './scenarios/results.ts'
 import { soak } from './scenarios/soak.ts'
 import { stall } from './scenarios/stall.ts'
@@ -26,6 +24,7 @@ import type { Scenario } from './support/scenario.ts'
 /** `npm run torture` runs them in this order. */
 export const scenarios: readonly Scenario[] = [
   kill,
+  deployments,
   powerCut,
   diskFull,
   readOnly,

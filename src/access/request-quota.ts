@@ -21,7 +21,7 @@ interface Window {
 
 const windowMs = 60_000
 
-/** Counts requests. Each minute begins with the first request of who is limited. */
+/** Counts requests per minute. The minute of a token starts with its first request. */
 export class RequestQuota {
   readonly #windows: LRUCache<string, Window>
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import { AlertLease } from './alert-lease.ts'
+import { type Target, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
 import { AlertTable, writeWithinMs } from './alert-table.ts'
-import { notificationBody, readState, stateBody } from './stored-state.ts'
 
 const maxEvents = 10_000
 /** Of one insert, so that neither writing it nor its deadline depends on how much has changed. */
@@ -155,4 +154,129 @@ export class AlertStore {
     this.#endMs = 0
     await this.lease.release()
   }
+}
+
+const leaseId = 'lease'
+const nobody = 'nobody'
+const beatEveryMs = 5_000
+
+/** How long the holder relies on its last beat. With the deadline of a write, it ends before another service takes over. */
+const heldForMs = 15_000
+const takenAfterMs = heldForMs + writeWithinMs + beatEveryMs
+
+/**
+ * Decides which of several services on one ClickHouse server evaluates alerts. Its holder writes a beat every few seconds.
+ * Beats are numbered, and the server accepts one of several with the same number. Another service takes over if it sees no
+ * new beat for a while; it measures this with its own clock, since clocks of several machines differ.
+ */
+class AlertLease {
+  readonly #parts: Pick<AlertParts, 'catalog' | 'time'>
+  readonly #table: AlertTable
+  readonly #me = randomUUID()
+  #beat = 0
+  #nextBeatMs = 0
+  #validUntilMs = 0
+  #seen = { beat: -1, atMs: 0 }
+
+  constructor(parts: Pick<AlertParts, 'catalog' | 'time'>, table: AlertTable) {
+    this.#parts = parts
+    this.#table = table
+  }
+
+  /** Whether this service evaluates alerts now. */
+  get isHeld(): boolean {
+    return !this.#parts.catalog.shared || this.#parts.time.now() < this.#validUntilMs
+  }
+
+  /** Renews the lease, or takes it if nobody has it. */
+  async renew(): Promise<void> {
+    const { catalog, time } = this.#parts
+    const now = time.now()
+    if (!catalog.shared || now < this.#nextBeatMs) return
+    this.#nextBeatMs = now + beatEveryMs
+    const { beat, holder } = await this.#lastBeat()
+    if (this.#nextBeatMs === Infinity) return
+    if (beat !== this.#seen.beat) this.#seen = { beat, atMs: now }
+    if (holder !== nobody && holder !== this.#me && now - this.#seen.atMs < takenAfterMs) return
+    // A number whose row was lost in a power cut is skipped, because the server may still remember it.
+    this.#beat = Math.max(this.#beat, beat) + 1
+    const settings = { insert_deduplication_token: `beat ${this.#beat}` }
+    await this.#table.insert(this.#beat, [[leaseId, this.#me]], settings)
+    if ((await this.#lastBeat()).holder === this.#me) this.#validUntilMs = now + heldForMs
+  }
+
+  /** Lets another service take over at once. This one does not take it again. */
+  async release(): Promise<void> {
+    this.#nextBeatMs = Infinity
+    if (this.#parts.catalog.shared && this.isHeld)
+      await this.#table.insert(this.#beat + 1, [[leaseId, nobody]])
+  }
+
+  async #lastBeat() {
+    const [row] = await this.#table.read(`id = '${leaseId}'`)
+    return { beat: Number(row?.sequence ?? 0), holder: row?.body ?? nobody }
+  }
+}
+
+/** A notification of versions that stored outboxes in the rows of states: one for each target. */
+interface EarlierNotification extends Pick<Notification, 'id' | 'type' | 'createdMs'> {
+  target: Target
+  body: string
+  attempts: number
+  nextMs: number
+}
+
+interface StoredState extends Omit<AlertState, 'outbox' | 'dropped'> {
+  dropped?: number
+  /** The notifications that wait, oldest first. What they contain is in rows of their own, which never change. */
+  waiting?: { id: string; to: string[] }[]
+  /** Empty, unless an earlier version wrote it. Such a version may run beside this one during an upgrade. */
+  outbox: EarlierNotification[]
+}
+
+type Content = Pick<Notification, 'type' | 'createdMs' | 'bodies'>
+
+/** The row of a state. It is empty for a deleted alert that has nothing to deliver. */
+function stateBody({ outbox, ...state }: AlertState): string {
+  if (state.deleted && outbox.length === 0) return ''
+  const waiting = outbox.map(({ id, to }) => ({ id, to: [...to.keys()] }))
+  return JSON.stringify({ ...state, waiting, outbox: [] } satisfies StoredState)
+}
+
+function notificationBody({ type, createdMs, bodies }: Notification): string {
+  return JSON.stringify({ type, createdMs, bodies } satisfies Content)
+}
+
+/** Without the rows of its notifications, the state has an empty outbox. */
+function readState(body: string, contents?: ReadonlyMap<string, string>): AlertState {
+  const { waiting = [], outbox: earlier, dropped = 0, off, ...state } = JSON.parse(body) as StoredState
+  const found = contents ? waiting.filter(({ id }) => contents.has(id)) : []
+  const outbox = found.map(({ id, to }) => {
+    const content = JSON.parse(contents?.get(id) as string) as Content
+    return { id, ...content, to: new Map(to.map((key) => [key, { count: 0, nextMs: 0 }])) }
+  })
+  return {
+    ...state,
+    off: off.map(currentKey),
+    // An earlier version that runs beside this one added its own later.
+    outbox: contents ? [...outbox, ...readEarlier(earlier)] : [],
+    dropped: dropped + (contents ? waiting.length - found.length : 0),
+  }
+}
+
+function readEarlier(earlier: readonly EarlierNotification[]): Notification[] {
+  const read = new Map<string, Notification>()
+  for (const { id, type, createdMs, target, body, attempts: count, nextMs } of earlier) {
+    const same: Notification = read.get(id) ?? { id, type, createdMs, bodies: {}, to: new Map() }
+    same.bodies[target.type] = body
+    same.to.set(targetKey(target), { count, nextMs })
+    read.set(id, same)
+  }
+  return [...read.values()]
+}
+
+/** Earlier versions stored type and URL of a target. */
+function currentKey(key: string): string {
+  const [type, url] = key.split(' ')
+  return url === undefined ? key : targetKey({ type, url } as Target)
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { readBody } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-state.ts'
+import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { type Condition, parseCondition } from './condition.ts'
 
@@ -59,6 +58,8 @@ const storedShape = z.object({
     notify: z.array(targetShape.extend({ secret: z.string().optional() })),
   }),
   created_at: z.string(),
+  /** Versions of earlier releases have none. */
+  note: z.string().default(''),
 })
 
 /** The catalog record of an alert. */
@@ -67,12 +68,13 @@ export type Target = StoredAlert['definition']['notify'][number]
 export type SavedAlert = ReturnType<typeof readAlert>
 
 export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
-  const { definition, created_at } = readBody({ entry: '', kind: 'alert', ...record }, storedShape)
+  const { definition, created_at, note } = readBody({ entry: '', kind: 'alert', ...record }, storedShape)
   const { endpoint, parameters, when, for_seconds, enabled, notify } = definition
   // Alerts with the same key read the same result, so one query serves all of them.
   const resultKey = JSON.stringify([endpoint, Object.entries(parameters).sort()])
   return {
-    ...{ id: record.id, version: record.version, deleted: record.deleted, definition, created_at, resultKey },
+    ...{ id: record.id, name: definition.name, version: record.version, deleted: record.deleted },
+    ...{ definition, created_at, note, resultKey },
     /** By their keys. */
     targets: new Map(notify.map((target) => [targetKey(target), { ...target, host: hostOf(target) }])),
     // The shape has checked it.

@@ -18,7 +18,6 @@ import {
 import { AlertStore } from './alert-store.ts'
 import type { ResultRows } from './condition.ts'
 import { Deliveries } from './deliveries.ts'
-import { EngineShare } from './engine-share.ts'
 import { notificationFor, shownRows } from './notification.ts'
 import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 
@@ -72,6 +71,12 @@ export class Evaluator {
     this.deliveries.stop()
     await Promise.all(this.#runs)
     await this.#store.stop()
+  }
+
+  /** Alerts that exist, by name. */
+  saved(): SavedAlert[] {
+    const alerts = [...this.alerts.values()].filter(({ deleted }) => !deleted)
+    return alerts.sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
   /** States of all alerts, by id. */
@@ -258,4 +263,43 @@ function nextSlot({ resultKey, definition }: SavedAlert, nowMs: number): number 
   const everyMs = definition.every_seconds * 1000
   const offset = createHash('sha256').update(resultKey).digest().readUInt32BE() % everyMs
   return Math.floor((nowMs - offset) / everyMs + 1) * everyMs + offset
+}
+
+/** Queries that take longer are slow. */
+const slowMs = 1_000
+
+/** How long a share may be saved up. */
+const burstMs = 5_000
+
+/** Limits evaluations to a tenth of the engine's time, by the machine's own clock. */
+class EngineShare {
+  /** Slow queries have their own share, so that they do not delay the others. */
+  readonly #lanes = {
+    quick: { share: 0.09, maxRunning: 4, leftMs: Infinity, atMs: 0, running: 0 },
+    slow: { share: 0.01, maxRunning: 1, leftMs: Infinity, atMs: 0, running: 0 },
+  }
+  readonly #slow = new Set<string>()
+  readonly #slots: number
+
+  /** Takes the number of queries that the engine runs at a time. */
+  constructor(slots: number) {
+    this.#slots = slots
+  }
+
+  /** Undefined if the query of this key has to wait. Otherwise a function that ends it and takes the time that it used. */
+  begin(key: string): ((usedMs: number) => void) | undefined {
+    const lane = this.#lanes[this.#slow.has(key) ? 'slow' : 'quick']
+    const nowMs = performance.now()
+    const perMs = lane.share * this.#slots
+    lane.leftMs = Math.min(burstMs * perMs, lane.leftMs + (nowMs - lane.atMs) * perMs)
+    lane.atMs = nowMs
+    if (lane.leftMs <= 0 || lane.running >= lane.maxRunning) return undefined
+    lane.running++
+    return (usedMs) => {
+      lane.running--
+      const isSlow = usedMs > slowMs
+      this.#slow[isSlow ? 'add' : 'delete'](key)
+      this.#lanes[isSlow ? 'slow' : 'quick'].leftMs -= usedMs
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SavedAlert } from './alert.ts'
 import { type AlertEntry, newState } from './alert-state.ts'
-import { dropExcess } from './outbox-limits.ts'
+import { dropExcess } from './deliveries.ts'
 
 /** An alert with notifications of these lengths, the oldest first. */
 function entryWith(name: string, ...lengths: number[]): AlertEntry {

@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { WellheadError } from '../base/errors.ts'
 import { ResultCache } from '../cache/result-cache.ts'
 import { WarmKeysFile } from '../cache/warm-keys-file.ts'
-import { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import { EndpointCalls, sourcesOf } from '../endpoints/call/endpoint-calls.ts'
 import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
-import { Sandboxes } from '../endpoints/call/sandboxes.ts'
-import { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
 import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { LiveResults } from '../live/live-results.ts'
@@ -17,9 +15,6 @@ import type { ServiceOptions } from './service-options.ts'
 
 /** Requests for a new result that arrive within this time share one run. */
 const gatherFreshCallsMs = 2
-
-/** Of SQL that callers sent to sandboxes, with what its check found. */
-const maxCheckedSqlBytes = 16 * 2 ** 20
 
 /** Limits of reading entries for warnings. */
 const samples = { withinMs: 1_000, maxSources: 100 }
@@ -41,7 +36,7 @@ export function createEndpoints(
     engine,
     time,
     ...samples,
-    withinMs: samples.withinMs * settings.enginePatience,
+    withinMs: samples.withinMs * settings.engineTimeoutFactor,
   })
   const readable = () => ({ ...sources.readable(), sampled })
   const endpoints = new Endpoints(catalog, () => sources.readable())
@@ -49,8 +44,8 @@ export function createEndpoints(
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
     maxWaiting: 5000,
-    maxWaitMs: 2_000 * settings.enginePatience,
-    maxBackgroundWaitMs: 10_000 * settings.enginePatience,
+    maxWaitMs: 2_000 * settings.engineTimeoutFactor,
+    maxBackgroundWaitMs: 10_000 * settings.engineTimeoutFactor,
     time,
   })
   const runner = new EndpointRunner({
@@ -78,10 +73,12 @@ export function createEndpoints(
   const results = new LiveResults({
     time,
     arrivals: arrivalsOfAll,
+    latest: (...call) => calls.latest(...call),
     maxBytes: maxLiveResultBytes,
     onFailure: ({ endpoint, error }) =>
       log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
   })
+  const calls = new EndpointCalls({ engine, runner, cache, endpoints, clock, arrivals: arrivalsOfAll })
   const warningsOf = endpointWarnings(readable, sampled, (error) =>
     log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
@@ -89,30 +86,21 @@ export function createEndpoints(
     if (!isSameResult) cache.drop(id)
   })
   // Always: a follower may no longer have access to a renamed or unpublished endpoint.
-  endpoints.onChange((id) => results.drop(({ endpointId }) => endpointId === id))
+  endpoints.onChange((id) => results.drop(({ definition }) => definition.id === id))
   return {
     endpoints,
     /** Nobody gets entries of a deleted source from a cached result, also not as those of a new source of its name. */
     dropReaders: (source: string) => {
       cache.dropReaders(source)
-      results.drop(({ sources }) => sources.has(source))
+      results.drop((endpoint) => sourcesOf(endpoint).has(source))
     },
     readable,
-    admin: new EndpointAdmin({ engine, catalog, endpoints, sources: readable, warningsOf, clock, log }),
     warningsOf,
     queue,
     runner,
     cache,
     results,
-    calls: new EndpointCalls({
-      engine,
-      runner,
-      cache,
-      endpoints,
-      sandboxes: new Sandboxes(engine, maxCheckedSqlBytes),
-      clock,
-      arrivals: arrivalsOfAll,
-    }),
+    calls,
     warmKeys: new WarmKeysFile({
       path: join(settings.dataDir, 'warm-keys.json'),
       time,

@@ -2,12 +2,12 @@ import { droppedLinesOf } from '../base/log.ts'
 import { version } from '../base/package-file.ts'
 import type { Tracing } from '../base/tracing.ts'
 import { callsSource } from '../catalog/built-in-sources.ts'
-import { CallStatistics, storeEntries } from '../observability/call-statistics.ts'
 import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
-import { SlowCalls } from '../observability/slow-calls.ts'
+import { RequestStatistics } from '../observability/request-statistics.ts'
+import { SlowRequests } from '../observability/slow-requests.ts'
 import { traceExporters } from '../observability/trace-exporters.ts'
 import type { EndpointParts } from './create-endpoints.ts'
-import type { Storage } from './create-storage.ts'
+import { appendTo, type Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 export type Observability = Awaited<ReturnType<typeof createObservability>>
@@ -27,8 +27,8 @@ export async function createObservability(
   const { engine, sources } = storage
   const requests = new RequestCounts()
   const statistics = settings.statistics
-    ? new CallStatistics({
-        store: storeEntries(callsSource, storage),
+    ? new RequestStatistics({
+        store: appendTo(callsSource, storage),
         time,
         monotonicMs: () => performance.now(),
         maxRecords: maxUnreadRecords,
@@ -52,24 +52,24 @@ export async function createObservability(
       source: (name) => sources.find(name)?.name === name,
     },
   })
-  const slowCalls = new SlowCalls({
+  const slowRequests = new SlowRequests({
     clock: time.wall,
     busy: () => queue.waiting > 0,
     maxEndpoints: maxSlowEndpoints,
   })
-  statistics?.onCalls((records) => metrics.takeCalls(records))
-  statistics?.onCalls((records, toWallMs) => slowCalls.take(records, toWallMs))
+  statistics?.onRecords((records) => metrics.takeRecords(records))
+  statistics?.onRecords((records, toWallMs) => slowRequests.take(records, toWallMs))
   endpoints.onChange(() => metrics.namesChanged())
   const tracing = await startTracing(options)
   return {
     statistics,
     metrics,
-    slowCalls,
+    slowRequests,
     requests,
     tracing,
     /** Stores the last records, so the engine must still be running. */
     settled: async () => {
-      await slowCalls.settled()
+      await slowRequests.settled()
       await statistics?.stop()
     },
     stop: async () => tracing?.stop(),

@@ -2,18 +2,21 @@ import { Backups } from '../backup/backups.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
-import { findLeak } from '../catalog/find-leak.ts'
+import { checkIsolation } from '../catalog/isolation-check.ts'
 import { Sources } from '../catalog/sources.ts'
 import { serverEngine, topologyOf } from '../cluster/cluster-engine.ts'
 import { checkUnused, EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineStatus } from '../http/routes/status.ts'
+import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
+import { Lines } from '../intake/lines.ts'
 import { LiveTail } from '../live/live-tail.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 const beginningOfTime = -(2n ** 62n)
+export const maxPendingLogBytes = 256 * 2 ** 20
 const backupStalledAfterMs = 300_000
 
 /** Limits of a live tail: the latest entries of each source, and the entries not yet sent to one reader. */
@@ -40,6 +43,7 @@ export function createStorage(
     if (!sources.find(name)) tail.close(name)
     onSourceChange(name, isReplaced)
   })
+  const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
   return {
     engine,
     engineStatus: () => statusOf(engine),
@@ -50,8 +54,13 @@ export function createStorage(
     arrivals,
     tail,
     sources,
+    store: new EntryStore({
+      ...{ engine, arrivals, tail, sources, disk, maxPendingBytes: maxPendingLogBytes },
+      // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
+      attempts: shared ? 2 : 30,
+    }),
     keys: new IdempotencyKeys(engine, clock),
-    disk: new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock }),
+    disk,
     backups: new Backups({
       engine,
       catalog,
@@ -66,7 +75,7 @@ export function createStorage(
 function createEngine({ settings, log, node, environment, launched, time }: ServiceOptions) {
   if (settings.clickhouseUrl !== undefined) {
     return serverEngine(settings, settings.clickhouseUrl, {
-      findLeak: (node) => findLeak(node, settings.clickhouseCluster),
+      checkIsolation: (node) => checkIsolation(node, settings.clickhouseCluster),
       log,
     })
   }
@@ -74,7 +83,7 @@ function createEngine({ settings, log, node, environment, launched, time }: Serv
   return new EmbeddedEngine({
     dataDir: settings.dataDir,
     memoryBytes: settings.engineMemory,
-    patience: settings.enginePatience,
+    patience: settings.engineTimeoutFactor,
     node: settings.engineNode ?? node,
     environment,
     launched,
@@ -94,4 +103,10 @@ function statusOf(engine: Engine): EngineStatus {
     ...(leak !== undefined && { leak }),
     ...(nodes && { nodes }),
   }
+}
+
+/** Stores entries that the service writes itself. */
+export function appendTo(source: string, { store }: Pick<Storage, 'store'>) {
+  return (lines: Buffer, token: string, earliestMs: number) =>
+    store.append(source, Lines.of(lines), token, earliestMs)
 }

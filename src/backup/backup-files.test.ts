@@ -6,10 +6,9 @@ import { buffer } from 'node:stream/consumers'
 import { type Header, type Pack, pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { type ArchiveContent, filesBelow, packBackup } from './backup-archive.ts'
+import { type ArchiveContent, filesBelow, packBackup } from './backups.ts'
 import { checksumLine, formatManifest, type Manifest } from './manifest.ts'
-import { receiveBackup } from './receive-backup.ts'
-import { restoreBackup } from './restore-backup.ts'
+import { receiveBackup, restoreBackup } from './restore-backup.ts'
 import { checkSpace } from './staged-directory.ts'
 
 const longName = 'n'.repeat(200)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 /** Incremented when older versions cannot read the new format. */
 const backupFormat = 1
@@ -28,8 +28,8 @@ const manifestShape = z.object({
 
 export type Manifest = z.infer<typeof manifestShape>
 
-export function damaged(what: string): FixableProblem {
-  return new FixableProblem(`The backup is damaged: ${what}. Restore another backup, or take a new one.`)
+export function damaged(what: string): OperatorError {
+  return new OperatorError(`The backup is damaged: ${what}. Restore another backup, or take a new one.`)
 }
 
 export function formatManifest(fields: Omit<Manifest, 'format'>): string {
@@ -46,7 +46,7 @@ export function readManifest(text: string): Manifest {
   }
   const format = (fields as { format?: unknown } | null)?.format
   if (typeof format === 'number' && format > backupFormat) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `The backup has format ${format}; this version of Wellhead reads formats up to ${backupFormat}. Restore it with a newer version.`,
     )
   }
@@ -59,13 +59,13 @@ export function readManifest(text: string): Manifest {
 /** Older versions cannot open data of a newer schema or engine. */
 export function checkVersions(manifest: Manifest, here: { schema: number; library: string }): void {
   if (manifest.schema > here.schema) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `The backup is from Wellhead ${manifest.wellhead} and has schema ${manifest.schema}; ` +
         `this version supports schemas up to ${here.schema}. Restore it with that version or a newer one.`,
     )
   }
   if (manifest.engine.library.localeCompare(here.library, 'en', { numeric: true }) > 0) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `The backup is from chdb ${manifest.engine.library}; this version of Wellhead has chdb ${here.library}, ` +
         `which is older. Restore it with Wellhead ${manifest.wellhead} or newer.`,
     )

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 
 import { basename, dirname, join, resolve } from 'node:path'
 import { syncPath } from '../base/files/disk.ts'
 import { makeDirectory } from '../base/files/make-directory.ts'
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 /** Maximum number of concurrent syncs; one at a time would be slow. */
 const maxSyncing = 32
@@ -110,16 +110,16 @@ async function checkVacant(target: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     if (error.code === 'ENOTDIR')
-      throw new FixableProblem(`${target} is a file. Choose a new or empty directory.`)
+      throw new OperatorError(`${target} is a file. Choose a new or empty directory.`)
     throw error
   })
   if (names === undefined) return
   if (names.length > 0) {
-    throw new FixableProblem(`${target} is not empty. Choose a new or empty directory.`)
+    throw new OperatorError(`${target} is not empty. Choose a new or empty directory.`)
   }
   // A directory cannot be renamed to a mount point.
   if ((await stat(target)).dev !== (await stat(dirname(target))).dev) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `${target} is a mount point. Choose a new directory on it, such as ${join(target, 'data')}.`,
     )
   }
@@ -138,7 +138,7 @@ export async function checkSpace(
   const needed = bytes + files * blockBytes
   if (free >= needed) return
   const mebibytes = (count: number) => Math.ceil(count / 2 ** 20)
-  throw new FixableProblem(
+  throw new OperatorError(
     `The backup needs ${mebibytes(needed)} MiB, but ${directory} has ${Math.floor(free / 2 ** 20)} MiB free. ` +
       `Free ${mebibytes(needed - free)} MiB there, or choose a directory on another disk.`,
   )

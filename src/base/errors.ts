@@ -6,13 +6,18 @@ export interface ErrorDetails {
   allowed?: readonly string[]
   line?: number
   column?: number
-  /** Name of the wrong endpoint, if the request sent several. */
+  /** Kind and name of the wrong definition, if the request sent several: `endpoints/usage`. */
+  definition?: string
+  /** Its name, if it is an endpoint. */
   endpoint?: string
+  /** Kinds and names of the definitions that use it. */
+  users?: readonly string[]
   changes?: readonly BreakingChange[]
 }
 
 export interface BreakingChange {
-  endpoint: string
+  definition: string
+  endpoint?: string
   kind: string
   message: string
 }
@@ -137,8 +142,13 @@ export const backupUnavailable = define('backup_unavailable', 409, waiting)
 export const deletedId = define(
   'name_taken',
   409,
-  (id: string) => `The id ${id} belongs to a deleted endpoint and cannot be used again. Choose another.`,
+  (id: string) =>
+    `The id ${id} belongs to something that was deleted and cannot be used again. Choose another.`,
 )
+export const inUse = define('in_use', 409, (name: string, users: readonly string[]) => ({
+  message: `${name} is used by ${users.slice(0, 5).join(', ')}${users.length > 5 ? ` and ${users.length - 5} others` : ''}. Change or delete what uses it first, or in the same deployment.`,
+  details: { users },
+}))
 export const breakingChange = define(
   'breaking_change',
   409,

@@ -229,7 +229,7 @@ const definitions = {
     expected: 'the path of an executable',
     description: 'Node executable of the engine process. Default: the one that runs the service.',
   },
-  enginePatience: {
+  engineTimeoutFactor: {
     schema: number(1, 100, /^\d+(\.\d+)?$/),
     default: '1',
     expected: 'a number from 1 to 100',
@@ -281,12 +281,14 @@ export function variableOf(name: SettingName): string {
 }
 
 export function flagOf(name: SettingName): string {
+  // The name that deployments use.
+  if (name === 'engineTimeoutFactor') return 'engine-patience'
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
 /** The engine settings of this machine, for an engine of a command; all other variables belong to a service. */
 export function engineVariables(environment: Readonly<Record<string, string | undefined>>) {
-  const names = (['engineMemory', 'engineNode', 'enginePatience'] as const).map(variableOf)
+  const names = (['engineMemory', 'engineNode', 'engineTimeoutFactor'] as const).map(variableOf)
   return Object.fromEntries(names.map((name) => [name, environment[name]]))
 }
 

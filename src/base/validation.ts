@@ -70,3 +70,13 @@ export function changeOf({ shape }: z.ZodObject): z.ZodObject {
   })
   return z.strictObject(Object.fromEntries(fields))
 }
+
+/** The fields of a request body without those that only the service sets. Clients send them back as they read them. */
+export function writableFields(body: unknown, readOnly: readonly string[]): Record<string, unknown> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidBody('The body must be a JSON object.')
+  }
+  const fields: Record<string, unknown> = { ...body }
+  for (const name of readOnly) delete fields[name]
+  return fields
+}

@@ -32,8 +32,8 @@ export interface CacheRequest {
   compute: Compute
   /** JSON from which the request can be rebuilt after a restart. */
   recipe: unknown
-  directives?: CacheDirectives
-  signal?: AbortSignal
+  directives?: CacheDirectives | undefined
+  signal?: AbortSignal | undefined
   trace?: TraceSpan | undefined
 }
 

@@ -1,9 +1,9 @@
 import type { Timers } from '../base/clock.ts'
 import { internal, WellheadError } from '../base/errors.ts'
-import { CacheEntries } from './cache-entries.ts'
 import {
   admits,
   ageSeconds,
+  CacheEntries,
   type CacheEntry,
   createEntry,
   entryView,
@@ -12,7 +12,7 @@ import {
   isWarmed,
   responseFrom,
   usabilityOf,
-} from './cache-entry.ts'
+} from './cache-entries.ts'
 import {
   type CacheDirectives,
   type CacheRequest,

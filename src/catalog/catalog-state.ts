@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { grouped } from '../base/grouped.ts'
 
 export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert'
@@ -130,6 +131,11 @@ export class CatalogState {
     return this.#current.get(keyOf(kind, id))
   }
 
+  /** Id of the record that has a name. */
+  ownerOf(kind: CatalogKind, name: string): string | undefined {
+    return this.#owners.get(keyOf(kind, name))
+  }
+
   /** Number of records of a kind that exist. */
   count(kind: CatalogKind): number {
     return this.#counts.get(kind) ?? 0
@@ -138,4 +144,14 @@ export class CatalogState {
 
 function keyOf(kind: CatalogKind, text: string): string {
   return `${kind}/${text}`
+}
+
+export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
+  const parsed = shape.safeParse(record.body)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new Error(
+    `The catalog is damaged: version ${record.version} of ${record.kind} ${record.id}: ` +
+      `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
+  )
 }

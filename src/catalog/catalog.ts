@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { engineUnavailable, invalidBody, nameTaken, tooLarge, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -137,6 +136,11 @@ export class Catalog {
 
   version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
     return this.#log.version(kind, id, version)
+  }
+
+  /** Id of the record that has a name. */
+  ownerOf(kind: CatalogKind, name: string): string | undefined {
+    return this.#state.ownerOf(kind, name)
   }
 
   /** Those ids that something has or had. */
@@ -325,16 +329,6 @@ function refuse(verdict: Verdict, changes: readonly CatalogChange[], state: Cata
   const { kind, id } = verdict
   const wanted = changes.find((change) => change.kind === kind && change.id === id)?.version ?? 1
   throw versionConflict(String(wanted - 1), state.current(kind, id)?.version ?? 0)
-}
-
-export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
-  const parsed = shape.safeParse(record.body)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw new Error(
-    `The catalog is damaged: version ${record.version} of ${record.kind} ${record.id}: ` +
-      `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
-  )
 }
 
 export function expectVersion({ version }: { version: number }, expected: number | undefined): void {

@@ -1,4 +1,4 @@
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText, writeJsonRows } from '../engine/json-rows.ts'
@@ -36,12 +36,12 @@ export async function migrate(
   const done = await readDone(engine)
   const newest = Math.max(0, ...done)
   if (newest > Math.max(0, ...known.map(({ id }) => id))) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
     )
   }
   if (newest > 0 && newest < Math.min(...migrations.map(({ id }) => id))) {
-    throw new FixableProblem(
+    throw new OperatorError(
       'The data was written by a version of Wellhead that was never released. Use another data directory or database.',
     )
   }
@@ -66,7 +66,7 @@ async function refuseForeignTables(engine: Engine): Promise<void> {
     "SELECT countIf(NOT startsWith(name, '_')) FROM system.tables WHERE database = currentDatabase() " +
     "HAVING countIf(name = '_migrations') = 0"
   if (Number(await queryText(engine, { sql }, limits)) === 0) return
-  throw new FixableProblem(
+  throw new OperatorError(
     `The database ${engine.database} has tables of another program. Choose another with WELLHEAD_CLICKHOUSE_DATABASE.`,
   )
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type CatalogRecord, readBody } from './catalog-state.ts'
 
 /** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
 export const typedColumnShape = z.strictObject({
@@ -54,24 +55,20 @@ export const newSourceShape = z.strictObject({
 
 export type NewSource = z.infer<typeof newSourceShape>
 
-export const sourceShape = newSourceShape.extend({
+/** The catalog record of a source. */
+const storedShape = z.object({
+  ...newSourceShape.shape,
   // Stored sources are read even if they exceed today's limits.
-  columns: z.array(typedColumnShape).describe('Paths of `metadata` with typed columns.'),
-  id: z.uuid().describe('Stays the same for the lifetime of the source.'),
-  version: z.int().describe('Increases with every change.'),
-  created_at: z.string().describe('When the source was created.'),
-  updated_at: z.string().describe('When the source was last changed.'),
+  columns: z.array(typedColumnShape).default([]),
+  created_at: z.string(),
+  /** Versions of earlier releases have none. */
+  note: z.string().default(''),
 })
 
-export type Source = z.infer<typeof sourceShape>
+export type Source = ReturnType<typeof readSource>
 
-export const sourceChangeShape = z
-  .strictObject({
-    description: newSourceShape.shape.description.unwrap(),
-    aliases: newSourceShape.shape.aliases.unwrap(),
-    retention_days: newSourceShape.shape.retention_days.unwrap(),
-    columns: typedColumns,
-  })
-  .partial()
-
-export type SourceChange = z.infer<typeof sourceChangeShape>
+export function readSource(record: CatalogRecord) {
+  const { id, version, changed_at: updated_at, changed_by: updated_by } = record
+  const { created_at, note, ...fields } = readBody(record, storedShape)
+  return { ...fields, id, version, created_at, updated_at, updated_by, note }
+}

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import { invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
+import { nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Topology } from '../cluster/topology.ts'
 import { restName } from '../sql/paths.ts'
-import { builtInSources, isBuiltIn } from './built-in-sources.ts'
-import { type Catalog, lastWins, readBody } from './catalog.ts'
-import type { CatalogChange, CatalogRecord } from './catalog-state.ts'
-import { type NewSource, type Source, type SourceChange, sourceShape, type TypedColumn } from './source.ts'
+import { builtInSources } from './built-in-sources.ts'
+import type { Catalog } from './catalog.ts'
+import type { CatalogRecord } from './catalog-state.ts'
+import { readSource, type Source, type TypedColumn } from './source.ts'
 import {
   changeMerges,
   changeRetention,
@@ -16,8 +16,10 @@ import {
   countLackingColumns,
   createSourceTable,
   dropSourceTable,
+  dropTable,
   fillTypedColumns,
   localName,
+  readEmptyTables,
   readOtherwiseMerged,
   readTypedColumns,
   type StoredColumn,
@@ -37,6 +39,8 @@ export class Sources {
   readonly #byName = new Map<string, Source>()
   /** Deleted sources whose tables may still exist. */
   readonly #leftovers = new Set<string>()
+  /** Columns that were added before their source was stored, by source. */
+  readonly #unfilled = new Map<string, ReadonlySet<string>>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #onChange: SourceListener
   #readable: ReturnType<typeof readableSources> | undefined
@@ -50,19 +54,33 @@ export class Sources {
 
   /** Drops the tables of interrupted deletions, and adds missing built-in sources, as another service may do too. */
   async open(): Promise<void> {
-    for (const name of this.#leftovers) await this.#drop(name)
+    for (const name of this.#leftovers) await this.drop(name)
     const wanted = this.list()
+    await this.#dropUnknown(new Set(wanted.map(({ name }) => name)))
     await this.#matchColumns(wanted)
     await this.#matchMerges(wanted)
     for (const source of wanted) this.#byName.set(source.name, source)
     this.#readable = undefined
     const missing = builtInSources.filter((source) => !this.find(source.name))
     if (missing.length > 0) {
-      await this.#write('wellhead', ...missing.map((source) => this.#firstVersion(source))).catch((error) => {
+      const created_at = new Date(this.#clock.now()).toISOString()
+      const changes = missing.map((source) => {
+        const body = { ...source, created_at, note: '' }
+        return { kind: 'source', id: randomUUID(), version: 1, deleted: false, body } as const
+      })
+      await this.#catalog.append('wellhead', ...changes).catch((error) => {
         if (!nameTaken.is(error)) throw error
         return this.open()
       })
     }
+  }
+
+  /** Drops tables that were created for sources or checks which were never stored. Other services may be using theirs. */
+  async #dropUnknown(wanted: ReadonlySet<string>): Promise<void> {
+    if (this.#catalog.shared) return
+    const tables = await this.#catalog.read<{ name: string }>(readEmptyTables)
+    const unknown = tables.filter(({ name }) => !wanted.has(name))
+    await this.#catalog.run(unknown.map(({ name }) => dropTable(name, this.topology)))
   }
 
   /** Compares tables with the catalog, because a change may be incomplete or already made by another service. */
@@ -73,16 +91,19 @@ export class Sources {
     for (const source of wanted) {
       const existing = found.get(source.name) ?? new Map<string, string>()
       const columns = storedColumns(source)
+      const unfilled = this.#unfilled.get(source.name) ?? new Set()
+      this.#unfilled.delete(source.name)
       const added = columns.filter(({ name, comment }) => existing.get(name) !== comment)
       const kept = new Set(columns.filter((column) => !added.includes(column)).map(({ name }) => name))
       const removed = [...existing.keys()].filter((column) => !kept.has(column))
-      if (added.length + removed.length === 0) continue
+      const filled = columns.filter((column) => added.includes(column) || unfilled.has(column.name))
+      if (filled.length + removed.length === 0) continue
       // No query may use a column while it changes.
       const unchanged = source.columns.filter(({ name }) => kept.has(name) && kept.has(restName(name)))
       this.#byName.set(source.name, { ...source, columns: unchanged })
       this.#readable = undefined
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
-      await this.#catalog.run(fillTypedColumns(source.name, added, topology), { mutations_sync: 0 })
+      await this.#catalog.run(fillTypedColumns(source.name, filled, topology), { mutations_sync: 0 })
     }
   }
 
@@ -156,40 +177,22 @@ export class Sources {
     throw sourceNotFound(name, closestName(name, names))
   }
 
-  async create(newSource: NewSource, by: string): Promise<Source> {
-    const source = this.#firstVersion(newSource)
+  /** Creates the table or the columns of a version that will be stored. What is left of a failure goes at the next start. */
+  async extend(before: Source | undefined, after: Source): Promise<void> {
     // A new source must not contain the entries of an old one.
-    if (this.#leftovers.has(source.name)) await this.#drop(source.name)
-    await this.#write(by, source)
-    return source
+    if (this.#leftovers.has(after.name)) await this.drop(after.name)
+    // Of several services that create the same source, only the one whose row counts may create the table.
+    if (this.#catalog.shared) return
+    if (!before) return this.#createTables([after])
+    const existing = (await this.#typedColumns()).get(after.name)
+    const added = storedColumns(after).filter(({ name }) => !existing?.has(name))
+    if (added.length === 0) return
+    await this.#catalog.run(changeTypedColumns(after.name, { added, removed: [] }, this.topology))
+    this.#unfilled.set(after.name, new Set(added.map(({ name }) => name)))
   }
 
-  change(name: string, change: SourceChange, by: string): Promise<Source> {
-    const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    return lastWins(undefined, async () => {
-      const current = this.get(name, () => true)
-      const at = new Date(this.#clock.now()).toISOString()
-      const source = { ...current, ...changed, version: current.version + 1, updated_at: at }
-      await this.#write(by, source)
-      return source
-    })
-  }
-
-  async delete(name: string, by: string): Promise<void> {
-    const source = await lastWins(undefined, async () => {
-      const current = this.get(name, () => true)
-      if (isBuiltIn(current.name)) {
-        throw invalidParameter('name', `${current.name} is a built-in source and cannot be deleted.`)
-      }
-      const body = { ...current, description: '', aliases: [], columns: [] }
-      await this.#catalog.append(by, { ...changeTo(body), version: current.version + 1, deleted: true })
-      return current
-    })
-    this.#leftovers.add(source.name)
-    await this.#drop(source.name)
-  }
-
-  async #drop(name: string): Promise<void> {
+  /** Drops the table of a deleted source. */
+  async drop(name: string): Promise<void> {
     // Concurrent requests wait for the same drop.
     const dropping =
       this.#dropping.get(name) ?? this.#dropTable(name).finally(() => this.#dropping.delete(name))
@@ -206,19 +209,10 @@ export class Sources {
     this.#leftovers.delete(name)
   }
 
-  #firstVersion(source: NewSource): Source {
-    const at = new Date(this.#clock.now()).toISOString()
-    return { ...source, id: randomUUID(), version: 1, created_at: at, updated_at: at }
-  }
-
-  #write(by: string, ...sources: Source[]): Promise<void> {
-    return this.#catalog.append(by, ...sources.map(changeTo))
-  }
-
   /** A new source can be found once its table exists. Every service tries to create the table. */
   async #apply(changed: readonly CatalogRecord[]): Promise<void> {
     const { topology } = this.#catalog
-    const changes = changed.map((record) => ({ record, source: readBody(record, sourceShape) }))
+    const changes = changed.map((record) => ({ record, source: readSource(record) }))
     for (const { record, source } of changes) {
       if (!record.deleted) continue
       if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
@@ -247,11 +241,7 @@ export class Sources {
   }
 }
 
-function changeTo(source: Source): CatalogChange {
-  return { kind: 'source', id: source.id, version: source.version, deleted: false, body: source }
-}
-
-function readableSources(sources: readonly Source[]) {
+export function readableSources(sources: readonly Source[]) {
   const typed = new Map(sources.map(({ name, columns }) => [name, columns]))
   const byAlias = new Map(sources.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])))
   return {

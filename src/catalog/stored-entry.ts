@@ -1,6 +1,6 @@
 import type { JsonPaths } from '../base/json/json-paths.ts'
+import { valueText } from '../base/json/json-paths.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
-import { valueText } from '../base/json/value-text.ts'
 import { lowerCase } from '../base/text/lower-case.ts'
 
 export type OwnColumn = 'project' | 'id' | 'event_message'

@@ -13,7 +13,7 @@ const searchIndex = 'TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16'
 const rememberedInserts = 10_000
 const rememberedSeconds = 7 * 86_400
 
-/** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 19. */
+/** Few parts, because each one costs a query about as much as all of its rows. The reasons are in decision 3. */
 const mergeSettings = [
   'merge_selector_base = 3',
   'min_age_to_force_merge_seconds = 600',
@@ -43,7 +43,7 @@ export interface StoredColumn {
   searched: boolean
 }
 
-/** The columns of the engine for all typed columns. With its second one, a typed column has the values of casts: decision 22. */
+/** The columns of the engine for all typed columns. With its second one, a typed column has the values of casts: decision 3. */
 export function storedColumns({ columns }: Pick<Source, 'columns'>): StoredColumn[] {
   return columns.flatMap(({ name, path, type, searched }) => {
     const keys = path.split('.')
@@ -103,6 +103,21 @@ function distributed(table: string, sharding: string, topology: Topology): strin
   ]
 }
 
+const entryColumns = [
+  'project String CODEC(ZSTD(1))',
+  'id String CODEC(ZSTD(1))',
+  "timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))",
+  'event_message String CODEC(ZSTD(1))',
+  'metadata String CODEC(ZSTD(1))',
+]
+
+/** A table with the columns of a source, to check SQL with. It stays empty, so no node needs the rows of another. */
+export function createScratchTable(name: string, source: NewSource, topology: Topology): string {
+  const columns = [...entryColumns, ...storedColumns(source).map(columnSql)]
+  const table = `${topology.database}.\`${name}\`${onCluster(topology)}`
+  return `CREATE TABLE ${table} (${columns.join(', ')}) ENGINE = MergeTree ORDER BY (project, timestamp, id)`
+}
+
 /** The key makes a time range of a project a short read. With the id in it, the newest entries have a stable order. */
 export function createSourceTable(
   source: NewSource | Source,
@@ -111,11 +126,7 @@ export function createSourceTable(
 ): string[] {
   const { name, retention_days: days } = source
   const columns = [
-    'project String CODEC(ZSTD(1))',
-    'id String CODEC(ZSTD(1))',
-    "timestamp DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))",
-    'event_message String CODEC(ZSTD(1))',
-    'metadata String CODEC(ZSTD(1))',
+    ...entryColumns,
     ...stored.map(columnSql),
     ...stored.filter(({ searched }) => searched).map(searchIndexOf),
   ]
@@ -208,16 +219,17 @@ export function fillTypedColumns(name: string, added: readonly StoredColumn[], t
   )
 }
 
-export function dropSourceTable(name: string, topology: Topology): string[] {
-  const drop = (table: string) =>
-    `DROP TABLE IF EXISTS ${topology.database}.\`${table}\`${onCluster(topology)}`
-  return topology.cluster === undefined ? [drop(name)] : [drop(name), drop(localName(name, topology))]
+export function dropTable(name: string, topology: Topology): string {
+  return `DROP TABLE IF EXISTS ${topology.database}.\`${name}\`${onCluster(topology)}`
 }
 
-/** Removes the entries of one day, written YYYY-MM-DD. */
-export function dropDay(name: string, day: string, topology: Topology): string[] {
-  return alter(localName(name, topology), [`DROP PARTITION ${sqlText(day)}`], topology)
+export function dropSourceTable(name: string, topology: Topology): string[] {
+  return [...new Set([name, localName(name, topology)])].map((table) => dropTable(table, topology))
 }
+
+/** Selects the empty tables that may belong to no source. */
+export const readEmptyTables =
+  "SELECT name FROM system.tables WHERE database = currentDatabase() AND name NOT LIKE '\\\\_%' AND engine = 'MergeTree' AND total_rows = 0"
 
 /** Internal tables; no source can have such a name. On a cluster, every node has all of their rows. */
 function ownTable(
@@ -304,11 +316,6 @@ export function createCopyTable(topology: Topology): string[] {
     "at DateTime64(6, 'UTC') DEFAULT now64(6), origin String, event String, sources String",
     'ORDER BY at',
   )
-}
-
-/** Removes all rows of an internal table. On a cluster, the replicas on all nodes follow. */
-export function emptyOwnTable(table: string, { database }: Topology): string[] {
-  return [`TRUNCATE TABLE ${database}.\`${table}\``]
 }
 
 export interface OldVersions {

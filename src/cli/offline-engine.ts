@@ -11,7 +11,7 @@ export function offlineEngine(
 ): EmbeddedEngine {
   return new EmbeddedEngine({
     memoryBytes: settings.engineMemory,
-    patience: settings.enginePatience,
+    patience: settings.engineTimeoutFactor,
     node: settings.engineNode ?? io.node,
     environment: io.environment,
     clock: io.clock,

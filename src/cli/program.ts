@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { version } from '../base/package-file.ts'
 import { CommandFailure, exitCodes } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
@@ -14,7 +14,7 @@ type Define = (command: Command, io: CommandIo) => void
 const descriptions = {
   serve: 'run the service',
   token: 'create, list, update, rotate and revoke access tokens, and create sessions',
-  endpoint: 'create, list, show, run, restore and delete endpoints',
+  endpoint: 'write, list, show and run endpoints',
   alert: 'list, show, test and mute alerts',
   sql: 'run SQL without saving it as an endpoint',
   source: 'list, show, create, update and delete sources, and list their metadata paths',
@@ -22,11 +22,11 @@ const descriptions = {
   import: 'import the logs of another log service',
   mcp: 'serve the tools of a service to an agent, over stdio',
   init: 'create a workspace: endpoint files with fixtures and tests',
-  check: 'find errors and likely mistakes in endpoint files; needs no service',
+  check: 'find errors and likely mistakes in the files of a workspace; needs no service',
   test: 'run the tests of a workspace with a temporary engine; needs no service',
   diff: 'compare the files with a service and show which changes break callers',
   deploy: 'update a service atomically to match the files',
-  pull: 'write the endpoints of a service to files',
+  pull: 'write the definitions of a service to files',
   backup: 'back up a running service',
   restore: 'create a data directory from a backup',
   copy: 'copy a data directory to a ClickHouse server or cluster',
@@ -125,7 +125,7 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const isExpected =
     error instanceof CommandFailure ||
-    error instanceof FixableProblem ||
+    error instanceof OperatorError ||
     error instanceof WellheadError ||
     typeof (error as NodeJS.ErrnoException).syscall === 'string'
   return isExpected ? error.message : (error.stack ?? error.message)

@@ -90,8 +90,6 @@ describe('a program that is not Wellhead', () => {
     'endpoint show e',
     'endpoint show e --version 1',
     'endpoint versions e',
-    'endpoint restore e 1',
-    'endpoint delete e --yes',
     'endpoint run e',
     'endpoint run e --explain',
     'sql -',
@@ -124,26 +122,27 @@ describe('a program that is not Wellhead', () => {
   })
 
   test('pull writes nothing for an endpoint whose name cannot be a file name', async () => {
-    const url = await serve((_, response) =>
-      response.end(JSON.stringify([{ ...endpoint, name: '../../etc/passwd' }])),
-    )
+    const url = await serve((request, response) => {
+      const views = request.url === '/api/endpoints' ? [{ ...endpoint, name: '../../etc/passwd' }] : []
+      response.end(JSON.stringify(views))
+    })
     const { code, stderr } = await run('pull', url)
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^wellhead: Cannot read the endpoint .*: name .*\.\n$/),
+      expect.stringMatching(/^wellhead: Cannot read endpoints\/\S+ of the service: name .*\.\n$/),
     ])
     expect(readdirSync(directory.path)).toEqual([])
   })
 
   test('pull writes nothing for a source whose name cannot be a file name', async () => {
-    const source = { id: 'i', name: '../../out', aliases: [], columns: [] }
+    const source = { id: 'i', name: '../../out', version: 1 }
     const url = await serve((request, response) =>
       response.end(request.url === '/api/sources' ? JSON.stringify([source]) : '[]'),
     )
     const { code, stderr } = await run('pull', url)
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^wellhead: .*\.\.\/out.* is not a source name.*\n$/),
+      expect.stringMatching(/^wellhead: Cannot read sources\/\S+ of the service: name .*\n$/),
     ])
   })
 })

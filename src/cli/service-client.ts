@@ -1,3 +1,4 @@
+import type { ErrorDetails } from '../base/errors.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
@@ -18,8 +19,8 @@ interface FailureDetails {
   status: number
   code: string
   retryAfterSeconds?: number | undefined
-  /** Where the SQL of the request is wrong. */
-  position?: { line: number; column: number } | undefined
+  /** As the service sent it. */
+  error?: ErrorBody | undefined
   cause?: unknown
 }
 
@@ -136,16 +137,10 @@ function unreachable(url: string, error: unknown): ServiceFailure {
   return new ServiceFailure(message, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
 }
 
-interface ErrorBody {
-  /** JSON-RPC has numbers. */
-  code: string | number
+interface ErrorBody extends ErrorDetails {
+  code: string
   message: string
-  parameter?: string
-  line?: number
-  column?: number
   request_id?: string
-  /** That would break callers. */
-  changes?: { message: string }[]
 }
 
 async function errorOf(url: string, response: Response): Promise<ServiceFailure> {
@@ -154,7 +149,8 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   if (typeof body?.error?.message !== 'string' || body.error.code === undefined) {
     return unexpectedResponse(url, status)
   }
-  const { message, parameter, line, column, request_id, changes } = body.error
+  const { message, parameter, request_id, changes } = body.error
+  // JSON-RPC has numbers.
   const code = String(body.error.code)
   const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
@@ -168,7 +164,7 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
     status,
     code,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
-    position: line === undefined || column === undefined ? undefined : { line, column },
+    error: { ...body.error, code, message },
   })
 }
 

@@ -67,7 +67,7 @@ export function createDatabase(topology: Topology): string {
 export function serverEngine(
   settings: Settings,
   url: string,
-  { log, findLeak }: Pick<RemoteEngineOptions, 'log' | 'findLeak'>,
+  { log, checkIsolation }: Pick<RemoteEngineOptions, 'log' | 'checkIsolation'>,
 ): RemoteEngine {
   const { clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
   const server = {
@@ -77,7 +77,7 @@ export function serverEngine(
     database: settings.clickhouseDatabase,
     commonTable: '_catalog',
     log,
-    findLeak,
+    checkIsolation,
   }
   return cluster === undefined ? new RemoteEngine(server) : new ClusterEngine({ ...server, cluster, quorum })
 }

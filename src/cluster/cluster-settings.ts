@@ -1,4 +1,4 @@
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { ClusterLayout } from './topology.ts'
 
 type Settings = Readonly<Record<string, string | number>>
@@ -12,7 +12,7 @@ const schemaWithinSeconds = 20
 /** Number of replicas that store an entry before it is acknowledged. */
 export function quorumOf({ cluster, replicas }: ClusterLayout, wanted: number | undefined): number {
   if (wanted !== undefined && wanted > replicas) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `WELLHEAD_CLICKHOUSE_QUORUM is ${wanted}, but a shard of cluster ${cluster} has ${replicas} ` +
         `${replicas === 1 ? 'replica' : 'replicas'}. Set it to at most ${replicas}.`,
     )

@@ -276,7 +276,7 @@ describe('nodes', () => {
     const checks: string[] = []
     const leaking = new Set<string>()
     const engine = engineOf([one, other], {
-      findLeak: async (node) => {
+      checkIsolation: async (node) => {
         await node.query({ sql: 'SELECT leak', format: 'TSV' }, limits)
         const [seen] = [one, other].filter(({ received }) => received.at(-1)?.includes('SELECT leak'))
         seen?.received.pop()
@@ -317,7 +317,7 @@ describe('nodes', () => {
     let waiting: Promise<unknown> | undefined
     const engine = engineOf([node], {
       // Sent while nothing is known about the node.
-      findLeak: async () => {
+      checkIsolation: async () => {
         waiting ??= select(engine, { isolated: true }).catch((error) => error)
         return leak
       },

@@ -1,5 +1,5 @@
 import { diskFull, engineUnavailable, invalidQuery, queryTimeout, WellheadError } from '../base/errors.ts'
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { ClickHouseError } from '../engine/clickhouse-http.ts'
 
@@ -12,7 +12,7 @@ export interface ServerIdentity {
 }
 
 /** A ClickHouse server cannot be used for a reason that its operator can fix. */
-export class ServerProblem extends FixableProblem {
+export class ServerProblem extends OperatorError {
   /** Without the address, the user and statements, because anybody can read it in `/ready`. */
   readonly reason: string
   readonly advice: string

@@ -1,4 +1,4 @@
-import { FixableProblem } from '../base/fixable-problem.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 
@@ -39,13 +39,13 @@ export async function findLayout(engine: Engine, cluster: string): Promise<Clust
     readTables(engine),
   ])
   if (shards.length === 0) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `ClickHouse has no cluster named ${cluster}. Set WELLHEAD_CLICKHOUSE_CLUSTER to one of system.clusters.`,
     )
   }
   const isOneNode = shards.length === 1 && shards.every(({ replicas, isLocal }) => replicas === 1 && isLocal)
   if (!replicated && !isOneNode) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `Cluster ${cluster} has several nodes, but no keeper. Add <zookeeper> to the configuration of every node, and ` +
         'allow the user to read system.zookeeper_connection.',
     )

@@ -1,170 +1,74 @@
 import { randomUUID } from 'node:crypto'
-import { FixableProblem } from '../base/fixable-problem.ts'
-import { builtInSources } from '../catalog/built-in-sources.ts'
-import { readBody } from '../catalog/catalog.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { engineUnavailable, tooLarge } from '../base/errors.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { CatalogLog } from '../catalog/catalog-log.ts'
-import { type CopyRecord, readCopyRecords, recordCopy } from '../catalog/copy-record.ts'
+import { recordCopy } from '../catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
-import { type Source, sourceShape } from '../catalog/source.ts'
-import { createSourceTable, dropSourceTable } from '../catalog/tables.ts'
+import { readSource, type Source } from '../catalog/source.ts'
+import { createSourceTable } from '../catalog/tables.ts'
 import { singleServer, type Topology } from '../cluster/topology.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import {
-  type Comparison,
-  type CopiedTable,
-  type CopySides,
-  catalogTable,
-  compareTable,
-  copyPart,
-  entriesOf,
-  ownTables,
-} from './copy-table.ts'
-
-export interface CopiedRows {
-  name: string
-  rows: number
-  copied: number
-  equal: boolean
-}
-
-interface CopyResult {
-  /** Set if an earlier run finished the copy; then nothing was compared. */
-  finishedAt?: string
-  tables: CopiedRows[]
-}
+import { sqlText } from '../sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
 
-/** One round copies and one compares; the others are for a source or server that misbehaves. */
-const maxRounds = 4
-
-interface CopyOptions extends CopySides {
-  /** The total is known once all of a round was compared. */
-  onTotal: (bytes: number) => void
-}
-
 /**
  * Copies everything that the service stores in its engine to an empty database of a server. The catalog comes last, and
- * services refuse to start before the copy is recorded as finished. A repeated run continues: parts that are equal on both
- * sides are skipped, others are replaced as a whole.
+ * services refuse to start before the copy is recorded as finished.
  */
-export async function copyInstallation(options: CopyOptions): Promise<CopyResult> {
+export async function copyInstallation(options: CopySides): Promise<CopiedRows[]> {
   const { from, to, topology } = options
   await checkSchema(options)
   const sources = await readSources(from)
-  const origin = originOf(sources)
-  const finished = await begin(options, origin, sources)
-  if (finished) return { finishedAt: finished.at, tables: [] }
+  if (sources.length === 0) {
+    throw new OperatorError('The catalog of the data directory is empty: nothing to copy.')
+  }
+  await refuseUsed(to)
+  await recordCopy(to, topology, 'begun')
   await migrate(to, topology)
   for (const source of sources) {
     for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
   }
-  const tables = await copyTables(options, origin, [...sources.map(entriesOf), ...ownTables])
-  if (tables.every(({ equal }) => equal)) tables.push(...(await copyTables(options, origin, [catalogTable])))
-  if (tables.every(({ equal }) => equal)) {
-    await recordCopy(to, topology, { origin, event: 'finished', sources: '' })
-  }
-  return { tables }
+  const copied = await copyTables(options, [...sources.map(entriesOf), ...ownTables, catalogTable])
+  if (copied.every(({ equal }) => equal)) await recordCopy(to, topology, 'finished')
+  return copied
 }
 
-/** Compares all tables, and copies what differs, until nothing does. */
-async function copyTables(
-  options: CopyOptions,
-  origin: string,
-  tables: readonly CopiedTable[],
-): Promise<CopiedRows[]> {
+async function copyTables(options: CopySides, tables: readonly CopiedTable[]): Promise<CopiedRows[]> {
   const existing = new Set(await tableNames(options.from))
-  for (let round = 1; ; round++) {
-    const compared: Comparison[] = []
-    for (const table of tables) {
-      options.onBytes(0, `comparing ${table.title}`)
-      compared.push(await compareTable(options, table, existing.has(table.name)))
-    }
-    const different = compared.flatMap((each) => each.different)
-    if (different.length === 0 || round >= maxRounds) {
-      return compared.map(({ different: parts, ...rows }) => ({ ...rows, equal: parts.length === 0 }))
-    }
-    options.onTotal(different.reduce((sum, { there }) => sum + (there?.bytes ?? 0), 0))
-    // The same tokens every time, so that a late insert of an interrupted run is not stored again.
-    const tokens = round === 1 ? origin : randomUUID()
-    for (const [i, table] of tables.entries()) {
-      for (const part of compared[i]?.different ?? []) await copyPart(options, table, part, tokens)
-    }
+  for (const table of tables) if (existing.has(table.name)) await copyTable(options, table)
+  const compared: CopiedRows[] = []
+  for (const table of tables) {
+    options.onBytes(0, `comparing ${table.title}`)
+    compared.push(await compareTable(options, table, existing.has(table.name)))
   }
+  return compared
 }
 
-async function checkSchema({ from }: CopyOptions): Promise<void> {
+async function checkSchema({ from }: CopySides): Promise<void> {
   const tables = await tableNames(from)
   if (!tables.includes('_catalog'))
-    throw new FixableProblem('The data directory has no catalog: nothing to copy.')
+    throw new OperatorError('The data directory has no catalog: nothing to copy.')
   const done = await readDone(from)
   const newest = Math.max(0, ...done)
   if (newest > schemaVersion) {
-    throw new FixableProblem(
+    throw new OperatorError(
       'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
     )
   }
   if (newest < schemaVersion) {
-    throw new FixableProblem(
+    throw new OperatorError(
       'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
     )
   }
 }
 
-/** The first built-in source has an id that no other installation has. */
-function originOf(sources: readonly Source[]): string {
-  const first = sources.find(({ name }) => name === builtInSources[0]?.name)
-  if (first === undefined)
-    throw new FixableProblem('The catalog of the data directory is empty: nothing to copy.')
-  return `source ${first.id}`
-}
-
-/** Claims the target for this copy. Returns the record of the end if the copy is complete. */
-async function begin(
-  { to, topology }: CopyOptions,
-  origin: string,
-  current: Source[],
-): Promise<CopyRecord | undefined> {
-  const records = await readCopyRecords(to)
-  refuseForeign(to, records, origin)
-  const finished = records.find(({ event }) => event === 'finished')
-  if (finished) return finished
-  const sources = JSON.stringify(
-    current.map(({ name, columns, retention_days }) => ({ name, columns, retention_days })),
-  )
-  const last = records.at(-1)
-  if (last?.sources === sources) return undefined
-  if (last === undefined) await refuseUsed(to, topology)
-  // A service changed the sources between two runs. Tables are created again rather than altered.
-  const earlier = records.flatMap((record) => JSON.parse(record.sources) as Pick<Source, 'name'>[])
-  for (const name of new Set(earlier.map((source) => source.name))) {
-    for (const sql of dropSourceTable(name, topology)) {
-      // Otherwise the keeper has the replicas of the old table for some minutes, and refuses those of the new one.
-      await to.command({ sql: `${sql} SYNC`, settings: { max_table_size_to_drop: 0 } }, limits)
-    }
-  }
-  await recordCopy(to, topology, { origin, event: 'begun', sources })
-  // Another copy may have begun at the same time.
-  refuseForeign(to, await readCopyRecords(to), origin)
-  return undefined
-}
-
-const anotherDatabase = 'Choose another with WELLHEAD_CLICKHOUSE_DATABASE, or drop it on the server first.'
-
-function refuseForeign({ database }: Engine, [first]: readonly CopyRecord[], origin: string): void {
-  if (first === undefined || first.origin === origin) return
-  throw new FixableProblem(
-    `The database ${database} of the server is the target of a copy of another data directory. ${anotherDatabase}`,
-  )
-}
-
-async function refuseUsed(engine: Engine, topology: Topology): Promise<void> {
-  const tables = await tableNames(engine)
-  const hasCatalog = tables.includes('_catalog') && (await new CatalogLog(engine, () => topology).end()) > 0
-  if (!hasCatalog && tables.every((name) => name.startsWith('_'))) return
-  throw new FixableProblem(
-    `The database ${engine.database} of the server is already in use. ${anotherDatabase}`,
+async function refuseUsed(engine: Engine): Promise<void> {
+  if ((await tableNames(engine)).length === 0) return
+  throw new OperatorError(
+    `The database ${engine.database} of the server is already in use. Choose another with WELLHEAD_CLICKHOUSE_DATABASE, or drop it on the server first.`,
   )
 }
 
@@ -176,7 +80,183 @@ async function tableNames(engine: Engine): Promise<string[]> {
 async function readSources(engine: Engine): Promise<Source[]> {
   const sources: Source[] = []
   for await (const records of new CatalogLog(engine, () => singleServer(engine.database)).newest('source')) {
-    sources.push(...records.map((record) => readBody(record, sourceShape)))
+    sources.push(...records.map(readSource))
   }
   return sources.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+interface CopiedTable {
+  name: string
+  /** For people. */
+  title: string
+  /** The rows to compare: the table, or a subquery. */
+  from: string
+  columns: readonly string[]
+  /** Rows that will not expire before the parameter `until`. */
+  kept: string
+}
+
+function keptFor(column: string, days: number): string {
+  return `toDateTime(${column}) + INTERVAL ${days} DAY > toDateTime({until:UInt32})`
+}
+
+export function entriesOf({ name, retention_days: days }: Source): CopiedTable {
+  return {
+    name,
+    title: name,
+    from: `\`${name}\``,
+    columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
+    kept: keptFor('timestamp', days),
+  }
+}
+
+/** Copied last, because it makes the copy an installation. */
+const catalogTable: CopiedTable = {
+  name: '_catalog',
+  title: 'catalog',
+  from: '_catalog',
+  columns: ['entry', 'kind', 'id', 'version', 'changed_at', 'changed_by', 'deleted', 'body', 'position'],
+  kept: 'true',
+}
+
+/** Internal tables, except the catalog. */
+const ownTables: readonly CopiedTable[] = [
+  {
+    name: '_idempotency',
+    title: 'idempotency keys',
+    from: '_idempotency',
+    columns: ['key', 'at', 'digest', 'response'],
+    kept: keptFor('at', 1),
+  },
+  {
+    name: '_token_uses',
+    title: 'token uses',
+    // Older uses of a token disappear when parts are merged.
+    from: '(SELECT id, max(at) AS at FROM _token_uses GROUP BY id)',
+    columns: ['id', 'at'],
+    kept: keptFor('at', 400),
+  },
+  {
+    name: '_alerts',
+    title: 'alerts',
+    from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
+    columns: ['id', 'sequence', 'body'],
+    // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
+    kept: 'true',
+  },
+]
+
+export interface CopySides {
+  from: Engine
+  to: Engine
+  topology: Topology
+  signal: AbortSignal
+  now: () => number
+  /** Approximate bytes of one insert. */
+  chunkBytes: number
+  onBytes: (bytes: number, note: string) => void
+}
+
+export interface CopiedRows {
+  name: string
+  rows: number
+  copied: number
+  equal: boolean
+}
+
+/** Reading all entries of a source may take hours. */
+const digestDeadlineMs = 24 * 3_600_000
+const chunkDeadlineMs = 600_000
+
+/** A server that restarts is away for some seconds. */
+const insertAttempts = 10
+const retryAfterMs = 1_000
+
+/** Rows that expire sooner are not copied: the other side may remove them before they are compared. */
+const expiryMarginMs = 3_600_000
+
+function expiryLimit(now: () => number): number {
+  return Math.ceil((now() + expiryMarginMs) / 1000)
+}
+
+/** Compares the number and the content of the rows on both sides. */
+async function compareTable(sides: CopySides, table: CopiedTable, isThere: boolean): Promise<CopiedRows> {
+  // The same time for both sides, so that both leave out the same rows.
+  const parameters = { until: expiryLimit(sides.now) }
+  const there = isThere ? await digest(sides, sides.from, table, { parameters }) : noRows
+  // A majority of all nodes stores the catalog, so another node may lack its newest rows.
+  const settings =
+    table === catalogTable && sides.topology.replicated ? { select_sequential_consistency: 1 } : {}
+  const here = await digest(sides, sides.to, table, { parameters, settings })
+  const equal = there.rows === here.rows && there.checksum === here.checksum
+  return { name: table.title, rows: Number(there.rows), copied: Number(here.rows), equal }
+}
+
+type Digest = Record<'rows' | 'bytes' | 'checksum', string>
+const noRows: Digest = { rows: '0', bytes: '0', checksum: '0' }
+
+/** The checksum is of all bytes of all rows, in any order. */
+async function digest(
+  { signal }: CopySides,
+  engine: Engine,
+  { columns, from, kept }: CopiedTable,
+  statement: Pick<Statement, 'parameters' | 'settings'>,
+): Promise<Digest> {
+  // A timestamp has 26 characters.
+  const bytes = columns.map((column) => `length(toString(${column})) + 1`).join(' + ')
+  const sql =
+    `SELECT toString(count()) AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS checksum, ` +
+    `toString(sum(${bytes})) AS bytes FROM ${from} WHERE ${kept}`
+  const limits = { deadlineMs: digestDeadlineMs, signal }
+  const [found] = await queryRows<Digest>(engine, { sql, ...statement }, limits)
+  return found ?? noRows
+}
+
+async function copyTable(sides: CopySides, table: CopiedTable): Promise<void> {
+  for await (const chunk of readChunks(sides, table)) {
+    await insertChunk(sides, table, chunk)
+    sides.onBytes(chunk.length, table.title)
+  }
+}
+
+/** Reads rows as TabSeparated, which keeps every byte, by their positions in the files of the engine. */
+async function* readChunks(sides: CopySides, table: CopiedTable): AsyncGenerator<Buffer> {
+  const { from, signal, now, chunkBytes } = sides
+  const { name, columns, kept } = table
+  const parameters = { until: expiryLimit(now) }
+  const { rows, bytes } = await digest(sides, from, table, { parameters })
+  const limits = { deadlineMs: chunkDeadlineMs, signal }
+  const filtered = `FROM \`${name}\` WHERE (${kept})`
+  const sql = `SELECT _part AS file, toFloat64(max(_part_offset)) AS last ${filtered} GROUP BY file ORDER BY file`
+  const files = await queryRows<{ file: string; last: number }>(from, { sql, parameters }, limits)
+  let step = Math.max(1, Math.floor((chunkBytes * Number(rows)) / Math.max(1, Number(bytes))))
+  for (const { file, last } of files) {
+    for (let at = 0; at <= last; ) {
+      const place = `_part = ${sqlText(file)} AND _part_offset >= ${at} AND _part_offset < ${at + step}`
+      const chunk = `SELECT ${columns.join(', ')} ${filtered} AND ${place}`
+      try {
+        const { body } = await from.query({ sql: chunk, parameters, format: 'TabSeparated' }, limits)
+        at += step
+        if (body.length > 0) yield body
+      } catch (error) {
+        if (!tooLarge.is(error) || step === 1) throw error
+        step = Math.ceil(step / 2)
+      }
+    }
+  }
+}
+
+/** An insert that fails may have been stored; its token makes sure that it is stored once. */
+async function insertChunk({ to, signal }: CopySides, table: CopiedTable, body: Buffer): Promise<void> {
+  const settings = { insert_deduplication_token: randomUUID(), max_partitions_per_insert_block: 0 }
+  const { name, columns } = table
+  const target = { table: name, columns, format: 'TabSeparated', settings } as const
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
+    } catch (error) {
+      if (!engineUnavailable.is(error) || attempt >= insertAttempts) throw error
+      await delay(retryAfterMs, undefined, { signal })
+    }
+  }
 }

@@ -100,7 +100,7 @@ export class ClickHouseClient {
 }
 
 /** ClickHouse's escaped text form of a value. */
-export function fieldText(value: Values[string]): string {
+function fieldText(value: Values[string]): string {
   if (value === null) return '\\N'
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'number') return String(value)

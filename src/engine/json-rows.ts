@@ -91,7 +91,7 @@ export const textRows = {
   },
 } as const
 
-export const outwardJson = {
+export const outputJson = {
   output_format_json_quote_64bit_integers: 0,
   output_format_json_escape_forward_slashes: 0,
   output_format_json_quote_denormals: 0,

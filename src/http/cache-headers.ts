@@ -1,5 +1,6 @@
 import type { Compression } from '../base/compressed.ts'
-import type { CallResponse, EndpointCall } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
+import type { EndpointCall } from '../endpoints/call/prepared-call.ts'
 
 /** How a result was obtained, for the headers. */
 export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>, 'kind' | 'key' | 'result'>
@@ -8,7 +9,7 @@ type CacheDirectives = NonNullable<EndpointCall['directives']>
 
 type Coding = 'identity' | Compression
 
-/** Request headers that every response of a route with tokens depends on: `private` does not part two users of one browser. */
+/** Request headers that every response of a route with tokens depends on: `private` does not separate two users of a browser. */
 export const tokenVary = 'X-API-KEY, Authorization'
 
 export const resultVary = `Accept, Accept-Encoding, ${tokenVary}`

@@ -1,18 +1,17 @@
 import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { withDeadline } from '../base/deadline.ts'
-import type { CallResponse, EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
-import { parameterNames } from '../endpoints/call/prepared-call.ts'
-import type { CallNotes } from './call-recording.ts'
+import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import { type EndpointCall, parameterNames } from '../endpoints/call/prepared-call.ts'
 import { refuseUnknown, type SentParameters } from './request-parameters.ts'
-
-interface EndpointRequest extends Omit<EndpointCall, 'parameters' | 'caller' | 'project'> {
-  caller: Caller
-  sent: SentParameters
-  strict: boolean
-}
+import type { RequestNotes } from './request-recorder.ts'
 
 /** The call of a request, whichever route it takes. Throws if the caller may not send its parameters. */
-export function endpointCall({ caller, sent, strict, ...request }: EndpointRequest): EndpointCall {
+export function endpointCall(
+  caller: Caller,
+  sent: SentParameters,
+  strict: boolean,
+  request: Omit<EndpointCall, 'parameters' | 'caller' | 'project'>,
+): EndpointCall {
   const { endpoint } = request
   if (strict || endpoint.definition.strict) {
     refuseUnknown(sent, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
@@ -25,15 +24,15 @@ export function endpointCall({ caller, sent, strict, ...request }: EndpointReque
 export function runCall(
   calls: EndpointCalls,
   call: EndpointCall,
-  notes: CallNotes,
+  notes: RequestNotes,
 ): CallResponse | Promise<CallResponse> {
   const called = calls.call(call)
   if (!(called instanceof Promise)) {
     notes.response = called
     return called
   }
-  const { endpoint, parameters, format, project, directives } = call
-  const explained = { endpoint, parameters, format, project, directives, caller: explainer }
+  const { endpoint, parameters, format, project } = call
+  const explained = { endpoint, parameters, format, project, caller: explainer }
   notes.explain = () =>
     withDeadline(explainWithinMs, undefined, (signal) => calls.explain({ ...explained, signal }))
   return called.then((response) => {

@@ -23,11 +23,11 @@ import type { Log } from '../base/log.ts'
 import type { Tracing } from '../base/tracing.ts'
 import type { RequestReports } from '../endpoints/report/request-report.ts'
 import type { LiveTail } from '../live/live-tail.ts'
-import type { CallStatistics } from '../observability/call-statistics.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
-import type { SlowCalls } from '../observability/slow-calls.ts'
+import type { RequestStatistics } from '../observability/request-statistics.ts'
+import type { SlowRequests } from '../observability/slow-requests.ts'
+import type { SourceInfo } from '../sources/source-info.ts'
 import { resultVary, tokenVary } from './cache-headers.ts'
-import { addCallRecording, CallRecorder } from './call-recording.ts'
 import {
   boundConnections,
   endsWithResponse,
@@ -40,7 +40,7 @@ import { HotCalls } from './hot-lane/hot-calls.ts'
 import { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
 import { addMcpRoutes } from './mcp/mcp-route.ts'
-import { logRequests, pathOf, RequestTraces, requestIdOf } from './request-log.ts'
+import { pathOf, RequestRecorder, requestIdOf } from './request-recorder.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addAlertRoutes } from './routes/alerts.ts'
 import { addBackupRoutes } from './routes/backup.ts'
@@ -79,17 +79,16 @@ export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
   intake: PartOf<typeof addLogRoutes>
-  sources: PartOf<typeof addSourceRoutes>
+  definitions: PartOf<typeof addDeploymentRoutes>
+  sources: SourceInfo
   tail: LiveTail
   streams: EventStreams
   queries: PartOf<typeof addQueryRoutes>
-  endpoints: PartOf<typeof addEndpointRoutes>
-  deployments: PartOf<typeof addDeploymentRoutes>
   replays: PartOf<typeof addReplayRoutes>
   drafts: PartOf<typeof addDraftRoutes>
   search: PartOf<typeof addSearchRoutes>
   searches: PartOf<typeof addSavedSearchRoutes>
-  alerts: PartOf<typeof addAlertRoutes>
+  alertTests: Parameters<typeof addAlertRoutes>[2]
   usage: PartOf<typeof addUsageRoutes>
   reports: RequestReports | undefined
   console: PartOf<typeof addConsoleRoutes>
@@ -104,8 +103,8 @@ export interface ServerOptions extends StatusRoutes {
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
-    slowCalls: SlowCalls
-    statistics: CallStatistics | undefined
+    slowRequests: SlowRequests
+    statistics: RequestStatistics | undefined
     requests: RequestCounts
     tracing: Tracing | undefined
   }
@@ -132,7 +131,8 @@ const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { statistics, requests, tracing } = options.observability
-  const traces = new RequestTraces(tracing)
+  const { endpoints } = options.queries
+  const recorder = new RequestRecorder({ log: options.log, tracing, requests, statistics, endpoints })
   const unread = new UnreadResponses({
     maxBytes: limits.maxUnreadBytes,
     onAborted: (readers, bytes) =>
@@ -141,11 +141,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const hot = new HotCalls({
     ...options,
     calls: options.queries.calls,
-    ...{ statistics, requests, traces, unread },
+    ...{ recorder, unread },
     vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
     open: () => options.open() && !options.stopping() && options.leak() === undefined,
   })
-  options.queries.endpoints.onChange(() => hot.clear())
+  endpoints.onChange(() => hot.clear())
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -184,8 +184,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     throw allowed.length > 0 ? methodNotAllowed(request.method, allowed) : notFound(request.method, path)
   })
   listRoutes(server)
-  logRequests(server, traces, requests)
-  addCallRecording(server)
+  recorder.addTo(server)
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
   server.decorateRequest('caller', undefined)
@@ -215,7 +214,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     // An open connection would keep the process alive.
     if (options.stopping()) reply.header('Connection', 'close')
   })
-  const recorder = statistics && new CallRecorder(statistics, options.queries.endpoints)
   addRoutes(server, options, hot, recorder)
   return server
 }
@@ -224,7 +222,7 @@ export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
   const parts = { queries: {}, observability: {}, console: { assets: new Map() }, embedOrigins: [] }
-  addRoutes(server, parts as never, {} as never)
+  addRoutes(server, parts as never, {} as never, {} as never)
   await server.ready()
   return server.routeList
 }
@@ -233,27 +231,28 @@ function addRoutes(
   server: FastifyInstance,
   options: Omit<ServerOptions, 'log'>,
   hot: HotCalls,
-  recorder?: CallRecorder,
+  recorder: RequestRecorder,
 ): void {
   const { queries, observability } = options
   const { endpoints } = queries
-  addQueryRoutes(server, queries, options.streams, hot, recorder)
+  addQueryRoutes(server, queries, options.streams, hot)
   addMcpRoutes(server, options, recorder)
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
-  addEndpointRoutes(server, options.endpoints, endpoints, observability.slowCalls)
+  const { definitions } = options
+  addEndpointRoutes(server, definitions, endpoints, observability.slowRequests)
   addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays)
-  addDeploymentRoutes(server, options.deployments)
-  addAlertRoutes(server, options.alerts)
-  addSourceRoutes(server, options.sources)
+  addDeploymentRoutes(server, definitions)
+  addAlertRoutes(server, definitions, options.alertTests)
+  addSourceRoutes(server, definitions, options.sources)
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
-  addRequestRoutes(server, { ...options, slowCalls: observability.slowCalls, endpoints })
+  addRequestRoutes(server, { ...options, slowRequests: observability.slowRequests, endpoints })
   addSearchRoutes(server, options.search)
   addSavedSearchRoutes(server, options.searches)
   addStatusRoutes(server, options)

@@ -28,11 +28,14 @@ export interface Batch {
   token?: string | undefined
   /** The rest of a request that is already stored in part; never refused. */
   begun?: boolean
+  /** Overrides how often the insert is tried. */
+  attempts?: number | undefined
 }
 
 interface Waiting {
   lines: Lines
   token: string | undefined
+  attempts: number | undefined
   resolve: (refused: Map<number, string>) => void
   reject: (error: unknown) => void
 }
@@ -67,13 +70,13 @@ export class Committer {
     return Promise.all(batches.map((batch) => this.#enqueue(batch)))
   }
 
-  #enqueue({ source, lines, token }: Batch): Promise<Map<number, string>> {
+  #enqueue({ source, lines, token, attempts }: Batch): Promise<Map<number, string>> {
     if (lines.count === 0) return Promise.resolve(new Map())
     this.#pendingBytes += lines.bytes.length
     const queue = this.#queues.get(source) ?? { waiting: [], running: false }
     this.#queues.set(source, queue)
     return new Promise((resolve, reject) => {
-      queue.waiting.push({ lines, token, resolve, reject })
+      queue.waiting.push({ lines, token, attempts, resolve, reject })
       if (!queue.running) void this.#drain(source, queue)
     })
   }
@@ -116,8 +119,8 @@ export class Committer {
     const lines = Lines.join(group.map((waiting) => waiting.lines))
     const refused = new Map<number, string>()
     try {
-      const token = group[0]?.token ?? randomUUID()
-      await this.#store({ source, lines, from: 0, to: lines.count, token }, refused)
+      const { token = randomUUID(), attempts = this.#options.attempts } = group[0] as Waiting
+      await this.#store({ source, lines, from: 0, to: lines.count, token, attempts }, refused)
     } catch (error) {
       for (const waiting of group) waiting.reject(error)
       return
@@ -151,8 +154,8 @@ export class Committer {
     }
   }
 
-  async #insert({ source, lines, from, to, token }: Part): Promise<void> {
-    const { engine, attempts, pause } = this.#options
+  async #insert({ source, lines, from, to, token, attempts }: Part): Promise<void> {
+    const { engine, pause } = this.#options
     const settings = {
       insert_deduplication_token: token,
       // Metadata is stored as text, whatever the server's profile says.
@@ -181,6 +184,7 @@ interface Part {
   from: number
   to: number
   token: string
+  attempts: number
 }
 
 function* without(lines: Lines, refused: ReadonlyMap<number, string>): Generator<Buffer> {

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { internal } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import { quarantineSource } from '../catalog/built-in-sources.ts'
+import { builtInSources, quarantineSource } from '../catalog/built-in-sources.ts'
+import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Committer } from './committer.ts'
 import { type EntryBatch, writeQuarantineLine } from './entry-batch.ts'
-import { LineWriter } from './lines.ts'
+import type { DiskGuard } from './intake-limits.ts'
+import { type Lines, LineWriter } from './lines.ts'
 
 export interface IntakeOutcome {
   accepted: number
@@ -19,24 +21,20 @@ export interface IntakeOutcome {
 /** Number of rejected entries that a response lists. */
 const maxErrors = 100
 
-interface IntakeObserver {
-  stored(report: Omit<IntakeOutcome, 'errors'> & { source: string; bytes: number; ms: number }): void
-  refused(code: string): void
-}
-
-export interface EntryStoreOptions {
+interface EntryStoreOptions {
   engine: Engine
   /** Records how far back new entries reach. */
   arrivals: Arrivals
   tail: { publish(source: string, lines: Iterable<Buffer>): void }
-  observer?: IntakeObserver
-  /** Maximum bytes of bodies held at once, and of lines that wait to be stored. */
+  sources: Pick<Sources, 'get'>
+  disk: Pick<DiskGuard, 'check'>
+  /** Maximum bytes of lines that wait to be stored. */
   maxPendingBytes: number
   /** How often an insert is sent while the engine is away. */
   attempts: number
 }
 
-/** Stores batches: accepted entries in their source, rejected ones in quarantine. */
+/** Stores all entries: those of requests, those that are rejected in quarantine, and those of the service itself. */
 export class EntryStore {
   readonly #options: EntryStoreOptions
   readonly #committer: Committer
@@ -63,9 +61,8 @@ export class EntryStore {
     { nowMs, owner }: { nowMs: number; owner: string | undefined },
     token?: string,
   ): Promise<IntakeOutcome> {
-    const startedAt = performance.now()
     const { source, lines } = batch
-    const { arrivals, observer } = this.#options
+    const { arrivals } = this.#options
     const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
     const stored = lines.count > 0 ? arrivals.begin(source, batch.earliestMicros) : undefined
     const [refused, notKept] = await this.#committer
@@ -86,11 +83,22 @@ export class EntryStore {
     if (notKept?.size || lateNotKept?.size)
       throw internal('a rejected entry could not be stored in quarantine')
     if (rejected > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
-    const accepted = batch.count - rejected
-    const ms = performance.now() - startedAt
-    const { withoutProject } = lines
-    observer?.stored({ source, accepted, rejected, withoutProject, bytes: lines.bytes.length, ms })
-    return { accepted, rejected, errors, withoutProject }
+    return { accepted: batch.count - rejected, rejected, errors, withoutProject: lines.withoutProject }
+  }
+
+  /** Stores lines that the service writes itself. Does not wait for an engine that is away: the sender tries again. */
+  async append(source: string, lines: Lines, token: string, earliestMs: number): Promise<void> {
+    const { arrivals, sources, disk } = this.#options
+    const columns = new Set(sources.get(source).columns.map(({ name }) => name))
+    const own = builtInSources.find(({ name }) => name === source)?.columns ?? []
+    if (!own.every(({ name }) => columns.has(name))) {
+      throw internal(
+        new Error(`Source ${source} was created by a user and lacks the columns of the service.`),
+      )
+    }
+    disk.check()
+    const stored = arrivals.begin(source, BigInt(Math.floor(earliestMs)) * 1000n)
+    await this.#committer.submit({ source, lines, token, begun: true, attempts: 1 }).finally(stored)
   }
 
   settled(): Promise<void> {

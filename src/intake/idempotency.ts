@@ -12,9 +12,9 @@ const limits = { deadlineMs: 60_000 }
 const maxRecentBytes = 8 * 2 ** 20
 
 /** A result, and whether it is that of an earlier request with the same key. */
-export interface Replayable<T> {
+export interface OnceResult<T> {
   result: T
-  replayed: boolean
+  repeated: boolean
 }
 
 interface Stored {
@@ -33,7 +33,7 @@ export class IdempotencyKeys {
     maxSize: maxRecentBytes,
     sizeCalculation: ({ response }) => response.length + 256,
   })
-  readonly #running = new Map<string, { digest: string; run: Promise<Replayable<unknown>> }>()
+  readonly #running = new Map<string, { digest: string; run: Promise<OnceResult<unknown>> }>()
 
   constructor(engine: Engine, clock: Clock) {
     this.#engine = engine
@@ -49,23 +49,23 @@ export class IdempotencyKeys {
     key: string,
     digest: string,
     work: (token: string) => Promise<T>,
-  ): Promise<Replayable<T>> {
+  ): Promise<OnceResult<T>> {
     const token = sha256(scope, key)
     const running = this.#running.get(token)
     if (running) {
       refuseOther(running.digest, digest)
-      return { result: (await running.run).result as T, replayed: true }
+      return { result: (await running.run).result as T, repeated: true }
     }
     const run = this.#run(token, digest, work).finally(() => this.#running.delete(token))
     this.#running.set(token, { digest, run })
     return run
   }
 
-  async #run<T>(token: string, digest: string, work: (token: string) => Promise<T>): Promise<Replayable<T>> {
+  async #run<T>(token: string, digest: string, work: (token: string) => Promise<T>): Promise<OnceResult<T>> {
     const earlier = await this.#find(token)
     if (earlier) {
       refuseOther(earlier.digest, digest)
-      return { result: JSON.parse(earlier.response) as T, replayed: true }
+      return { result: JSON.parse(earlier.response) as T, repeated: true }
     }
     const result = await work(sha256(token, digest))
     const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result) }
@@ -73,7 +73,7 @@ export class IdempotencyKeys {
     const row = { ...rest, key: token, at: (atMs / 1000).toFixed(3) }
     await this.#engine.insert({ table: '_idempotency', format: 'JSONEachRow' }, writeJsonRows([row]), limits)
     this.#recent.set(token, stored)
-    return { result, replayed: false }
+    return { result, repeated: false }
   }
 
   async #find(key: string): Promise<Stored | undefined> {

@@ -24,6 +24,13 @@ export class Lines implements Iterable<Buffer> {
     this.ends = ends
   }
 
+  /** Of text that ends with a newline. */
+  static of(bytes: Buffer): Lines {
+    const ends: number[] = []
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, end + 1)) ends.push(end + 1)
+    return new Lines(bytes, Uint32Array.from(ends))
+  }
+
   static join(several: readonly Lines[]): Lines {
     if (several.length === 1) return several[0] as Lines
     const ends = new Uint32Array(several.reduce((sum, { count }) => sum + count, 0))

@@ -9,17 +9,26 @@ import type { Sources } from '../catalog/sources.ts'
 import type { DecodeJob, TargetSource } from './decode-body.ts'
 import { DecoderPool } from './decoder-pool.ts'
 import type { EntryBatch } from './entry-batch.ts'
-import { EntryStore, type EntryStoreOptions, type IntakeOutcome } from './entry-store.ts'
-import type { IdempotencyKeys, Replayable } from './idempotency.ts'
+import type { EntryStore, IntakeOutcome } from './entry-store.ts'
+import type { IdempotencyKeys, OnceResult } from './idempotency.ts'
 import { ByteBudget, type DiskGuard } from './intake-limits.ts'
 import type { OtlpEncoding } from './otlp/otlp.ts'
 import { readRequestBody } from './request-body.ts'
 
-interface LogIntakeOptions extends EntryStoreOptions {
+interface IntakeObserver {
+  stored(report: Omit<IntakeOutcome, 'errors'> & { source: string; bytes: number; ms: number }): void
+  refused(code: string): void
+}
+
+interface LogIntakeOptions {
+  store: EntryStore
+  observer?: IntakeObserver
   sources: Pick<Sources, 'find' | 'get' | 'list'>
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
+  /** Maximum bytes of bodies held at once. */
+  maxBodyBytes: number
   maxReaders: number
 }
 
@@ -48,15 +57,13 @@ export class LogIntake {
   readonly #options: LogIntakeOptions
   readonly #bodies: ByteBudget
   readonly #decoders: DecoderPool
-  readonly #store: EntryStore
   /** By sender and content: the tokens of failed requests for several sources, which may be stored in part. */
   readonly #failed = new LRUCache<string, string[]>({ max: maxFailed })
 
   constructor(options: LogIntakeOptions) {
     this.#options = options
-    this.#bodies = new ByteBudget(options.maxPendingBytes)
+    this.#bodies = new ByteBudget(options.maxBodyBytes)
     this.#decoders = new DecoderPool({ ...decoderLimits, maxWorkers: options.maxReaders })
-    this.#store = new EntryStore(options)
   }
 
   get heldBodyBytes(): number {
@@ -64,22 +71,22 @@ export class LogIntake {
   }
 
   get pendingBytes(): number {
-    return this.#store.pendingBytes
+    return this.#options.store.pendingBytes
   }
 
   async receiveLogs(
     upload: Upload,
     sourceName: string,
     contentType: string,
-  ): Promise<Replayable<IntakeOutcome>> {
+  ): Promise<OnceResult<IntakeOutcome>> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
     const digest = upload.idempotencyKey === undefined ? undefined : createHash('sha256')
-    const { result, replayed } = await this.#receive(upload, digest, (base) => {
+    const { result, repeated } = await this.#receive(upload, digest, (base) => {
       const mayKnow = (name: string) => upload.sender.mayIngest(name) && !isWrittenByService(name)
       const source = targetOf(this.#options.sources.get(sourceName, mayKnow))
       return { ...base, kind: 'logs', contentType, source }
     })
-    return { result: result[0] as IntakeOutcome, replayed }
+    return { result: result[0] as IntakeOutcome, repeated }
   }
 
   /** Receives OpenTelemetry records, which may be for several sources; those that name none are for `defaultSource`. */
@@ -102,7 +109,7 @@ export class LogIntake {
     upload: Upload,
     digest: Hash | undefined,
     jobOf: (base: Pick<DecodeJob, 'nowMs' | 'owner'>) => DecodeJob,
-  ): Promise<Replayable<IntakeOutcome[]>> {
+  ): Promise<OnceResult<IntakeOutcome[]>> {
     const share = this.#bodies.share()
     try {
       const body = await readRequestBody(upload.body, upload.contentEncoding, share, digest)
@@ -135,10 +142,10 @@ export class LogIntake {
     job: DecodeJob,
     { idempotencyKey: key, sender }: Upload,
     digest: string,
-  ): Promise<Replayable<IntakeOutcome[]>> {
+  ): Promise<OnceResult<IntakeOutcome[]>> {
     const store = (token?: string) =>
       allOrFirstError(
-        batches.map((batch) => this.#store.store(batch, job, token && `${token}/${batch.source}`)),
+        batches.map((batch) => this.#storeBatch(batch, job, token && `${token}/${batch.source}`)),
       )
     // Sessions have the id of their token, but can be those of different customers.
     const owner = sender.project === undefined ? [sender.id] : [sender.id, sender.project]
@@ -146,23 +153,32 @@ export class LogIntake {
       const scope = job.kind === 'otlp' ? 'otlp' : this.#options.sources.get(job.source.name).id
       return this.#options.keys.once([...owner, scope], key, digest, store)
     }
-    if (batches.length <= 1) return { result: await store(), replayed: false }
+    if (batches.length <= 1) return { result: await store(), repeated: false }
     const content = JSON.stringify([...owner, digest])
     // One retry takes a token: other requests with the same content are new entries.
     const failed = this.#failed.get(content) ?? []
     const token = failed.pop() ?? randomUUID()
     if (failed.length === 0) this.#failed.delete(content)
     try {
-      return { result: await store(token), replayed: false }
+      return { result: await store(token), repeated: false }
     } catch (error) {
       this.#failed.set(content, [...(this.#failed.get(content) ?? []), token])
       throw error
     }
   }
 
+  async #storeBatch(batch: EntryBatch, job: DecodeJob, token: string | undefined): Promise<IntakeOutcome> {
+    const startedAt = performance.now()
+    const { source, lines } = batch
+    const outcome = await this.#options.store.store(batch, job, token)
+    const ms = performance.now() - startedAt
+    this.#options.observer?.stored({ ...outcome, source, bytes: lines.bytes.length, ms })
+    return outcome
+  }
+
   async stop(): Promise<void> {
     await this.#decoders.stop()
-    await this.#store.settled()
+    await this.#options.store.settled()
   }
 }
 

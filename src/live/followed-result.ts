@@ -1,7 +1,8 @@
 import type { Timers } from '../base/clock.ts'
 import { internal, WellheadError } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
+import { type LatestResult, sourcesOf } from '../endpoints/call/endpoint-calls.ts'
+import type { PreparedCall } from '../endpoints/call/prepared-call.ts'
 import type { LiveSink } from './live-reader.ts'
 
 export interface ResultSink extends LiveSink {
@@ -11,6 +12,7 @@ export interface ResultSink extends LiveSink {
 interface FollowedResultOptions {
   time: Timers
   arrivals: Arrivals | undefined
+  latest: (signal: AbortSignal) => Promise<LatestResult>
   admit: (result: LatestResult) => void
   onBytes: (change: number) => void
   onFailure: (error: unknown) => void
@@ -36,7 +38,7 @@ interface Reader {
 
 /** One result and its followers. A slow follower skips results and gets the newest one. */
 export class FollowedResult {
-  readonly call: FollowedCall
+  readonly call: PreparedCall
   readonly #options: FollowedResultOptions
   readonly #readers = new Set<Reader>()
   readonly #over = new AbortController()
@@ -45,13 +47,15 @@ export class FollowedResult {
   #updating = false
   #updateAgain = false
   #cancelTimer = () => {}
+  readonly #sources: ReadonlySet<string>
   #startedAtMs: number
   /** Entries that arrived after it may be missing from the newest result. */
   #mark: number | undefined
 
-  constructor(call: FollowedCall, options: FollowedResultOptions) {
+  constructor(call: PreparedCall, options: FollowedResultOptions) {
     this.call = call
     this.#options = options
+    this.#sources = sourcesOf(call.endpoint)
     this.#startedAtMs = options.time.now()
     this.#waitForNext()
   }
@@ -127,20 +131,24 @@ export class FollowedResult {
 
   #isDue(): boolean {
     const { time, arrivals } = this.#options
-    const { cacheSeconds, sources } = this.call
-    if (cacheSeconds !== null || arrivals === undefined || this.#mark === undefined) return true
+    if (
+      this.call.endpoint.definition.cache_seconds !== null ||
+      arrivals === undefined ||
+      this.#mark === undefined
+    )
+      return true
     if (time.now() - this.#startedAtMs >= maxPauseMs) return true
-    return arrivals.earliestSince(this.#mark, sources) !== undefined
+    return arrivals.earliestSince(this.#mark, this.#sources) !== undefined
   }
 
   async #update(): Promise<void> {
-    const { time, admit } = this.#options
+    const { time, admit, latest } = this.#options
     const { signal } = this.#over
     this.#updating = true
     this.#updateAgain = false
     this.#startedAtMs = time.now()
     try {
-      const result = await this.call.latest(signal)
+      const result = await latest(signal)
       if (signal.aborted) return
       admit(result)
       this.set(result)
@@ -164,7 +172,7 @@ export class FollowedResult {
 
   #pauseMs(): number {
     const { time, arrivals } = this.#options
-    const { cacheSeconds } = this.call
+    const { cache_seconds: cacheSeconds } = this.call.endpoint.definition
     if (cacheSeconds !== null) return Math.max(minPauseMs, Math.min(maxCachePauseMs, cacheSeconds * 500))
     const tookMs = time.now() - this.#startedAtMs
     return Math.max(arrivals === undefined ? blindPauseMs : minPauseMs, tookMs)

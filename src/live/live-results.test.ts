@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import { engineUnavailable, type WellheadError } from '../base/errors.ts'
 import { Arrivals } from '../catalog/arrivals.ts'
-import type { FollowedCall, LatestResult } from '../endpoints/call/endpoint-calls.ts'
+import type { LatestResult } from '../endpoints/call/endpoint-calls.ts'
+import type { PreparedCall } from '../endpoints/call/prepared-call.ts'
 import { LiveResults } from './live-results.ts'
 
 /** A query whose result is the current text. */
@@ -14,14 +15,6 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
   const results = new LiveResults({
     time,
     arrivals,
-    maxBytes: choices.maxBytes ?? 2 ** 20,
-    onFailure: ({ error }) => failures.push(error),
-  })
-  const call: FollowedCall = {
-    key: 'k',
-    endpointId: 'e',
-    cacheSeconds,
-    sources: new Set(['edge_logs']),
     latest: async () => {
       state.runs++
       if (state.error) throw state.error
@@ -33,10 +26,15 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
         truncated: false,
       }
     },
-  }
+    maxBytes: choices.maxBytes ?? 2 ** 20,
+    onFailure: ({ error }) => failures.push(error),
+  })
+  const definition = { id: 'e', cache_seconds: cacheSeconds }
+  const compiled = { possibleSources: new Set(['edge_logs']) }
+  const call = { key: 'k', caller: 'me', endpoint: { definition, compiled } } as unknown as PreparedCall
   const follow = async (lastEventId?: string) => {
     const { events, sink } = openSink()
-    const first = await results.first(call, new AbortController().signal, 'me')
+    const first = await results.first(call)
     return { events, sink, ...results.subscribe(call, first, sink, lastEventId) }
   }
   const advance = async (ms: number) => {
@@ -170,7 +168,7 @@ describe('a followed result', () => {
 
   test('is not replaced by the result of a run that started earlier', async () => {
     const { state, results, call, follow, advance, arrive } = openQuery(null)
-    const old = (await results.first(call, new AbortController().signal, 'me')) as LatestResult
+    const old = (await results.first(call)) as LatestResult
     const { events, sink } = await follow()
     state.text = 'two'
     arrive()
@@ -216,9 +214,9 @@ describe('a followed result', () => {
   test('ends the streams of its followers when it is dropped', async () => {
     const { results, follow } = openQuery(null)
     const { sink } = await follow()
-    results.drop(({ endpointId }) => endpointId === 'another')
+    results.drop(({ definition }) => definition.id === 'another')
     expect(sink.ended).toBe(false)
-    results.drop(({ endpointId }) => endpointId === 'e')
+    results.drop(({ definition }) => definition.id === 'e')
     expect(sink.ended).toBe(true)
   })
 })

@@ -1,8 +1,7 @@
 import type { Timers } from '../base/clock.ts'
-import { EventIds } from './event-ids.ts'
-import { LiveChannel, type LiveFilter, type LiveSubscription } from './live-channel.ts'
+import { EventIds, LiveChannel, type LiveFilter, type LiveSubscription } from './live-channel.ts'
+import { LiveTurns } from './live-group.ts'
 import type { LiveSink } from './live-reader.ts'
-import { LiveTurns } from './live-turns.ts'
 
 export interface LiveTailOptions {
   time: Timers

@@ -3,9 +3,10 @@ import { endpointNotFound, invalidQuery, missingParameter, WellheadError } from 
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
-import type { EndpointCall, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
+import type { EndpointCall } from '../endpoints/call/prepared-call.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
@@ -84,7 +85,6 @@ export class LogEndpoints {
       project,
       caller,
       signal,
-      directives: {},
     }
     try {
       const { body } = (await this.#options.calls.call(call)).result

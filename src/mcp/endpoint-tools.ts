@@ -1,9 +1,10 @@
 import type { Caller } from '../access/caller.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { SandboxView } from '../endpoints/definition/sandbox.ts'
+import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import { limitsOf, parameterSchemas, rowSchema } from '../endpoints/schema/endpoint-schema.ts'
 import { rowsSchema } from './row-result.ts'
-import { readOnly, type ToolDefinition } from './tool.ts'
+import { builtInNames, readOnly, type ToolDefinition } from './tool.ts'
 
 /** Only what authors wrote: nothing in it comes from entries. */
 export function endpointTool(
@@ -63,4 +64,36 @@ export function narrowing(endpoint: Endpoint, caller: Caller): string {
   const names = parameterSchemas(endpoint, caller.parameters).map(({ name }) => name)
   if (names.length === 0) return 'The endpoint has no parameters; use one that returns fewer or shorter rows.'
   return `Narrow the request with ${names.join(', ')}.`
+}
+
+const maxLength = 128
+
+/**
+ * The endpoints by the names of their tools, in order of the names. A tool has the name of its endpoint, with `_` in place of
+ * other characters than letters, digits, `_` and `-`. If two have the same name, the older endpoint keeps it, so that a
+ * tool does not change its meaning when an endpoint is created. The others get the beginning of their id as well.
+ */
+export function toolNames(endpoints: readonly SavedEndpoint[]): Map<string, SavedEndpoint> {
+  const named = new Map<string, SavedEndpoint>()
+  const taken = new Set<string>(builtInNames)
+  for (const endpoint of endpoints.toSorted(byAge)) {
+    const { name, id } = endpoint.definition
+    const plain = name.replace(/[^A-Za-z0-9_-]/g, '_')
+    const isFree = !taken.has(plain)
+    const [free = id] = isFree
+      ? [plain]
+      : [8, id.length].map((length) => withEnd(plain, id.slice(0, length))).filter((one) => !taken.has(one))
+    taken.add(free)
+    named.set(free, endpoint)
+  }
+  return new Map([...named].sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function withEnd(name: string, end: string): string {
+  return `${name.slice(0, maxLength - end.length - 1)}_${end}`
+}
+
+function byAge(one: SavedEndpoint, other: SavedEndpoint): number {
+  const age = ({ createdAt, definition }: SavedEndpoint) => `${createdAt} ${definition.id}`
+  return age(one) < age(other) ? -1 : 1
 }

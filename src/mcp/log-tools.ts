@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import { alertStates } from '../alerts/alert.ts'
+import type { AlertView } from '../alerts/alert-kind.ts'
 import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
+import type { Definitions } from '../definitions/definitions.ts'
 import type { LogSearch } from '../sources/log-search.ts'
 import { cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
 import { unlistedPaths } from '../sources/seen-paths.ts'
-import type { SourceAdmin } from '../sources/source-admin.ts'
+import type { SourceInfo } from '../sources/source-info.ts'
 import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named } from './tool.ts'
 
@@ -43,7 +46,7 @@ const search = tenantSearch.extend({
 })
 
 interface LogToolParts {
-  sources: SourceAdmin
+  sources: Pick<SourceInfo, 'list'>
   search: LogSearch
 }
 
@@ -166,4 +169,28 @@ function microsOf(timestamp: string): number {
     throw invalidParameter('before.timestamp', 'before.timestamp must be an ISO 8601 date and time.')
   }
   return Number(micros)
+}
+
+const input = z.strictObject({ state: z.enum(alertStates).optional().describe('Only alerts in this state.') })
+const properties = { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text }
+
+/** A tool that lists alerts, for admins. */
+export function listAlerts(definitions: Definitions): BuiltInTool {
+  return {
+    definition: {
+      ...named('list_alerts', 'List alerts'),
+      description:
+        'Lists alerts with their states: ok, pending (the condition holds, but not long enough), firing, or failing (it cannot be evaluated).',
+      inputSchema: inputSchema(input),
+      outputSchema: rowsSchema({ type: 'object', properties }),
+    },
+    run: async (sent) => {
+      const { state: wanted } = readShape(input, sent)
+      const alerts = (await definitions.list('alerts')) as AlertView[]
+      const all = alerts.filter(({ state }) => wanted === undefined || state === wanted)
+      // URLs of targets can be secrets.
+      const rows = all.map(({ notify: _, ...shown }) => shown)
+      return rowResult(jsonLines(rows), { narrow: 'Set state to list fewer alerts.' })
+    },
+  }
 }

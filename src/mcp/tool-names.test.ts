@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+import { toolNames } from './endpoint-tools.ts'
 import { builtInNames } from './tool.ts'
-import { toolNames } from './tool-names.ts'
 
 const endpoint = (name: string, id: string, createdAt: string) =>
   ({ definition: { name, id }, createdAt }) as SavedEndpoint

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { changeOf, readShape } from '../base/validation.ts'
+import type { Definitions } from '../definitions/definitions.ts'
 import { definitionShape } from '../endpoints/definition/definition.ts'
-import type { EndpointAdmin } from '../endpoints/manage/endpoint-admin.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import type { ChangedEndpoint } from '../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } from './tool.ts'
 
@@ -22,12 +23,12 @@ const list = { type: 'array', items: { type: 'object' } }
 
 interface WriteToolParts {
   drafts: EndpointDrafts
-  admin: EndpointAdmin
+  definitions: Definitions
   endpoints: Endpoints
 }
 
 /** Tools to write endpoints. For admins, and only if the operator turned them on. */
-export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltInTool[] {
+export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): BuiltInTool[] {
   return [
     {
       definition: {
@@ -67,15 +68,11 @@ export function writeTools({ drafts, admin, endpoints }: WriteToolParts): BuiltI
       run: async (input, { id: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
+        const terms = { by, note, breaking, expected: undefined }
         const saved = existing
-          ? await admin.change(existing.definition.id, body, 'stay', {
-              by,
-              note,
-              breaking,
-              expected: undefined,
-            })
-          : await admin.create(body, { by, note })
-        const { id, name, version, columns, warnings } = saved
+          ? await definitions.change('endpoints', existing.id, body, 'stay', terms)
+          : await definitions.create('endpoints', body, terms)
+        const { id, name, version, columns, warnings } = saved as ChangedEndpoint
         return jsonResult({ id, name, version, columns, warnings })
       },
     },

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { readStoredTables } from '../catalog/stored-tables.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type CallRecord, cacheUses } from './call-record.ts'
+import { cacheUses, type RequestRecord } from './request-record.ts'
 
 export interface MetricSources {
   version: string
@@ -185,7 +185,7 @@ export class Metrics {
     this.#namesChanged = true
   }
 
-  takeCalls(records: readonly CallRecord[]): void {
+  takeRecords(records: readonly RequestRecord[]): void {
     this.#release()
     for (const { subject, status, cache, totalMs, rowsRead } of records) {
       const endpoint = this.#endpointLabels.of(subject.endpoint)

@@ -5,7 +5,7 @@ import { readShape } from '../base/validation.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { callerBlame, type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
-import { outwardJson, readJsonRows, textRows } from '../engine/json-rows.ts'
+import { outputJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { detectedFields, topValues } from './detected-fields.ts'
@@ -312,7 +312,7 @@ export class LogSearch {
     const { id: caller, project, signal } = reader
     const isolated = project !== undefined
     const settings = {
-      ...outwardJson,
+      ...outputJson,
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(isolated && isolatedRows(engine.database, [source.name], { project })),

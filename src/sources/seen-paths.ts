@@ -1,6 +1,6 @@
 import type { Source } from '../catalog/source.ts'
 import type { Statement } from '../engine/engine.ts'
-import { outwardJson } from '../engine/json-rows.ts'
+import { outputJson } from '../engine/json-rows.ts'
 import { typeFor } from '../sql/metadata-path.ts'
 import { sqlText } from '../sql/names.ts'
 
@@ -19,7 +19,7 @@ const maxExampleEntryBytes = 64_000
 const maxExampleBytes = 500_000
 /** Counts a repeated key once, keeps dots inside of keys, and reads text that looks like a date as text. */
 export const pathSettings = {
-  ...outwardJson,
+  ...outputJson,
   type_json_skip_duplicated_paths: 1,
   json_type_escape_dots_in_keys: 1,
   input_format_try_infer_dates: 0,

@@ -1,7 +1,7 @@
 import type { ColumnsOf } from './paths.ts'
 import { possibleSources, sqlTokens } from './tokens.ts'
 
-export type ToldType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
+type InferredType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
 
 /** How far from a parameter its use is looked for. */
 const reach = 300
@@ -14,14 +14,14 @@ const comparedAfter = new RegExp(`^\\s*${operator}(?:[\\w.\`]+${cast}|${value})`
 const argument = String.raw`(?:[^(),]|\([^()]*\))*,\s*$`
 
 /** What comes before a parameter of each type. */
-const uses: readonly (readonly [RegExp, ToldType])[] = [
+const uses: readonly (readonly [RegExp, InferredType])[] = [
   [/\b(?:LIMIT|OFFSET|INTERVAL)\s+$/i, 'integer'],
   [/\b(?:toInterval\w+|toU?Int\d+|numbers|range)\(\s*$/i, 'integer'],
   [new RegExp(String.raw`\b(?:(?:add|subtract)\w+s|round|floor|ceil)\(${argument}`, 'i'), 'integer'],
   [new RegExp(String.raw`\b(?:match|extract|extractAll|replaceRegexp\w+)\(${argument}`, 'i'), 'regex'],
 ]
 
-const values: readonly (readonly [RegExp, ToldType])[] = [
+const values: readonly (readonly [RegExp, InferredType])[] = [
   [/^(?:U?Int\d*|-?\d+|count\(\))$/i, 'integer'],
   [/^(?:Float\d*|Decimal\d*|-?\d*\.\d+)$/i, 'number'],
   [/^Bool$/i, 'boolean'],
@@ -30,14 +30,17 @@ const values: readonly (readonly [RegExp, ToldType])[] = [
 ]
 
 /** The types of parameters, as far as their use in the SQL tells them. */
-export function toldTypes(sql: string, columnsOf: ColumnsOf = () => undefined): Map<string, ToldType> {
+export function inferredTypes(
+  sql: string,
+  columnsOf: ColumnsOf = () => undefined,
+): Map<string, InferredType> {
   const columns = [...possibleSources(sql)].flatMap((source) => columnsOf(source) ?? [])
-  const typeOf = (text: string): ToldType | undefined => {
+  const typeOf = (text: string): InferredType | undefined => {
     const column = columns.find(({ name }) => name === text)
     if (column) return column.type === 'number' ? 'number' : 'string'
     return values.find(([pattern]) => pattern.test(text))?.[1]
   }
-  const found = new Map<string, ToldType | undefined>()
+  const found = new Map<string, InferredType | undefined>()
   for (const { kind, start, end } of sqlTokens(sql)) {
     if (kind !== 'parameter') continue
     const [before, after] = [sql.slice(Math.max(0, start - reach), start), sql.slice(end, end + reach)]
@@ -57,7 +60,7 @@ export function toldTypes(sql: string, columnsOf: ColumnsOf = () => undefined): 
 }
 
 /** Undefined if two uses tell different types. */
-function agreed(one: ToldType | undefined, other: ToldType): ToldType | undefined {
+function agreed(one: InferredType | undefined, other: InferredType): InferredType | undefined {
   if (one === other) return one
   return [one, other].every((type) => type === 'integer' || type === 'number') ? 'number' : undefined
 }

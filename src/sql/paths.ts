@@ -163,7 +163,7 @@ function tableOf(path: MetadataPath, scope: SelectScope | undefined): ReadTable 
 function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable): FoundPath['place'] {
   const [keys = []] = steps
   if (!name || keys.some((key) => key.includes('.'))) return undefined
-  // SQL cannot name columns of a table whose name looks like one of the engine.
+  // Only a name that begins with a letter can qualify a column: the others are reserved.
   if (!/^\p{L}[\p{L}\p{N}_]*$/u.test(alias)) return undefined
   return { source: name, path: keys.join('.'), qualifier: qualifier ?? name }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withoutUnused } from './sent-sql.ts'
+import { withoutUnused } from './pruned-sql.ts'
 import { leadingWith, subqueryNames } from './with.ts'
 
 describe('subqueryNames', () => {

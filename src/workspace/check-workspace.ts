@@ -1,50 +1,84 @@
-import { fieldPosition } from '../endpoints/definition/definition-file.ts'
-import { within } from '../sql/errors.ts'
-import type { Warning } from '../sql/warnings/warning.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { DeployedDefinition } from '../definitions/step.ts'
 import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
-import type { BenchError, Workbench } from './workbench.ts'
-import type { Workspace, WorkspaceEndpoint } from './workspace.ts'
+import type { DefinitionFields, FileKind, Finding } from './kinds/file-kind.ts'
+import { fileKinds } from './kinds/file-kinds.ts'
+import type { ServiceError, TemporaryService } from './temporary-service.ts'
+import type { DefinitionFile, Workspace } from './workspace.ts'
 
-/** Finds everything that a service would reject when the endpoints are saved. */
-export async function checkWorkspace(workspace: Workspace, bench: Workbench) {
-  const problems = [...workspace.problems, ...(await createSources(workspace, bench))]
-  const warnings: FileWarning[] = []
-  for (const endpoint of workspace.endpoints) {
-    const found = await bench.check(endpoint.definition)
-    if ('error' in found) problems.push(problemOf(endpoint, found.error))
-    else warnings.push(...found.warnings.map((warning) => warningOf(endpoint, warning)))
-  }
-  for (const { file, name, fields, positionOf } of workspace.alerts) {
-    const endpoint = workspace.endpoints.find(({ definition }) => definition.name === fields.endpoint)
-    const error = await bench.checkAlert({ name, ...fields }, endpoint?.definition)
-    if (error)
-      problems.push({ file, ...positionOf(error.parameter?.split('.') ?? []), message: error.message })
-  }
-  return { problems: sortProblems(problems), warnings: sortProblems(warnings) }
+/** Definitions of all kinds, or what a deployment did to them. */
+export type ByKind<T> = Record<string, T[]>
+
+/** Finds everything that a service would reject. */
+export async function checkWorkspace(workspace: Workspace, service: TemporaryService) {
+  const { problems, deployed } = await deployFiles(workspace, service, { dry_run: true })
+  const warnings = workspace.definitions.flatMap((file) => warningsOf(file, deployed[file.kind.folder] ?? []))
+  return { problems: sortProblems([...workspace.problems, ...problems]), warnings: sortProblems(warnings) }
 }
 
-export async function createSources({ sources }: Workspace, bench: Workbench): Promise<FileProblem[]> {
+/** Deploys what the service accepts, and reports the rest. What needs a rejected definition is left out. */
+export async function deployFiles(
+  { definitions, problems: unreadable }: Pick<Workspace, 'definitions' | 'problems'>,
+  service: TemporaryService,
+  terms: { dry_run?: boolean; fieldsOf?: (file: DefinitionFile) => DefinitionFields },
+): Promise<{ problems: FileProblem[]; deployed: ByKind<DeployedDefinition> }> {
+  const { fieldsOf = ({ kind, fields }) => kind.offline?.(fields) ?? fields, ...rest } = terms
+  const rejected = new Set(unreadable.map(({ file }) => file.replace(/\.\w+$/, '')))
   const problems: FileProblem[] = []
-  for (const { file, source } of sources) {
-    const error = await bench.createSource(source)
-    if (error) problems.push({ file, line: 1, column: 1, message: error.message })
+  for (let files = definitions; ; ) {
+    files = files.filter((file) => {
+      const isUsable =
+        !rejected.has(nameOf(file)) && !file.kind.refersTo(file.fields).some((name) => rejected.has(name))
+      if (!isUsable) rejected.add(nameOf(file))
+      return isUsable
+    })
+    const response = await service.deploy({
+      ...byKind(files, fieldsOf),
+      ...rest,
+    })
+    if (!('error' in response)) return { problems, deployed: response.deployed }
+    const found = problemOf(files, response.error)
+    if (!found) throw new OperatorError(response.error.message)
+    problems.push(found)
+    rejected.add(response.error.definition ?? '')
   }
-  return problems
 }
 
-export function problemOf({ file, queryAt, definition }: WorkspaceEndpoint, error: BenchError): FileProblem {
-  const { line = 1, column = 1 } = error
-  const prefix = `${definition.name}: `
+/** As errors of deployments name it. */
+function nameOf({ kind, fields }: Pick<DefinitionFile, 'kind' | 'fields'>): string {
+  return `${kind.folder}/${fields.name}`
+}
+
+/** As deployments have them. */
+export function byKind<Item extends { kind: FileKind }, T>(
+  items: readonly Item[],
+  make: (item: Item) => T,
+): ByKind<T> {
+  return Object.fromEntries(
+    fileKinds.map((kind) => [kind.folder, items.filter((item) => item.kind === kind).map(make)]),
+  )
+}
+
+/** An error of a deployment, at its place. Undefined if it is not about one of the files. */
+export function problemOf(files: readonly DefinitionFile[], error: ServiceError): FileProblem | undefined {
+  const found = files.find((file) => nameOf(file) === error.definition)
+  if (!found) return undefined
+  const prefix = `${found.fields.name}: `
   const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
   const [, unknown] = /^Unknown source "([a-z][a-z0-9_]*)"/.exec(message) ?? []
   const advice = unknown === undefined ? '' : ` ${declareAdvice(unknown)}`
-  return { file, ...within(queryAt, { line, column }), message: message + advice }
+  // It starts with the kind and the index.
+  const parameter = error.parameter?.split('.').slice(2).join('.')
+  return { file: found.file, ...found.positionOf({ ...error, parameter }), message: message + advice }
 }
 
-/** A warning of a service, with its position in the file. */
-export function warningOf({ file, content, queryAt }: WorkspaceEndpoint, warning: Warning): FileWarning {
-  const { code, message } = warning
-  const [, name = ''] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
-  const at = fieldPosition(content, ['parameters', name]) ?? within(queryAt, warning)
-  return { file, line: at.line, column: at.column, code, message }
+/** The warnings of a service about a file, at their places. */
+export function warningsOf(
+  { file, fields, positionOf }: DefinitionFile,
+  deployed: readonly { name: string; warnings: readonly Finding[] }[],
+): FileWarning[] {
+  const found = deployed.find(({ name }) => name === fields.name)?.warnings ?? []
+  return sortProblems(
+    found.map((warning) => ({ file, ...positionOf(warning), code: warning.code, message: warning.message })),
+  )
 }

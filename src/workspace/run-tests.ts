@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
 import { grouped } from '../base/grouped.ts'
-import { createSources, problemOf } from './check-workspace.ts'
+import { deployFiles } from './check-workspace.ts'
 import type { FileProblem } from './file-problem.ts'
+import { endpointFiles } from './kinds/endpoint-files.ts'
+import { sourceFiles } from './kinds/source-files.ts'
+import type { ServiceResponse, TemporaryService } from './temporary-service.ts'
 import type { EndpointTest } from './test-file.ts'
-import type { BenchResponse, Workbench } from './workbench.ts'
-import type { Workspace } from './workspace.ts'
+import type { DefinitionFile, Workspace } from './workspace.ts'
 
 export type TestOutcome =
   | { test: EndpointTest; kind: 'passed' }
@@ -15,23 +17,21 @@ export type TestOutcome =
 export async function runTests(
   workspace: Workspace,
   tests: readonly EndpointTest[],
-  bench: Workbench,
+  service: TemporaryService,
   onOutcome: (outcome: TestOutcome) => void,
 ): Promise<{ problems: FileProblem[]; outcomes: TestOutcome[] }> {
-  const problems = await createSources(workspace, bench)
-  const needed = new Set(tests.map(({ endpoint }) => endpoint))
-  for (const endpoint of workspace.endpoints) {
-    if (!needed.has(endpoint.definition.name)) continue
-    const error = await bench.save(endpoint.definition)
-    if (error) problems.push(problemOf(endpoint, error))
-  }
+  const tested = new Set(tests.map(({ endpoint }) => endpoint))
+  const definitions = workspace.definitions.filter(
+    ({ kind, fields }) => kind === sourceFiles || (kind === endpointFiles && tested.has(fields.name)),
+  )
+  const { problems } = await deployFiles({ definitions, problems: [] }, service, { fieldsOf: uncached })
   if (problems.length > 0) return { problems, outcomes: [] }
   const outcomes: TestOutcome[] = []
   for (const group of grouped(tests, ({ fixtures }) => JSON.stringify(fixtures)).values()) {
     const sets = group[0]?.fixtures ?? []
-    await bench.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
+    await service.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
     for (const test of group) {
-      const outcome = await runTest(test, bench)
+      const outcome = await runTest(test, service)
       outcomes.push(outcome)
       onOutcome(outcome)
     }
@@ -39,8 +39,15 @@ export async function runTests(
   return { problems, outcomes }
 }
 
-async function runTest(test: EndpointTest, bench: Workbench): Promise<TestOutcome> {
-  const response = await bench.call(test)
+/** Results depend on the entries alone. */
+function uncached({ kind, fields }: DefinitionFile) {
+  return kind === endpointFiles
+    ? { ...fields, cache_seconds: null, warm_seconds: null, incremental: null }
+    : fields
+}
+
+async function runTest(test: EndpointTest, service: TemporaryService): Promise<TestOutcome> {
+  const response = await service.call(test)
   const message = compareResponse(test, response)
   if (message === undefined) return { test, kind: 'passed' }
   const { rows, code, status } = test
@@ -53,7 +60,7 @@ type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
 type Row = Readonly<Record<string, unknown>>
 
 /** Describes how a response differs from the expected one; undefined if it does not. */
-export function compareResponse(expected: Expected, { status, body }: BenchResponse): string | undefined {
+export function compareResponse(expected: Expected, { status, body }: ServiceResponse): string | undefined {
   const code: string | undefined = body.error?.code
   const wantsError = expected.code !== undefined || (expected.status ?? 200) !== 200
   if (status !== 200 || wantsError) {

@@ -34,7 +34,7 @@ describe('readWorkspace', () => {
     }
     const shipped = readWorkspace(new URL('../../shipped', import.meta.url).pathname)
     expect(shipped.problems).toEqual([])
-    const names = shipped.endpoints.map(({ definition }) => definition.name)
+    const names = shipped.definitions.map(({ fields }) => fields.name)
     expect(names).toEqual([
       'functions.invocation-stats',
       'logs.all',
@@ -46,7 +46,7 @@ describe('readWorkspace', () => {
   })
 
   test('reads fixtures of declared sources, and fixture sets in directories', () => {
-    const { problems, fixtures, sources } = workspaceOf({
+    const { problems, fixtures, definitions } = workspaceOf({
       'endpoints/a.sql': endpoint(),
       'sources/orders.yaml': 'description: Orders.\n',
       'sources/plain.yaml': '# Nothing to say.\n',
@@ -57,9 +57,10 @@ describe('readWorkspace', () => {
       'tests/.hidden.yaml': 'x',
     })
     expect(problems).toEqual([])
-    expect(sources.map(({ source }) => [source.name, source.description])).toEqual([
-      ['orders', 'Orders.'],
-      ['plain', ''],
+    expect(definitions.map(({ file, fields }) => [file, fields.name, fields.description])).toEqual([
+      ['sources/orders.yaml', 'orders', 'Orders.'],
+      ['sources/plain.yaml', 'plain', ''],
+      ['endpoints/a.sql', 'a', ''],
     ])
     expect([...fixtures].map(([set, files]) => [set, ...files.map(({ lines }) => lines.length)])).toEqual([
       ['default', 1],

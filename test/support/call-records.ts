@@ -1,6 +1,6 @@
-import type { CallRecord, CallSubject } from '../../src/observability/call-record.ts'
+import type { RequestRecord, RequestSubject } from '../../src/observability/request-record.ts'
 
-export const subject: CallSubject = {
+export const subject: RequestSubject = {
   endpoint: 'logs.all',
   endpointId: 'de267b0d-59a4-4f82-ba4c-f499a8ff0db7',
   version: 3,
@@ -11,7 +11,7 @@ export const subject: CallSubject = {
 }
 
 /** A cache hit by default. */
-export function callRecord(fields: Partial<CallRecord> = {}): CallRecord {
+export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {
   return {
     subject,
     status: 200,

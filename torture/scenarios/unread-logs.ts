@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type ServiceProcess, spawnService } from '../../test/support/service-process.ts'
 import { HttpClient } from '../load/http-client.ts'
 import { becomesTrue, percentile, residentMiB } from '../load/load-target.ts'
-import { enginePatience, patienceMs } from '../support/patience.ts'
+import { engineTimeoutFactor, patienceMs } from '../support/patience.ts'
 import type { Scenario, TortureRun } from '../support/scenario.ts'
 import { adminToken } from '../support/target.ts'
 
@@ -41,7 +41,7 @@ interface Started extends ServiceProcess {
 async function start(run: TortureRun): Promise<Started> {
   const service = spawnService(['--port', '0', '--data-dir', join(run.directory, 'data')], {
     WELLHEAD_ADMIN_TOKEN: adminToken,
-    ...enginePatience,
+    ...engineTimeoutFactor,
   })
   return { ...service, url: await service.ready(patienceMs), pid: service.child.pid as number }
 }

@@ -4,4 +4,4 @@ import { emulated } from '../../test/support/engines.ts'
 export const patienceMs = 300_000
 
 /** Multiplier of the service's engine timeouts. For an emulated engine it is as low as a busy machine allows. */
-export const enginePatience: Record<string, string> = emulated ? { WELLHEAD_ENGINE_PATIENCE: '4' } : {}
+export const engineTimeoutFactor: Record<string, string> = emulated ? { WELLHEAD_ENGINE_PATIENCE: '4' } : {}

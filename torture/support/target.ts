@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { childrenOf, isAlive, type ServiceProcess, spawnService } from '../../test/support/service-process.ts'
-import { enginePatience, patienceMs } from './patience.ts'
+import { engineTimeoutFactor, patienceMs } from './patience.ts'
 import type { SharedResource } from './scenario.ts'
 
 export interface TargetOptions {
@@ -27,7 +27,7 @@ export class Target implements SharedResource {
     return spawnService(['--port', '0', '--data-dir', this.#options.dataDir], {
       WELLHEAD_ADMIN_TOKEN: adminToken,
       WELLHEAD_LOG_LEVEL: 'warn',
-      ...enginePatience,
+      ...engineTimeoutFactor,
       ...this.#options.environment,
     })
   }

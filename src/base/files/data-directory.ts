@@ -1,5 +1,5 @@
 import { accessSync, constants, statfsSync } from 'node:fs'
-import { FixableProblem } from '../fixable-problem.ts'
+import { OperatorError } from '../operator-error.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** With less space the engine cannot merge its data. */
@@ -10,20 +10,20 @@ export function prepareDataDirectory(dataDir: string): void {
   try {
     makeDirectory(dataDir, 0o700)
   } catch (error) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `Cannot create the data directory ${dataDir}: ${(error as Error).message}. Choose another with --data-dir.`,
     )
   }
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    throw new FixableProblem(
+    throw new OperatorError(
       `This user cannot write to the data directory ${dataDir}. Change its permissions, or choose another with --data-dir.`,
     )
   }
   const free = freeBelow(dataDir)
   if (free < minFreeBytes) {
-    throw new FixableProblem(
+    throw new OperatorError(
       `Only ${Math.floor(free / 2 ** 20)} MiB are free in ${dataDir}, but ${minFreeBytes / 2 ** 20} MiB are required. ` +
         'Free some space, or choose another directory with --data-dir.',
     )

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { JsonPaths, pathName } from './json-paths.ts'
+import { JsonPaths, pathName, valueText } from './json-paths.ts'
 import { JsonScanner } from './json-scanner.ts'
-import { valueText } from './value-text.ts'
 
 function textsAt(paths: JsonPaths, json: string): Record<string, string | undefined> {
   const bytes = Buffer.from(json)

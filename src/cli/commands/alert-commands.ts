@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { AlertAdmin, AlertView } from '../../alerts/alert-admin.ts'
+import type { AlertView } from '../../alerts/alert-kind.ts'
+import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { alertsSource } from '../../catalog/built-in-sources.ts'
 import { durationSeconds } from '../arguments.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -10,7 +11,7 @@ import { visible } from '../output/visible.ts'
 import { apiPath, listOf, objectWith } from '../service-client.ts'
 import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
-type AlertTest = Awaited<ReturnType<AlertAdmin['test']>>
+type AlertTest = Awaited<ReturnType<AlertTests['test']>>
 
 const readAlert = objectWith<AlertView>('name', 'state', 'when', 'notify')
 const shownEvents = 20

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Manifest } from '../../backup/manifest.ts'
-import { receiveBackup } from '../../backup/receive-backup.ts'
-import { checkRestored, countWebhookAlerts, restoreBackup } from '../../backup/restore-backup.ts'
+import {
+  checkRestored,
+  countWebhookAlerts,
+  receiveBackup,
+  restoreBackup,
+} from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
-import { FixableProblem } from '../../base/fixable-problem.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 import { readSettings } from '../../base/settings.ts'
 import { schemaVersion } from '../../catalog/migrations.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
@@ -131,7 +135,7 @@ function explain(error: unknown, what: string, retry: string, io: CommandIo): un
   if (error instanceof ServiceFailure && isInterrupted(error)) {
     return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
   }
-  const isExplained = error instanceof CommandFailure || error instanceof FixableProblem
+  const isExplained = error instanceof CommandFailure || error instanceof OperatorError
   if (isExplained || io.signal.aborted) return error
   const { message } = error as Error
   return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)

@@ -4,7 +4,8 @@ import { WellheadError } from '../../base/errors.ts'
 import { createLog } from '../../base/log.ts'
 import { readSettings, type Settings } from '../../base/settings.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
-import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
+import type { CopiedRows } from '../../copy/copy-installation.ts'
+import { copyInstallation } from '../../copy/copy-installation.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -33,16 +34,13 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
   try {
     await to.start().catch(explain(settings))
     await from.start().catch(explain(settings))
-    const { finishedAt, tables } = await copyInstallation({
+    const tables = await copyInstallation({
       from,
       to,
       topology: topologyOf(to),
       signal: io.signal,
       now: io.clock.now,
       chunkBytes,
-      onTotal: (bytes) => {
-        progress.totalBytes = (progress.totalBytes ?? 0) + bytes
-      },
       onBytes: (bytes, note) => {
         progress.note = note
         progress.add(bytes)
@@ -51,7 +49,7 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       throw explained(error, io)
     })
     progress.end()
-    await reportCopy(tables, finishedAt, options, io)
+    await reportCopy(tables, options, io)
   } finally {
     progress.end()
     await Promise.all([from.close(), to.close()])
@@ -91,25 +89,21 @@ function explain(settings: Settings) {
 
 function explained(error: unknown, io: CommandIo): unknown {
   if (!(error instanceof WellheadError) || io.signal.aborted) return error
-  const again = 'What was copied so far is kept. Run the same command again to continue.'
+  const again = 'Drop the database on the server, then copy again.'
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
 }
 
 export async function reportCopy(
   tables: CopiedRows[],
-  finishedAt: string | undefined,
   { json }: Pick<CopyOptions, 'json'>,
   io: CommandIo,
 ): Promise<void> {
   const different = tables.filter((table) => !table.equal).length
-  if (json) await printJson(io, { finished_at: finishedAt ?? null, equal: different === 0, tables })
-  if (finishedAt !== undefined) {
-    return io.stderr.write(`The copy was finished on ${finishedAt}. Nothing was changed.\n`)
-  }
-  if (!json) await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
+  if (json) await printJson(io, { equal: different === 0, tables })
+  else await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
   if (different > 0) {
     throw new CommandFailure(
-      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then run the command again.`,
+      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then drop the database and copy again.`,
     )
   }
   await io.stderr.write(

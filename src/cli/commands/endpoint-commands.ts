@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import { formatDuration } from '../../base/text/duration.ts'
-import type { EndpointView } from '../../endpoints/manage/endpoint-admin.ts'
+import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
 import { collectPair, versionNumber } from '../arguments.ts'
 import { CommandFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
-import { confirm } from '../confirm.ts'
 import { addExamples } from '../help.ts'
 import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
 import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
@@ -40,11 +39,6 @@ interface RunOptions extends RowsOptions {
   fresh?: true
   explain?: true
   lenient?: true
-}
-
-interface RestoreOptions {
-  breaking?: true
-  note?: string
 }
 
 export function defineEndpoint(endpoint: Command, io: CommandIo): void {
@@ -88,37 +82,6 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: (client, name: string) => versionsOf(name, client),
     print: (all) =>
       printList(io, ['version', 'updated_at', 'updated_by', 'name', 'note'], all, 'No versions.'),
-  })
-
-  const restore = addServiceCommand(endpoint, 'restore', 'restore an older version as the newest one')
-    .argument('<name>', 'name or id')
-    .argument('<version>', 'version number', versionNumber)
-    .option('--breaking', 'restore a version even if that breaks callers')
-    .option('--note <text>', 'why, stored with the new version')
-  addServiceAction(restore, io, {
-    examples: ['wellhead endpoint restore logs.all 3', 'wellhead endpoint restore logs.all 3 --breaking'],
-    request: (client, name: string, version: number, { breaking, note }: RestoreOptions) =>
-      client.json('POST', apiPath('endpoints', name, 'versions', version, 'restore'), endpointResponse, {
-        query: { breaking: String(breaking ?? false), ...(note !== undefined && { note }) },
-      }),
-    print: (restored, _name, version) =>
-      io.stderr.write(`Restored version ${version} of ${restored.name} as version ${restored.version}.\n`),
-  })
-
-  const remove = addServiceCommand(endpoint, 'delete', 'delete an endpoint')
-    .argument('<name>', 'name or id')
-    .option('--yes', 'do not ask for confirmation')
-  addServiceAction(remove, io, {
-    examples: ['wellhead endpoint delete top.paths --yes'],
-    request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name, version } = await client.json('GET', apiPath('endpoints', reference), endpointResponse)
-      await confirm(io, `The endpoint ${name} will be deleted; requests to it will return 404.`, yes)
-      // Fails if the endpoint changed after the user saw it.
-      await client.request('DELETE', apiPath('endpoints', reference), {
-        headers: { 'If-Match': `"${version}"` },
-      })
-      await io.stderr.write(`Deleted ${name}.\n`)
-    },
   })
 }
 

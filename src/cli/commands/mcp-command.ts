@@ -2,7 +2,7 @@ import { addAbortSignal } from 'node:stream'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { CommandIo } from '../command-io.ts'
-import { splitLines } from '../logs/entry-reader.ts'
+import { splitLines } from '../logs/log-input.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 

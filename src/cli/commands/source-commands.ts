@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
-import type { SourcePath } from '../../sources/source-admin.ts'
+import type { SourcePath } from '../../sources/source-info.ts'
 import { collect, durationSeconds } from '../arguments.ts'
 import { usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -80,10 +80,7 @@ export function defineSource(source: Command, io: CommandIo): void {
     .description('write a source file with columns proposed from entries; needs no service')
     .argument('<name>', 'lowercase letters, digits and _')
     .argument('[directory]', 'workspace directory', '.')
-    .requiredOption(
-      '--from <file>',
-      'entries as NDJSON, a JSON array or gzip of them; "-" reads standard input',
-    )
+    .requiredOption('--from <file>', 'entries as NDJSON, plain or gzip; "-" reads standard input')
     .action(async (name: string, directory: string, options: { from: string }) =>
       (await import('../workspace/new-files.ts')).writeSource(name, directory, options, io),
     )

@@ -91,8 +91,9 @@ function readValue(text: string): JsonValue {
 
 /** The error with the line of SQL that it is about. */
 async function withExcerpt(error: unknown, query: string, io: CommandIo): Promise<unknown> {
-  if (!(error instanceof ServiceFailure) || error.details.position === undefined) return error
+  const { line, column } = (error instanceof ServiceFailure && error.details.error) || {}
+  if (!(error instanceof ServiceFailure) || line === undefined || column === undefined) return error
   const { sqlExcerpt } = await import('../output/table.ts')
-  const excerpt = sqlExcerpt(query, error.details.position, io.stderr.columns)
+  const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
   return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
 }

@@ -1,6 +1,6 @@
 import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
-import { findLeak } from '../../catalog/find-leak.ts'
+import { checkIsolation } from '../../catalog/isolation-check.ts'
 import { serverEngine } from '../../cluster/cluster-engine.ts'
 import { ServerProblem } from '../../cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
@@ -16,7 +16,7 @@ export async function checkServers(settings: Settings, url: string, nowMs: () =>
   const { clickhouseCluster: cluster, diskReserve } = settings
   const engine = serverEngine(settings, url, {
     log: createLog('silent'),
-    findLeak: (node) => findLeak(node, cluster),
+    checkIsolation: (node) => checkIsolation(node, cluster),
   })
   try {
     const started = await guarded('server', async () => {

@@ -7,7 +7,7 @@ async function gather(...texts: (string | Buffer)[]) {
   }
   const found: BatchOrRejection[] = []
   const bounds = { maxBytes: 20, maxEntries: 3 }
-  for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, bounds)) found.push(piece)
+  for await (const piece of gatherBatches(entries(), bounds)) found.push(piece)
   return found
 }
 

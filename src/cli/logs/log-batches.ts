@@ -1,19 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import type { InputReading } from './entry-reader.ts'
+import type { ReadEntry } from './log-input.ts'
 
 export interface LogBatch {
   body: Buffer<ArrayBuffer>
-  contentType: 'application/x-ndjson' | 'application/json'
-  /** Line of each entry; empty for a document. */
+  /** Line of each entry. */
   lines: readonly number[]
 }
 
 /** An entry that was not stored. */
 export interface Rejection {
   input: string
-  line?: number
-  /** Position in a document. */
-  index?: number
+  line: number
   reason: string
 }
 
@@ -21,13 +18,9 @@ export type BatchOrRejection = { batch: LogBatch } | { rejection: { line: number
 
 /** Batch boundaries depend only on the entries, never on time, so that the same input produces the same batches. */
 export async function* gatherBatches(
-  reading: InputReading,
+  entries: AsyncIterable<ReadEntry>,
   { maxBytes, maxEntries }: { maxBytes: number; maxEntries: number },
 ): AsyncGenerator<BatchOrRejection> {
-  if (reading.kind === 'document') {
-    yield { batch: { body: Buffer.from(reading.text), contentType: 'application/json', lines: [] } }
-    return
-  }
   let texts: Buffer[] = []
   let lines: number[] = []
   let bytes = 0
@@ -35,13 +28,13 @@ export async function* gatherBatches(
     const body = Buffer.alloc(bytes, '\n')
     let at = 0
     for (const text of texts) at += text.copy(body, at) + 1
-    const batch = { body, contentType: 'application/x-ndjson', lines } as const
+    const batch = { body, lines }
     texts = []
     lines = []
     bytes = 0
     return { batch }
   }
-  for await (const entry of reading.entries) {
+  for await (const entry of entries) {
     const { line } = entry
     // The service would reject the whole batch because of these entries.
     if ('tooLong' in entry) yield { rejection: { line, reason: 'is too long to be an entry' } }

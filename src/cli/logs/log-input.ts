@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -96,4 +97,71 @@ async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     unpacker.destroy()
     await feeding
   }
+}
+
+export type ReadEntry =
+  | { text: Buffer; line: number }
+  /** Larger than any entry that would be stored, so it is not kept in memory. */
+  | { tooLong: true; line: number }
+
+/** Longer entries are rejected without reading them into memory. */
+const maxEntryBytes = 8 * 2 ** 20
+
+/** One entry per line. Refuses a document, whose lines are no entries. */
+export async function* readEntries(
+  name: string,
+  chunks: AsyncIterable<Buffer>,
+  maxBytes = maxEntryBytes,
+): AsyncGenerator<ReadEntry> {
+  let isFirst = true
+  for await (const entry of splitLines(chunks, maxBytes)) {
+    const start = isFirst && 'text' in entry ? entry.text.toString('utf8', 0, 100) : ''
+    if (/^(?:\[|\{\s*$|\{\s*"batch"\s*:\s*\[)/.test(start)) {
+      throw new CommandFailure(`${name} is one JSON document. Send its entries as lines: jq -c '.[]'`)
+    }
+    isFirst = false
+    yield entry
+  }
+}
+
+/** Blank lines are skipped but counted. */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<ReadEntry> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  let line = 1
+  const add = (part: Buffer) => {
+    bytes += part.length
+    if (bytes > maxBytes) parts = []
+    else parts.push(part)
+  }
+  function* take(): Generator<ReadEntry> {
+    const text = trimmed(Buffer.concat(parts))
+    if (bytes > maxBytes) yield { tooLong: true, line }
+    else if (text.length > 0) yield { text, line }
+    parts = []
+    bytes = 0
+    line++
+  }
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
+      add(chunk.subarray(from, at))
+      yield* take()
+      from = at + 1
+    }
+    add(chunk.subarray(from))
+  }
+  yield* take()
+}
+
+const isPrintable = (byte: number | undefined) => byte !== undefined && byte > 0x20 && byte < 0x7f
+
+/** Trims as the service does: it must count the same lines, or it would report wrong line numbers. */
+function trimmed(text: Buffer): Buffer {
+  // Invalid text is reported later and must not change here.
+  if ((isPrintable(text[0]) && isPrintable(text.at(-1))) || !isUtf8(text)) return text
+  return Buffer.from(text.toString().replace(/^\x1e/, '').trim())
 }

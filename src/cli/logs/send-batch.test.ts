@@ -3,12 +3,12 @@ import { ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
 import { sendBatch } from './send-batch.ts'
 
-const batch: LogBatch = { body: Buffer.from('x\n'), contentType: 'application/x-ndjson', lines: [7] }
+const batch: LogBatch = { body: Buffer.from('x\n'), lines: [7] }
 const stored = { accepted: 1, rejected: 0, errors: [] }
 
 async function send(
   responses: (typeof stored | ServiceFailure)[],
-  { wasReached = true, replayed = false } = {},
+  { wasReached = true, repeated = false } = {},
 ) {
   const pauses: number[] = []
   const keys: unknown[] = []
@@ -18,7 +18,7 @@ async function send(
         keys.push(request?.headers?.['Idempotency-Key'])
         const next = responses.shift()
         if (next instanceof Error) throw next
-        const headers = new Headers(replayed ? { 'Idempotency-Replayed': 'true' } : {})
+        const headers = new Headers(repeated ? { 'Idempotency-Replayed': 'true' } : {})
         return { body: next as never, headers }
       },
     },
@@ -37,14 +37,14 @@ const failure = (status: number, code = 'x', retryAfterSeconds?: number) =>
 test('pauses longer after each failure, and at least as long as Retry-After', async () => {
   const responses = [failure(429), failure(503, 'x', 4), failure(507), failure(0), stored]
   expect(await send(responses)).toEqual({
-    result: { ...stored, replayed: false },
+    result: { ...stored, repeated: false },
     pauses: [500, 4_000, 2_000, 4_000],
   })
 })
 
 test('reports a replay, unless an attempt of its own may have stored the batch', async () => {
-  expect((await send([stored], { replayed: true })).result.replayed).toBe(true)
-  expect((await send([failure(503), stored], { replayed: true })).result.replayed).toBe(false)
+  expect((await send([stored], { repeated: true })).result.repeated).toBe(true)
+  expect((await send([failure(503), stored], { repeated: true })).result.repeated).toBe(false)
 })
 
 test('gives up after the maximum number of attempts', async () => {
@@ -65,5 +65,5 @@ test('does not wait for a service that has never responded', async () => {
 test('rejects every line of a batch in which no line is JSON', async () => {
   const { result } = await send([failure(400, 'invalid_body')])
   const errors = [{ index: 0, reason: 'the line is not valid JSON' }]
-  expect(result).toEqual({ accepted: 0, rejected: 1, errors, replayed: false })
+  expect(result).toEqual({ accepted: 0, rejected: 1, errors, repeated: false })
 })

@@ -2,7 +2,7 @@ import type { IntakeOutcome } from '../../intake/entry-store.ts'
 import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { LogBatch } from './log-batches.ts'
 
-export interface SendOptions {
+interface SendOptions {
   client: Pick<ServiceClient, 'exchange'>
   source: string
   /** Waits; rejects when the command is stopped. */
@@ -25,7 +25,7 @@ const intakeResponse = objectWith<IntakeOutcome>('accepted', 'rejected', 'errors
 
 export interface SentBatch extends Omit<IntakeOutcome, 'withoutProject'> {
   /** Whether an earlier command had already stored the batch. */
-  replayed: boolean
+  repeated: boolean
 }
 
 export async function sendBatch(batch: LogBatch, key: string, options: SendOptions): Promise<SentBatch> {
@@ -35,14 +35,14 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
       const { body, headers } = await client.exchange('POST', '/api/logs', intakeResponse, {
         query: { source },
         body: batch.body,
-        headers: { 'Content-Type': batch.contentType, 'Idempotency-Key': key },
+        headers: { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': key },
       })
       // A retry may replay what the first attempt of this command stored.
-      return { ...body, replayed: attempt === 1 && headers.get('idempotency-replayed') === 'true' }
+      return { ...body, repeated: attempt === 1 && headers.get('idempotency-replayed') === 'true' }
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
       const { status, code, retryAfterSeconds = 0 } = error.details
-      if (code === 'invalid_body' && batch.lines.length > 0) return allRejected(batch)
+      if (code === 'invalid_body') return allRejected(batch)
       const isRetryable = retryableStatuses.has(status) && (status !== 0 || wasReached)
       if (!isRetryable || attempt >= maxAttempts) throw error
       const ms = Math.max(
@@ -58,5 +58,5 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
 /** The service rejects the whole body if no line of it is valid JSON. */
 function allRejected({ lines }: LogBatch): SentBatch {
   const errors = lines.map((_, index) => ({ index, reason: 'the line is not valid JSON' }))
-  return { accepted: 0, rejected: lines.length, errors, replayed: false }
+  return { accepted: 0, rejected: lines.length, errors, repeated: false }
 }

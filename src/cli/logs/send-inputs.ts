@@ -5,9 +5,8 @@ import { plural } from '../output/format-amount.ts'
 import { Progress } from '../output/progress.ts'
 import { visible } from '../output/visible.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { entryBounds, readEntries } from './entry-reader.ts'
 import { batchKeys, gatherBatches, type Rejection } from './log-batches.ts'
-import { type LogInput, readUnpacked } from './log-input.ts'
+import { type LogInput, readEntries, readUnpacked } from './log-input.ts'
 import { sendBatch } from './send-batch.ts'
 
 export const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
@@ -50,13 +49,13 @@ export async function sendInputs(
   const reject = (rejection: Rejection) => {
     tally.rejected++
     if (tally.errors.length < maxKeptRejections) tally.errors.push(rejection)
-    if (tally.rejected <= maxShownRejections) note(rejectionText(rejection))
+    if (tally.rejected <= maxShownRejections)
+      note(`${rejection.input}:${rejection.line}: ${visible(rejection.reason)}`)
   }
   try {
     for (const input of inputs) {
       const chunks = readUnpacked(input, io.signal, (bytes) => progress.add(bytes))
-      const reading = await readEntries(input.name, chunks, entryBounds)
-      for await (const piece of gatherBatches(reading, bounds)) {
+      for await (const piece of gatherBatches(readEntries(input.name, chunks), bounds)) {
         if ('rejection' in piece) {
           reject({ input: input.name, ...piece.rejection })
           continue
@@ -71,10 +70,9 @@ export async function sendInputs(
         })
         tally.batches++
         tally.accepted += sent.accepted
-        if (sent.replayed) tally.already_stored += sent.accepted
+        if (sent.repeated) tally.already_stored += sent.accepted
         for (const { index, reason } of sent.errors) {
-          const line = batch.lines[index]
-          reject({ input: input.name, ...(line === undefined ? { index } : { line }), reason })
+          reject({ input: input.name, line: batch.lines[index] ?? 0, reason })
         }
         progress.note = `${entries(tally.accepted)} stored`
       }
@@ -89,11 +87,6 @@ export async function sendInputs(
     progress.end()
   }
   return tally
-}
-
-function rejectionText({ input, line, index, reason }: Rejection): string {
-  const position = line === undefined ? `${input}: entry ${(index ?? 0) + 1}` : `${input}:${line}`
-  return `${position}: ${visible(reason)}`
 }
 
 function entries(count: number): string {

@@ -2,7 +2,7 @@ import stringWidth from 'string-width'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from './visible.ts'
 
-export interface TableColumn {
+interface TableColumn {
   title: string
   align?: 'left' | 'right'
 }

@@ -107,7 +107,7 @@ async function send(
     }
   }
   let sent = 0
-  for await (const piece of gatherBatches({ kind: 'entries', entries: entries() }, batchBounds)) {
+  for await (const piece of gatherBatches(entries(), batchBounds)) {
     if (!('batch' in piece)) continue
     const wait = (ms: number) => pause(ms, undefined, { signal })
     await sendBatch(piece.batch, keyOf(piece.batch), { client, source, pause: wait })

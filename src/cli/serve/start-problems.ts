@@ -1,4 +1,4 @@
-import { FixableProblem } from '../../base/fixable-problem.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
 import { explainServerError, type ServerIdentity } from '../../cluster/server-problem.ts'
@@ -6,7 +6,7 @@ import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
-  if (error instanceof FixableProblem) return error.message
+  if (error instanceof OperatorError) return error.message
   if (error instanceof EngineStartError) return explainEngine(error, settings)
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'EACCES' && syscall !== 'listen') return undefined

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import { OperatorError } from '../../base/operator-error.ts'
+import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 import { checkWorkspace } from '../../workspace/check-workspace.ts'
 import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
+import { openTemporaryService, type TemporaryService } from '../../workspace/temporary-service.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
 import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure } from '../command-failure.ts'
@@ -11,8 +15,7 @@ import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format-amount.ts'
 import { printJson } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
-import { inWorkspace, openWorkspace, printFindings, problemsFound } from './findings.ts'
-import { withWorkbench } from './with-workbench.ts'
+import { inWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {
   strict?: true
@@ -24,14 +27,14 @@ export async function checkFiles(directory: string, { strict, fix, json }: Check
   const fixed = fix ? inWorkspace(() => writeMissingIds(resolve(io.cwd, directory), randomUUID)) : []
   for (const { file, id } of json ? [] : fixed) await io.stdout.write(`${visible(file)}: added id ${id}\n`)
   const workspace = openWorkspace(directory, io)
-  const { problems, warnings } = await withWorkbench(io, (bench) => checkWorkspace(workspace, bench))
-  const endpoints = workspace.endpoints.length
-  if (json) await printJson(io, { endpoints, problems, warnings, ...(fix && { fixed }) })
+  const { problems, warnings } = await withService(io, (service) => checkWorkspace(workspace, service))
+  const { length: definitions } = workspace.definitions
+  if (json) await printJson(io, { definitions, problems, warnings, ...(fix && { fixed }) })
   else await printFindings([...problems, ...warnings], io)
   if (problems.length > 0) throw problemsFound(problems)
   if (strict && warnings.length > 0) throw new CommandFailure(`${plural(warnings.length, 'warning')} found.`)
   const found = warnings.length === 0 ? 'no problems found' : plural(warnings.length, 'warning')
-  if (!json) await io.stdout.write(`${plural(endpoints, 'endpoint')} checked, ${found}.\n`)
+  if (!json) await io.stdout.write(`${plural(definitions, 'definition')} checked, ${found}.\n`)
 }
 
 export interface TestOptions {
@@ -43,11 +46,7 @@ export interface TestOptions {
 export async function testWorkspace(directory: string, options: TestOptions, io: CommandIo): Promise<void> {
   const { json, filter = '' } = options
   const workspace = openWorkspace(directory, io)
-  if (workspace.problems.length > 0) {
-    const { problems } = workspace
-    await (json ? printJson(io, { problems }) : printFindings(problems, io))
-    throw problemsFound(problems)
-  }
+  await refuseProblems(workspace.problems, json, io)
   const all = workspace.tests.flatMap(({ tests }) => tests)
   const tests = all.filter(({ endpoint, name }) => `${endpoint} ${name}`.includes(filter))
   if (tests.length === 0) {
@@ -56,7 +55,7 @@ export async function testWorkspace(directory: string, options: TestOptions, io:
     )
   }
   const show = (outcome: TestOutcome) => void (json || io.stdout.write(outcomeText(outcome, options, io)))
-  const { problems, outcomes } = await withWorkbench(io, (bench) => runTests(workspace, tests, bench, show))
+  const { problems, outcomes } = await withService(io, (service) => runTests(workspace, tests, service, show))
   const failed = outcomes.filter(({ kind }) => kind === 'failed')
   const updated = options.update ? saveRows(workspace, outcomes) : []
   const remaining = failed.filter((outcome) => !updated.includes(outcome))
@@ -108,4 +107,31 @@ function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestO
     writeFileAtomic.sync(path, updateRows(file, readFileSync(path, 'utf8'), updates))
   }
   return updated
+}
+
+/** Runs work with a temporary service, which is removed afterwards and when the command is stopped. */
+async function withService<T>(io: CommandIo, work: (service: TemporaryService) => Promise<T>): Promise<T> {
+  const { environment, node, signal } = io
+  const { temporary, close } = await openTemporaryService({ environment, node }).catch((error: unknown) => {
+    throw explainOpenError(error)
+  })
+  const finished = new AbortController()
+  const stopped = once(signal, 'abort', { signal: finished.signal }).then(() => Promise.reject(signal.reason))
+  // Also rejects when the work has finished.
+  stopped.catch(() => {})
+  try {
+    signal.throwIfAborted()
+    return await Promise.race([work(temporary), stopped])
+  } finally {
+    finished.abort()
+    await close()
+  }
+}
+
+function explainOpenError(error: unknown): unknown {
+  if (error instanceof OperatorError) {
+    return new CommandFailure(`${error.message} Set TMPDIR to use another temporary directory.`)
+  }
+  if (!(error instanceof EngineStartError)) return error
+  return new CommandFailure(`The embedded engine cannot start: ${error.message}`, undefined, { cause: error })
 }

@@ -27,9 +27,9 @@ test('writes an endpoint and its test, and never replaces a file', async () => {
     err: '',
   })
   const before = readFileSync(join(path, 'endpoints/orders.count.sql'), 'utf8')
-  const { problems, endpoints } = readWorkspace(path)
+  const { problems, definitions } = readWorkspace(path)
   expect(problems).toEqual([])
-  expect(endpoints.map(({ definition }) => definition.name)).toContain('orders.count')
+  expect(definitions.map(({ fields }) => fields.name)).toContain('orders.count')
   expect(await create(['orders.count', '--query', 'SELECT 1 AS n'])).toMatchObject({
     code: 1,
     err: 'wellhead: endpoints/orders.count.sql and tests/orders.count.yaml already exist; nothing was written.\n',
@@ -46,10 +46,7 @@ test('takes the SQL of an argument or of standard input', async () => {
   const { path, create } = await openWorkspace()
   await create(['one', '--query', 'SELECT @n AS n', '--parameter', 'n=5'])
   await create(['two', '.', '--query', '-'], '\n  SELECT 2 AS two;\n')
-  const queries = readWorkspace(path).endpoints.map(({ definition }) => [
-    definition.query,
-    definition.parameters,
-  ])
+  const queries = readWorkspace(path).definitions.map(({ fields }) => [fields.query, fields.parameters])
   expect(queries).toMatchObject([
     ['SELECT @n AS n', { n: { type: 'integer', required: true, example: '5' } }],
     expect.anything(),
@@ -72,7 +69,7 @@ test.each([
 ])('exits with 2 for %s and writes nothing', async (_, args, message) => {
   const { path, create } = await openWorkspace()
   expect(await create(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })
-  expect(readWorkspace(path).endpoints).toHaveLength(1)
+  expect(readWorkspace(path).definitions).toHaveLength(1)
 })
 
 test('proposes the columns of a source from entries', async () => {
@@ -110,7 +107,7 @@ test('proposes the columns of a source from entries', async () => {
     '',
   ])
   expect(readWorkspace(path).problems).toEqual([])
-  const owned = JSON.stringify([{ project: 'p', id: 'i', metadata: { id: 1 } }])
+  const owned = JSON.stringify({ project: 'p', id: 'i', metadata: { id: 1 } })
   const own = await run(['source', 'init', 'own', '--from', '-'], owned)
   expect(own.out).toBe('sources/own.yaml\n1 column proposed from 1 entry.\n')
   expect(readFileSync(join(path, 'sources/own.yaml'), 'utf8')).toContain(
@@ -123,11 +120,9 @@ test('proposes the columns of a source from entries', async () => {
 
 test.each([
   ['nothing', '', 'stdin has no entries.'],
-  ['an empty array', '[]', 'stdin has no entries.'],
   ['a broken line', '{"a":1}\n\n{"a":', 'stdin:3: the line is not valid JSON.'],
-  ['a broken array', '[{"a":1},\n{"a":}]', 'stdin:2: the document is not valid JSON.'],
-  ['an element that is no entry', '[{"a":1},5]', 'stdin: entry 2: an entry must be a JSON object.'],
-  ['a huge document', `[${' '.repeat(13 * 2 ** 20)}]`, 'stdin is one document of more than 12.0 MiB.'],
+  ['a line that is no entry', '{"a":1}\n5', 'stdin:2: an entry must be a JSON object.'],
+  ['a document', '[{"a":1}]', "stdin is one JSON document. Send its entries as lines: jq -c '.[]'"],
   ['a huge line', `{"a":1}\n${'x'.repeat(9 * 2 ** 20)}\n`, 'stdin:2: the entry is too large.'],
 ])('source init explains why it cannot use %s, and writes nothing', async (_, input, message) => {
   const { path, run } = await openWorkspace()

@@ -2,22 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../base/files/make-directory.ts'
-import { JsonScanner } from '../../base/json/json-scanner.ts'
 import { builtInSources, isBuiltIn } from '../../catalog/built-in-sources.ts'
-import { sourceName } from '../../catalog/source.ts'
+import { type NewSource, sourceName } from '../../catalog/source.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { readEntry } from '../../intake/entry-batch.ts'
 import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { newSourceFile } from '../../workspace/authoring/new-source.ts'
 import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
+import { sourceFiles } from '../../workspace/kinds/source-files.ts'
 import { CommandFailure, usageFailure } from '../command-failure.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
-import { entryBounds, readEntries } from '../logs/entry-reader.ts'
-import { findInputs, type LogInput, readUnpacked } from '../logs/log-input.ts'
+import { findInputs, type LogInput, readEntries, readUnpacked } from '../logs/log-input.ts'
 import { plural } from '../output/format-amount.ts'
 import { visible } from '../output/visible.ts'
-import { openWorkspace } from './findings.ts'
+import { openWorkspace } from './files.ts'
 
 const maxSample = 10_000
 
@@ -39,14 +38,15 @@ export async function writeEndpoint(
 ): Promise<void> {
   const values = valuesOf(options.parameter ?? {})
   refuseName(name)
-  const { directory, fixtures, sources } = openWorkspace(shown, io)
+  const { directory, fixtures, definitions } = openWorkspace(shown, io)
   const query = await readSql(options.query, undefined, io)
   if (!definitionShape.shape.query.safeParse(query).success) throw usageFailure('The query is empty.')
   const used = parametersOf(query)
   const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
-  const known = [...sources.map(({ source }) => source), ...builtInSources]
+  const own = definitions.filter(({ kind }) => kind === sourceFiles).map(({ fields }) => fields)
+  const known = [...(own as unknown as NewSource[]), ...builtInSources]
   const columnsOf = (source: string) => known.find((each) => each.name === source)?.columns
   const files = Object.entries(
     newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures, columnsOf),
@@ -82,36 +82,16 @@ export async function writeSource(
 async function readSample(from: string, io: CommandIo): Promise<SampleEntry[]> {
   const [input] = (await findInputs([from], io)) as [LogInput]
   const entries: SampleEntry[] = []
-  const add = (text: string, position: string) => {
-    const entry = readEntry(text, { nowMs: io.clock.now() })
-    if ('reason' in entry) throw new CommandFailure(`${position}: ${visible(entry.reason)}.`)
-    entries.push(JSON.parse(entry.line.toString()) as SampleEntry)
-  }
-  const reading = await readEntries(
+  for await (const read of readEntries(
     input.name,
     readUnpacked(input, io.signal, () => {}),
-    entryBounds,
-  )
-  if (reading.kind === 'document') {
-    const { text } = reading
-    const scanner = new JsonScanner(text)
-    scanner.space()
-    if (!scanner.value()) {
-      const line = text.subarray(0, scanner.at).toString('latin1').split('\n').length
-      throw new CommandFailure(`${input.name}:${line}: the document is not valid JSON.`)
-    }
-    const document = JSON.parse(text.toString())
-    const list: unknown[] = Array.isArray(document) ? document : (document.batch ?? [document])
-    for (const [index, item] of list.slice(0, maxSample).entries()) {
-      add(JSON.stringify(item), `${input.name}: entry ${index + 1}`)
-    }
-  } else {
-    for await (const entry of reading.entries) {
-      const position = `${input.name}:${entry.line}`
-      if ('tooLong' in entry) throw new CommandFailure(`${position}: the entry is too large.`)
-      add(entry.text.toString(), position)
-      if (entries.length === maxSample) break
-    }
+  )) {
+    const position = `${input.name}:${read.line}`
+    if ('tooLong' in read) throw new CommandFailure(`${position}: the entry is too large.`)
+    const entry = readEntry(read.text.toString(), { nowMs: io.clock.now() })
+    if ('reason' in entry) throw new CommandFailure(`${position}: ${visible(entry.reason)}.`)
+    entries.push(JSON.parse(entry.line.toString()) as SampleEntry)
+    if (entries.length === maxSample) break
   }
   if (entries.length === 0) throw new CommandFailure(`${input.name} has no entries.`)
   return entries

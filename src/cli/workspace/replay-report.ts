@@ -1,8 +1,37 @@
 import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
-import type { CommandOutput } from '../command-io.ts'
+import type { CommandIo, CommandOutput } from '../command-io.ts'
 import { formatCount, plural } from '../output/format-amount.ts'
 import { visible } from '../output/visible.ts'
+import { apiPath, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import type { Plan } from './plan.ts'
+
+/** Tries the new versions of endpoints with their recent requests. */
+export async function replayUpdates(
+  { files, planned }: Plan,
+  client: ServiceClient,
+  { json, showValues }: { json?: true; showValues?: true },
+  io: CommandIo,
+): Promise<Replay[]> {
+  const replays: Replay[] = []
+  for (const { id, name, action, file } of planned.endpoints ?? []) {
+    if (action !== 'updated') continue
+    const endpoint = files.find((each) => each.file === file)?.fields
+    const body = { endpoint, show_values: showValues === true }
+    const read = objectWith<Replay>('requests', 'skipped')
+    const replay = await client
+      .json('POST', apiPath('endpoints', id, 'replay'), read, { json: body })
+      .catch((error) => {
+        // The plan was valid with the sources that come with it.
+        if (error instanceof ServiceFailure && error.details.code === 'invalid_query') return undefined
+        throw error
+      })
+    if (!replay) await io.stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
+    else replays.push(replay)
+    if (replay && !json) await io.stdout.write(replayText(name, replay, io.stdout))
+  }
+  return replays
+}
 
 export function differing({ requests }: Replay): ReplayedRequest[] {
   return requests.filter(({ outcome }) => outcome !== 'same')

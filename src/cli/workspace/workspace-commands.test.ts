@@ -74,12 +74,3 @@ test.each([
   await run('init')
   expect(await run('deploy', ...flags)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })
 })
-
-test('deploy --prune does not delete everything for a workspace without endpoints', async () => {
-  const { path, run } = openDirectory()
-  mkdirSync(join(path, 'endpoints'))
-  expect(await run('deploy', '--prune', '--yes')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('--prune would delete every endpoint of the service; nothing was deployed.'),
-  })
-})

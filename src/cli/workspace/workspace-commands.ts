@@ -6,9 +6,8 @@ import type { CommandIo } from '../command-io.ts'
 import { addExamples } from '../help.ts'
 import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import type { CheckOptions, TestOptions } from './check-and-test.ts'
-import type { DeployOptions } from './deploy.ts'
-import type { DiffOptions } from './plan.ts'
-import type { PullOptions } from './pull-files.ts'
+import type { DeployOptions, DiffOptions } from './deploy.ts'
+import type { PullOptions } from './pull.ts'
 
 /** Commands for endpoint files. Their actions are loaded on use. */
 export function defineInit(init: Command, io: CommandIo): void {
@@ -55,7 +54,7 @@ export function defineDiff(diff: Command, io: CommandIo): void {
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
     request: async (client, directory: string, options: DiffOptions) =>
-      (await import('./plan.ts')).diff(client, directory, options, io),
+      (await import('./deploy.ts')).diff(client, directory, options, io),
   })
 }
 
@@ -94,7 +93,10 @@ function replayMode(value: string): 'strict' {
 
 export function definePull(pull: Command, io: CommandIo): void {
   addServiceOptions(pull)
-    .argument('[name]', 'endpoint to write (default: all that are not shipped unchanged with the service)')
+    .argument(
+      '[name]',
+      'name of what to write, with what it uses (default: all that is not shipped unchanged with the service)',
+    )
     .option('--all', 'also endpoints that are shipped with the service, except wellhead.*')
     .option('--force', 'replace files that differ from the service')
     .option('--directory <directory>', 'workspace directory', '.')
@@ -102,14 +104,14 @@ export function definePull(pull: Command, io: CommandIo): void {
     examples: ['wellhead pull', 'wellhead pull usage.api-counts', 'wellhead pull --all --force'],
     request: async (client, name: string | undefined, options: PullOptions) => {
       if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
-      const { pullFiles } = await import('./pull-files.ts')
+      const { pullFiles } = await import('./pull.ts')
       return { files: await pullFiles(name, client, options, io) }
     },
     print: async ({ files }, _name, { all }) => {
       for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)
       if (files.length > 0) return
-      const advice = all ? '' : ' Use --all for those that are shipped with the service.'
-      await io.stderr.write(`No endpoints to pull.${advice}\n`)
+      const advice = all ? '' : ' Use --all for what is shipped with the service.'
+      await io.stderr.write(`Nothing to pull.${advice}\n`)
     },
   })
 }

@@ -5,11 +5,10 @@ import type { Engine } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { EndpointCalls } from './endpoint-calls.ts'
+import { EndpointCalls, sourcesOf } from './endpoint-calls.ts'
 import { EndpointRunner } from './endpoint-runner.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import { QueryQueue } from './query-queue.ts'
-import { Sandboxes } from './sandboxes.ts'
 
 const queueLimits = {
   maxRunning: 1,
@@ -43,7 +42,6 @@ function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
     }),
     cache,
     endpoints: {} as Endpoints,
-    sandboxes: new Sandboxes(engine, 2 ** 20),
     clock: manualClock(),
     arrivals: undefined,
   })
@@ -79,7 +77,7 @@ test('background runs are not refused under load, even if SQL has to be checked 
   const { calls, call } = sandboxCalls(queue, time)
   const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
-  const followed = expect(calls.follow(call).latest(leaving.signal)).rejects.toThrow('left')
+  const followed = expect(calls.latest(calls.follow(call), leaving.signal)).rejects.toThrow('left')
   await new Promise((resolve) => setImmediate(resolve))
   expect(queue.waiting).toBe(2)
   leaving.abort(new Error('left'))
@@ -89,5 +87,5 @@ test('background runs are not refused under load, even if SQL has to be checked 
 test('the SQL of a sandbox is searched for sources once, not for each call', () => {
   const time = manualTime()
   const { calls, call } = sandboxCalls(new QueryQueue({ ...queueLimits, time }), time)
-  expect(calls.follow(call).sources).toBe(calls.follow(call).sources)
+  expect(sourcesOf(calls.follow(call).endpoint)).toBe(sourcesOf(calls.follow(call).endpoint))
 })

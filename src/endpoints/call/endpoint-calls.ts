@@ -1,59 +1,41 @@
+import type { Clock } from '../../base/clock.ts'
 import { notCached } from '../../base/errors.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
-import type { TraceSpan } from '../../base/tracing.ts'
-import type { CacheDirectives, CacheRequest, CacheResponse } from '../../cache/cache-request.ts'
+import type { CacheRequest, CacheResponse, Compute } from '../../cache/cache-request.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
+import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/readiness.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { Computation, type ComputationParts, follower, refresher } from './computation.ts'
-import type { Part, RunPurpose, RunResult } from './endpoint-runner.ts'
-import type { EngineTime } from './engine-time.ts'
+import type { EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
+import { IncrementalRefresh, spanOf } from './incremental-refresh.ts'
 import { findFormat } from './output-formats.ts'
 import {
-  type CallParameters,
+  blameFor,
+  type EndpointCall,
+  follower,
   isCurrent,
   type PreparedCall,
   prepareCall,
   recipeOf,
   recipeShape,
+  refresher,
 } from './prepared-call.ts'
 import type { Sandboxes } from './sandboxes.ts'
-
-export interface EndpointCall extends CallParameters {
-  caller: string
-  signal: AbortSignal
-  directives: CacheDirectives
-  trace?: TraceSpan | undefined
-  /** 'call' if undefined. */
-  purpose?: RunPurpose | undefined
-  engineTime?: EngineTime | undefined
-}
-
-type BackgroundCall = Omit<EndpointCall, 'signal' | 'directives'>
 
 export type CallResponse =
   | { kind: 'computed'; result: RunResult }
   | ({ kind: 'cached'; key: string } & CacheResponse)
 
+/** A run on behalf of others is not part of the first caller's trace and times. */
+const untraced = { trace: undefined, engineTime: undefined }
+
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
-
-export interface FollowedCall {
-  /** The same for calls with the same results. */
-  key: string
-  endpointId: string
-  /** Null: each result takes a run. */
-  cacheSeconds: number | null
-  /** Sources that the query may read. */
-  sources: ReadonlySet<string>
-  /** The current result, from the cache if possible. Without a caller, it runs on behalf of all followers. */
-  latest(signal: AbortSignal, caller?: string): Promise<LatestResult>
-}
 
 export interface LatestResult {
   etag: string
@@ -63,10 +45,14 @@ export interface LatestResult {
   truncated: boolean
 }
 
-interface EndpointCallsOptions extends ComputationParts {
+interface EndpointCallsOptions {
   engine: Pick<Engine, 'state'>
+  runner: EndpointRunner
   cache: ResultCache
   endpoints: Endpoints
+  clock: Clock
+  /** Undefined if other services write to the same engine: then not all arrivals are known. */
+  arrivals: Arrivals | undefined
 }
 
 export class EndpointCalls {
@@ -76,7 +62,7 @@ export class EndpointCalls {
 
   constructor(options: EndpointCallsOptions) {
     this.cache = options.cache
-    this.sandboxes = options.sandboxes
+    this.sandboxes = options.runner.sandboxes
     this.#options = options
   }
 
@@ -84,17 +70,15 @@ export class EndpointCalls {
   call(call: EndpointCall): CallResponse | Promise<CallResponse> {
     const { endpoint, directives, signal, trace } = call
     const { cache_seconds: cacheSeconds } = endpoint.definition
-    if (cacheSeconds === null && directives.onlyIfCached) throw notCached()
+    if (cacheSeconds === null && directives?.onlyIfCached) throw notCached()
     const prepared = this.#prepare(call)
     if (cacheSeconds === null) {
-      return new Computation(prepared, this.#options)
-        .run(call)
-        .then((result) => ({ kind: 'computed', result }))
+      return this.#run(prepared).then((result) => ({ kind: 'computed', result }))
     }
     const { key } = prepared
     const cached = this.cache.lookup(key, directives)
     if (cached) return { kind: 'cached', key, ...cached }
-    const request = this.#cacheRequest(call, prepared)
+    const request = this.#cacheRequest(prepared)
     return this.cache.get({ ...request, directives, signal, trace }).then((found) => {
       if (!found) throw notCached()
       return { kind: 'cached', key, ...found }
@@ -113,41 +97,34 @@ export class EndpointCalls {
     })
   }
 
-  follow(call: BackgroundCall): FollowedCall {
-    const { arrivals } = this.#options
-    const { id: endpointId, cache_seconds: cacheSeconds } = call.endpoint.definition
-    const prepared = this.#prepare(call)
-    const computation = new Computation(prepared, this.#options)
-    const first = { ...call, purpose: follower.purpose }
-    const request = this.#cacheRequest(first, prepared, computation)
-    return {
-      key: prepared.key,
-      endpointId,
-      cacheSeconds,
-      sources: request.sources,
-      latest: async (signal, caller) => {
-        this.#checkIsolation(prepared)
-        const mark = arrivals?.mark()
-        if (cacheSeconds === null) {
-          const requester = caller === undefined ? follower : { ...first, caller }
-          const { body, truncated } = await computation.run({ ...requester, signal })
-          return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
-        }
-        const response = await this.cache.get({ ...request, signal })
-        if (!response) throw notCached()
-        const { body, etags, truncated } = response.result
-        return { etag: etags[0] as string, mark, body, truncated }
-      },
+  /** Prepares a call whose results are read again and again. */
+  follow(call: EndpointCall): PreparedCall {
+    return this.#prepare({ ...call, purpose: follower.purpose })
+  }
+
+  /** The current result, from the cache if possible. Without a caller, it runs on behalf of all followers. */
+  async latest(call: PreparedCall, signal?: AbortSignal, caller?: string): Promise<LatestResult> {
+    this.#checkIsolation(call)
+    const mark = this.#options.arrivals?.mark()
+    if (call.endpoint.definition.cache_seconds === null) {
+      const requester = caller === undefined ? { ...follower, ...untraced } : { caller }
+      const { body, truncated } = await this.#run({ ...call, ...requester, signal })
+      return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
     }
+    const response = await this.cache.get({ ...this.#cacheRequest(call), signal })
+    if (!response) throw notCached()
+    const { body, etags, truncated } = response.result
+    return { etag: etags[0] as string, mark, body, truncated }
   }
 
   /** Runs the query as of another time, without the cache. */
-  runAt(call: Omit<EndpointCall, 'directives'>, part: Part): Promise<RunResult> {
-    return new Computation(this.#prepare(call), this.#options).run(call, part)
+  runAt(call: EndpointCall, part: Part): Promise<RunResult> {
+    return this.#run(this.#prepare(call), part)
   }
 
   async explain(call: EndpointCall): Promise<QueryPlan> {
-    return new Computation(prepareCall(call), this.#options).explain(call)
+    const prepared = prepareCall(call)
+    return this.#options.runner.explain({ ...prepared, blame: blameFor(prepared) })
   }
 
   /** Computes the results that were warm before a restart, if their endpoints have not changed. */
@@ -159,7 +136,7 @@ export class EndpointCalls {
     await this.cache.prewarm(requests)
   }
 
-  #prepare(call: CallParameters): PreparedCall {
+  #prepare(call: EndpointCall): PreparedCall {
     const prepared = prepareCall(call)
     this.#checkIsolation(prepared)
     return prepared
@@ -170,20 +147,44 @@ export class EndpointCalls {
     if (project !== undefined || sql !== undefined) requireIsolation(this.#options.engine)
   }
 
-  #cacheRequest(
-    call: BackgroundCall,
-    prepared: PreparedCall,
-    computation = new Computation(prepared, this.#options),
-  ): CacheRequest {
+  #run(call: PreparedCall, part?: Part): Promise<RunResult> {
+    return this.#options.runner.run({ ...call, blame: blameFor(call) }, part)
+  }
+
+  #cacheRequest(call: PreparedCall): CacheRequest {
     const { id, cache_seconds: cacheSeconds, warm_seconds: warmSeconds } = call.endpoint.definition
     return {
-      key: prepared.key,
+      key: call.key,
       group: id,
       sources: sourcesOf(call.endpoint),
       policy: { cacheSeconds: cacheSeconds ?? 0, warmSeconds },
-      compute: computation.forCache(call),
+      compute: this.#compute(call),
       recipe: recipeOf(call),
     }
+  }
+
+  /** Computes a result on a miss and for each refresh: the whole of it, or only what changed since the last run. */
+  #compute(call: PreparedCall): Compute {
+    const refresh = this.#refreshOf(call)
+    // The cache keeps the rest of it with the result.
+    const kept = { ...call, signal: undefined, trace: undefined, directives: undefined }
+    return async ({ purpose, signal, previous, trace }) => {
+      const requester = purpose === 'refresh' ? { ...refresher, ...untraced } : { trace }
+      const run = (part?: Part) => this.#run({ ...kept, ...requester, signal }, part)
+      const result = await (refresh ? refresh.run(previous, run) : run())
+      return { ...result, contentType: kept.format.contentType }
+    }
+  }
+
+  #refreshOf({ endpoint, values, format }: PreparedCall): IncrementalRefresh | undefined {
+    const { clock, arrivals } = this.#options
+    const { incremental, max_rows: maxRows } = endpoint.definition
+    if (!arrivals || !incremental || format.id !== 'json') return undefined
+    const span = spanOf(incremental, values[incremental.by ?? ''])
+    if (!span) return undefined
+    const { column, whole_buckets: wholeBuckets } = incremental
+    const sources = [...endpoint.compiled.possibleSources]
+    return new IncrementalRefresh({ clock, arrivals, sources, column, span, wholeBuckets, maxRows })
   }
 
   #fromRecipe(recipe: unknown): CacheRequest | undefined {
@@ -194,9 +195,8 @@ export class EndpointCalls {
     const format = findFormat(formatId)
     if (!endpoint || !isCurrent(reading.data, endpoint) || !format) return undefined
     if (endpoint.definition.cache_seconds === null) return undefined
-    const call = { endpoint, parameters, format, project, ...refresher }
     try {
-      return this.#cacheRequest(call, prepareCall(call))
+      return this.#cacheRequest(prepareCall({ endpoint, parameters, format, project, ...refresher }))
     } catch {
       // Parameters that were valid may not be anymore.
       return undefined
@@ -207,7 +207,7 @@ export class EndpointCalls {
 const sandboxSources = new WeakMap<CompiledQuery, ReadonlySet<string>>()
 
 /** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */
-function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
+export function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
   if (!definition.sandbox) return compiled.possibleSources
   const sources = sandboxSources.get(compiled) ?? possibleSources(compiled.sql)
   sandboxSources.set(compiled, sources)

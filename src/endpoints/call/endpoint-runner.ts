@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
 import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
-import type { TraceSpan } from '../../base/tracing.ts'
 import type { Computed } from '../../cache/cached-result.ts'
 import {
   type Blame,
@@ -22,12 +21,11 @@ import {
   rowFilterSettings,
   type TimeRange,
 } from '../../sql/isolation.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
-import { isJsonColumn, outwardSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
-import type { EngineTime } from './engine-time.ts'
-import type { OutputFormat } from './output-formats.ts'
+import { isJsonColumn, outputSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
+import type { PreparedCall, RunPurpose } from './prepared-call.ts'
 import type { QueryQueue } from './query-queue.ts'
+import { Sandboxes } from './sandboxes.ts'
 
 interface EndpointRunnerOptions {
   engine: Engine
@@ -40,27 +38,11 @@ interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
-
-export interface BoundCall {
-  endpoint: Endpoint
-  values: BoundValues
-  format: OutputFormat
-  /** Callers get equal shares of the engine. */
-  caller: string
-  /** The query sees only rows of this project. */
-  project: string | undefined
-  signal?: AbortSignal | undefined
-  trace?: TraceSpan | undefined
-  /** 'call' if undefined. */
-  purpose?: RunPurpose | undefined
-  engineTime?: EngineTime | undefined
+/** A draft has neither a key nor SQL of a caller. */
+type RunCall = Omit<PreparedCall, 'parameters' | 'key' | 'sql'> & {
+  sql?: string | undefined
   /** Who is refused for a while if the query crashes the engine. */
   blame?: readonly Blame[]
-  /** For SQL that a caller sends: checks it, and returns the endpoint with it. */
-  compile?: () => Promise<Endpoint>
-  /** Set for SQL that a caller sends. */
-  settings?: Statement['settings']
 }
 
 /** A run at a certain time, or of entries in a certain range. */
@@ -81,16 +63,20 @@ const badPattern = 427
 const plainText = /^[\w ,:;@/%&=#~-]*$/
 const maxGoodPatterns = 10_000
 
-export class EndpointRunner {
-  readonly #options: EndpointRunnerOptions
+/** Of SQL that callers sent to sandboxes, with what its check found. */
+const maxCheckedSqlBytes = 16 * 2 ** 20
 
+export class EndpointRunner {
+  readonly sandboxes: Sandboxes
+  readonly #options: EndpointRunnerOptions
   readonly #goodPatterns = new LRUCache<string, true>({ max: maxGoodPatterns })
 
   constructor(options: EndpointRunnerOptions) {
     this.#options = options
+    this.sandboxes = new Sandboxes(options.engine, maxCheckedSqlBytes)
   }
 
-  async run(call: BoundCall, part: Part = {}): Promise<RunResult> {
+  async run(call: RunCall, part: Part = {}): Promise<RunResult> {
     const { format } = call
     const maxRows = call.endpoint.definition.max_rows
     const values = this.#atTime(call, part.nowMicros)
@@ -102,7 +88,7 @@ export class EndpointRunner {
       startedAt = performance.now()
       queued?.end()
       call.engineTime?.begin()
-      const ready = await compiledCall(call)
+      const ready = await this.#compiled(call)
       const { compiled, columns, definition } = ready.endpoint
       await this.#checkPatterns(ready, values, startedAt)
       // One extra row shows whether the result is truncated.
@@ -137,17 +123,17 @@ export class EndpointRunner {
 
   /** Runs work that needs the engine when it is the caller's turn. */
   inTurn<T>(
-    { caller, signal, purpose }: Pick<BoundCall, 'caller' | 'signal' | 'purpose'>,
+    { caller, signal, purpose }: Pick<RunCall, 'caller' | 'signal' | 'purpose'>,
     work: () => Promise<T>,
   ): Promise<T> {
     const background = purpose !== undefined && purpose !== 'call' && purpose !== 'preview'
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 
-  explain(call: BoundCall): Promise<QueryPlan> {
+  explain(call: RunCall): Promise<QueryPlan> {
     const values = this.#atTime(call)
     return this.inTurn(call, async () => {
-      const ready = await compiledCall(call)
+      const ready = await this.#compiled(call)
       const { compiled, columns, definition } = ready.endpoint
       const sql = wrapQuery(compiled, columns, { rows: definition.max_rows + 1, form: 'json' })
       const output = { deadlineMs: explainWithinMs }
@@ -163,12 +149,20 @@ export class EndpointRunner {
     })
   }
 
-  #atTime({ values }: BoundCall, nowMicros?: bigint): BoundValues {
+  /** The check of a caller's SQL takes the engine's time, so it is part of the query's turn. */
+  async #compiled(call: RunCall): Promise<RunCall> {
+    const { endpoint, sql, blame = [] } = call
+    return sql === undefined
+      ? call
+      : { ...call, endpoint: await this.sandboxes.compile(endpoint, sql, blame) }
+  }
+
+  #atTime({ values }: RunCall, nowMicros?: bigint): BoundValues {
     return withNow(values, nowMicros ?? BigInt(this.#options.clock.now()) * 1000n)
   }
 
   async #query(
-    call: BoundCall,
+    call: RunCall,
     parameters: BoundValues,
     sql: string,
     /** A deadline replaces the time limit of the endpoint, which counts from the start. */
@@ -176,6 +170,7 @@ export class EndpointRunner {
     range?: TimeRange,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
+    const own = call.sql === undefined ? undefined : callerSqlSettings
     const { timeout_seconds: timeoutSeconds } = call.endpoint.definition
     const deadlineMs =
       'deadlineMs' in output
@@ -190,15 +185,12 @@ export class EndpointRunner {
           parameters,
           format: output.format,
           settings: {
-            ...outwardSettings,
+            ...outputSettings,
             ...output.settings,
             ...(isUnsaved(call) && { max_block_size: callerSqlSettings.max_block_size }),
-            ...call.settings,
+            ...own,
             ...this.#filters(call, range),
-            max_memory_usage: Math.min(
-              maxMemoryBytes,
-              Number(call.settings?.max_memory_usage ?? maxMemoryBytes),
-            ),
+            max_memory_usage: Math.min(maxMemoryBytes, own?.max_memory_usage ?? maxMemoryBytes),
             max_result_bytes: maxResultBytes,
             max_threads: maxThreads,
           },
@@ -206,7 +198,7 @@ export class EndpointRunner {
         {
           deadlineMs,
           asReader: true,
-          isolated: call.project !== undefined || call.settings !== undefined,
+          isolated: call.project !== undefined || call.sql !== undefined,
           ...(call.blame && { blame: call.blame }),
           ...(call.signal && { signal: call.signal }),
           ...(span && { trace: span.context }),
@@ -228,7 +220,7 @@ export class EndpointRunner {
     }
   }
 
-  #filters({ project, endpoint }: BoundCall, range?: TimeRange): Record<string, string | number> {
+  #filters({ project, endpoint }: RunCall, range?: TimeRange): Record<string, string | number> {
     const isIsolated = project !== undefined || endpoint.definition.sandbox
     const { engine, sources } = this.#options
     if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
@@ -238,7 +230,7 @@ export class EndpointRunner {
   }
 
   /** The engine does not report an invalid expression if no row is matched against it. */
-  async #checkPatterns(call: BoundCall, values: BoundValues, startedAt: number): Promise<void> {
+  async #checkPatterns(call: RunCall, values: BoundValues, startedAt: number): Promise<void> {
     for (const name of call.endpoint.compiled.patterns) {
       const pattern = values[name]
       if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
@@ -248,25 +240,20 @@ export class EndpointRunner {
   }
 
   /** Binary formats cannot be truncated here, so a second query tells whether there are more rows. */
-  async #hasMore(call: BoundCall, values: BoundValues, startedAt: number): Promise<boolean> {
+  async #hasMore(call: RunCall, values: BoundValues, startedAt: number): Promise<boolean> {
     const { compiled, definition } = call.endpoint
-    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.sent}\n) LIMIT 1 OFFSET ${definition.max_rows})`
+    const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.prunedSql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
     const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw', startedAt })
     return body.toString().trim() === '1'
   }
 }
 
-/** The check of a caller's SQL takes the engine's time, so it is part of the query's turn. */
-async function compiledCall(call: BoundCall): Promise<BoundCall> {
-  return call.compile ? { ...call, endpoint: await call.compile() } : call
-}
-
 /** Whether nobody has seen yet how large the result of the SQL is. */
-function isUnsaved({ settings, purpose }: BoundCall): boolean {
-  return settings !== undefined || purpose === 'preview'
+function isUnsaved({ sql, purpose }: RunCall): boolean {
+  return sql !== undefined || purpose === 'preview'
 }
 
-function outputOf(call: BoundCall, columns: readonly ResultColumn[]) {
+function outputOf(call: RunCall, columns: readonly ResultColumn[]) {
   const { form, engineFormat, textRows: asText, settings } = call.format
   // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
   if (asText && isUnsaved(call)) {

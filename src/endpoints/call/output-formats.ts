@@ -1,12 +1,12 @@
 import { textRows } from '../../engine/json-rows.ts'
-import type { OutwardForm } from '../definition/outward-types.ts'
+import type { OutputForm } from '../definition/output-types.ts'
 
 export interface OutputFormat {
   id: string
   name: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow'
   engineFormat: string
   contentType: string
-  form: OutwardForm
+  form: OutputForm
   /** Whether timestamps are ISO 8601 text with a zone. */
   isoTimestamps?: true
   /** Whether columns are in the order of their names, instead of that of the query. */

@@ -1,32 +1,51 @@
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
+import type { TraceSpan } from '../../base/tracing.ts'
 import { cacheKey } from '../../cache/cache-key.ts'
+import type { CacheDirectives } from '../../cache/cache-request.ts'
+import { type Blame, callerBlame } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
 import { resultTag } from '../definition/result-tag.ts'
+import type { EngineTime } from './engine-time.ts'
 import type { OutputFormat } from './output-formats.ts'
 
-export interface CallParameters {
-  endpoint: Endpoint
+export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
+
+/** A call as it was requested. */
+export interface EndpointCall {
+  readonly endpoint: Endpoint
   /** As sent, unchecked. */
-  parameters: Readonly<Record<string, string>>
-  format: OutputFormat
-  project: string | undefined
+  readonly parameters: Readonly<Record<string, string>>
+  readonly format: OutputFormat
+  /** The query sees only rows of this project. */
+  readonly project: string | undefined
+  /** Callers get equal shares of the engine. */
+  readonly caller: string
+  readonly signal?: AbortSignal | undefined
+  readonly directives?: CacheDirectives | undefined
+  readonly trace?: TraceSpan | undefined
+  /** 'call' if undefined. */
+  readonly purpose?: RunPurpose | undefined
+  readonly engineTime?: EngineTime | undefined
 }
 
-/** Everything that the result of a call depends on, checked and bound once. */
-export interface PreparedCall {
-  readonly endpoint: Endpoint
+/** A call that is ready to run: everything that its result depends on is checked and bound. */
+export interface PreparedCall extends EndpointCall {
   readonly values: BoundValues
   /** The caller's SQL, if the endpoint is a sandbox. */
   readonly sql: string | undefined
-  readonly format: OutputFormat
-  readonly project: string | undefined
+  /** The same for calls with the same results. */
   readonly key: string
 }
 
+/** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
+export const refresher = { caller: 'wellhead:warming', purpose: 'refresh' } as const
+export const follower = { caller: 'wellhead:following', purpose: 'follow' } as const
+
 /** Throws if a parameter is missing or invalid. */
-export function prepareCall({ endpoint, parameters, format, project }: CallParameters): PreparedCall {
+export function prepareCall(call: EndpointCall): PreparedCall {
+  const { endpoint, parameters, format, project } = call
   const { definition, compiled } = endpoint
   const values = compiled.check(parameters)
   const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
@@ -37,7 +56,23 @@ export function prepareCall({ endpoint, parameters, format, project }: CallParam
     parameters: sql === undefined ? values : { ...values, sql },
     format: format.id,
   })
-  return Object.freeze({ endpoint, values, sql, format, project, key })
+  return Object.freeze({ ...call, values, sql, key })
+}
+
+type BlamedCall = Pick<PreparedCall, 'sql' | 'project' | 'caller'> & {
+  endpoint: { definition: { id: string } }
+}
+
+/** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */
+const tolerated = { callerSql: 1, sandbox: 20, saved: 3 }
+
+/** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
+export function blameFor({ endpoint, sql, project, caller }: BlamedCall): readonly Blame[] {
+  const { id } = endpoint.definition
+  if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
+  const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
+  if (caller === refresher.caller || caller === follower.caller) return [sandbox]
+  return [...callerBlame(caller, project, '', tolerated.callerSql), sandbox]
 }
 
 /** Enough to repeat a call after a restart. */
@@ -51,7 +86,7 @@ export const recipeShape = z.object({
   format: z.string(),
 })
 
-export function recipeOf({ endpoint, parameters, format, project }: CallParameters) {
+export function recipeOf({ endpoint, parameters, format, project }: EndpointCall) {
   const { definition, version } = endpoint
   // Parameters that the endpoint does not know must not take up memory of the cache.
   const names = parameterNames(endpoint)
@@ -70,7 +105,7 @@ export function isCurrent({ tag, version }: z.output<typeof recipeShape>, endpoi
   return tag === undefined ? version === endpoint.version : tag === resultTag(endpoint)
 }
 
-/** As a request is refused that sends a parameter which a strict endpoint does not know. */
+/** Throws if a parameter is unknown, as for a strict endpoint. */
 export function refuseUnknown(endpoint: Endpoint, parameters: object, ...added: string[]): void {
   const known = new Set([...parameterNames(endpoint), ...added])
   const unknown = Object.keys(parameters).find((name) => !known.has(name))

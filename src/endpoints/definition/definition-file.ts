@@ -5,7 +5,7 @@ import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.
 import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
-import { toldTypes } from '../../sql/parameter-types.ts'
+import { inferredTypes } from '../../sql/parameter-types.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
 import {
   definitionShape,
@@ -13,7 +13,7 @@ import {
   fieldProblems,
   isReserved,
   problemSentence,
-  withToldTypes,
+  withInferredTypes,
 } from './definition.ts'
 import { shownParameters } from './parameter-declaration.ts'
 
@@ -79,7 +79,7 @@ export function readDefinition(file: string, content: string): DefinitionReading
   }
   const illFormed = findIllFormed(header.fields)
   if (illFormed) report(header.positionOf(illFormed), illFormed.join('.'), notWellFormed)
-  const parsed = definitionShape.safeParse(withToldTypes(fields))
+  const parsed = definitionShape.safeParse(withInferredTypes(fields))
   for (const { path, message } of parsed.success ? [] : fieldProblems(parsed.error)) {
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
@@ -140,7 +140,7 @@ export function splitFile(content: string): FileParts | undefined {
 export function formatDefinition(definition: EndpointDefinition): string {
   const { id, name, description, cache_seconds, warm_seconds, published } = definition
   const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental } = definition
-  const told = toldTypes(definition.query)
+  const told = inferredTypes(definition.query)
   const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => {
     const { type, required, empty_is_omitted, description, ...values } = parameter
     const shownType = type === 'string' && (told.get(name) ?? type) === type ? null : type

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { invalidBody, invalidParameter } from '../../base/errors.ts'
+import { invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { findIllFormed, notWellFormed } from '../../base/validation.ts'
-import { toldTypes } from '../../sql/parameter-types.ts'
+import { inferredTypes } from '../../sql/parameter-types.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
 
@@ -197,9 +197,6 @@ export const definitionShape = fields
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
-/** Author of the versions that the service ships. Other authors are ids of tokens. */
-export const shippedBy = 'wellhead'
-
 interface FieldProblem {
   path: PropertyKey[]
   /** Follows the name of the field: "must be …", "is missing". */
@@ -223,28 +220,15 @@ export function problemSentence(field: string, message: string): string {
   return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
 }
 
-/** Fields that clients send back as they read them, and that only the service sets. */
-const readOnly = ['version', 'columns', 'warnings', 'created_at', 'updated_at', 'updated_by', 'note'] as const
-
-/** The fields of a request body without those that only the service sets. */
-export function writableFields(
-  body: unknown,
-  readOnlyFields: readonly string[] = readOnly,
-): Record<string, unknown> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidBody('The body must be a JSON object.')
-  }
-  const fields: Record<string, unknown> = { ...body }
-  for (const name of readOnlyFields) delete fields[name]
-  return fields
-}
+/** Fields that only the service sets. */
+export const readOnlyFields = ['columns', 'warnings'] as const
 
 /** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
-export function withToldTypes<T>(fields: T): T {
+export function withInferredTypes<T>(fields: T): T {
   const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>
   if (typeof query !== 'string' || typeof parameters !== 'object' || parameters === null) return fields
   const typed: Record<string, unknown> = { ...parameters }
-  for (const [name, type] of toldTypes(query)) {
+  for (const [name, type] of inferredTypes(query)) {
     const declared = typed[name] ?? {}
     const isTold = type === 'integer' || type === 'number' || type === 'boolean'
     if (!isTold || typeof declared !== 'object' || !parameterName.safeParse(name).success) continue
@@ -256,16 +240,9 @@ export function withToldTypes<T>(fields: T): T {
 export function parseDefinition(fields: unknown): EndpointDefinition {
   const illFormed = findIllFormed(fields)?.join('.')
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
-  const parsed = definitionShape.safeParse(withToldTypes(fields))
+  const parsed = definitionShape.safeParse(withInferredTypes(fields))
   if (parsed.success) return parsed.data
   const [problem] = fieldProblems(parsed.error)
   const field = problem?.path.join('.') ?? ''
   throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
-}
-
-export function changedDefinition({ id }: EndpointDefinition, fields: Record<string, unknown>) {
-  if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
-    throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
-  }
-  return parseDefinition({ ...fields, id })
 }

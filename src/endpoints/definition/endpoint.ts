@@ -3,14 +3,13 @@ import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
-import { withoutUnused } from '../../sql/sent-sql.ts'
+import { withoutUnused } from '../../sql/pruned-sql.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
-import { leadingWith } from '../../sql/with.ts'
+import { leadingWith, type WithClause } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, type SourceColumns, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
-import { sandboxViews } from './sandbox.ts'
 
 /** A checked endpoint: its query compiles, reads only sources, and returns these columns. */
 export interface Endpoint {
@@ -32,7 +31,7 @@ interface OnlyRun {
 
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
 export function compileEndpoint(
-  engine: Engine,
+  engine: Pick<Engine, 'query'>,
   definition: EndpointDefinition,
   version: number,
   sources: KnownSources,
@@ -46,7 +45,7 @@ export function compileEndpoint(
 }
 
 async function compile(
-  engine: Engine,
+  engine: Pick<Engine, 'query'>,
   definition: EndpointDefinition,
   version: number,
   sources: KnownSources,
@@ -65,8 +64,8 @@ async function compile(
     await checkSql(engine, { sql: unused, parameters }, sources)
     await describeColumns(engine, { sql: unused, parameters })
   }
-  const statement = { sql: compiled.sent, parameters }
-  if (compiled.sent !== compiled.sql) {
+  const statement = { sql: compiled.prunedSql, parameters }
+  if (compiled.prunedSql !== compiled.sql) {
     await checkSql(engine, statement, sources)
     // Columns that are not sent must be valid, too.
     await describeColumns(engine, { sql: withoutUnused(compiled.sql), parameters })
@@ -78,17 +77,17 @@ async function compile(
 }
 
 /** A query that uses the subqueries that are not sent: the engine does not check unused ones. */
-function unusedSubqueries({ sql, sent }: CompiledQuery): string | undefined {
+function unusedSubqueries({ sql, prunedSql }: CompiledQuery): string | undefined {
   const clause = leadingWith(sql)
-  const kept = leadingWith(sent)?.names ?? []
+  const kept = leadingWith(prunedSql)?.names ?? []
   const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
-  if (!clause || sql === sent || unused.length === 0) return undefined
+  if (!clause || sql === prunedSql || unused.length === 0) return undefined
   return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
 }
 
 /** The engine names a column without a name after its values, so requests with other values would not find it. */
 async function checkColumnNames(
-  engine: Engine,
+  engine: Pick<Engine, 'query'>,
   { parameters }: EndpointDefinition,
   compiled: CompiledQuery,
   columns: readonly ResultColumn[],
@@ -96,7 +95,7 @@ async function checkColumnNames(
   if (!columns.some(({ name }) => name.includes("'"))) return
   const values = withNow(compiled.check(otherValues(parameters, compiled.names)), sampleNowMicros + 1n)
   // SQL can accept some values only.
-  const others = await describeColumns(engine, { sql: compiled.sent, parameters: values }).catch(
+  const others = await describeColumns(engine, { sql: compiled.prunedSql, parameters: values }).catch(
     () => columns,
   )
   const unnamed = columns.findIndex(({ name }, index) => others[index]?.name !== name)
@@ -113,4 +112,16 @@ function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonl
   if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
     throw invalidQuery(`The column "${incremental.column}" of incremental must exist and be a DateTime.`)
   }
+}
+
+/** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
+export function sandboxViews(query: string): WithClause {
+  const clause = leadingWith(query)
+  const names = clause?.names.filter((name) => /^[A-Za-z]\w*$/.test(name)) ?? []
+  if (!clause || names.length === 0) {
+    throw invalidQuery(
+      'The query of a sandbox must start with the views that callers can read: WITH name AS (SELECT …).',
+    )
+  }
+  return { ...clause, names }
 }

@@ -67,7 +67,7 @@ export const parameterTypes = {
   regex: { ...string, expected: 'a regular expression' },
 } as const satisfies Record<string, ParameterType>
 
-export type ParameterTypeName = keyof typeof parameterTypes
+type ParameterTypeName = keyof typeof parameterTypes
 
 export const parameterTypeNames = Object.keys(parameterTypes) as [ParameterTypeName, ...ParameterTypeName[]]
 
@@ -174,7 +174,7 @@ export function otherValues(
 export const sampleNowMicros = BigInt(Date.UTC(2026, 0, 2)) * 1000n
 
 /** A declaration as people write it: its values have the type of the parameter. */
-export type ShownParameter = Omit<ParameterDeclaration, 'default' | 'enum' | 'example'> & {
+type ShownParameter = Omit<ParameterDeclaration, 'default' | 'enum' | 'example'> & {
   default?: TypedValue | undefined
   enum?: TypedValue[] | undefined
   example?: TypedValue | undefined

@@ -3,7 +3,7 @@ import { formatMicros } from '../../base/text/timestamps.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { type ColumnsOf, pathEdits } from '../../sql/paths.ts'
-import { certainColumns, sentSql } from '../../sql/sent-sql.ts'
+import { certainColumns, prunedSql } from '../../sql/pruned-sql.ts'
 import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
 import { reservedName } from './definition.ts'
 import {
@@ -24,9 +24,9 @@ export interface CompiledQuery {
   /** Maps positions of errors to the author's text. */
   readonly edited: EditedSql
   /** The SQL that is sent to the engine: without what the result does not depend on. */
-  readonly sent: string
+  readonly prunedSql: string
   readonly certain: ReturnType<typeof certainColumns>
-  /** Words of the sent SQL that have the form of a source name. */
+  /** Words of the pruned SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
   /** Parameters that the SQL uses except @now, in the order of their first appearance. */
   readonly names: readonly string[]
@@ -42,8 +42,8 @@ export interface SourceColumns {
   readonly typedColumns?: ColumnsOf
 }
 
-export function factsOf(sent: string) {
-  return { sent, certain: certainColumns(sent), possibleSources: possibleSources(sent) }
+export function factsOf(prunedSql: string) {
+  return { prunedSql, certain: certainColumns(prunedSql), possibleSources: possibleSources(prunedSql) }
 }
 
 export function bindQuery(
@@ -68,7 +68,7 @@ export function bindQuery(
   return {
     sql: edited.text,
     edited,
-    ...factsOf(sentSql(edited.text, typedColumns)),
+    ...factsOf(prunedSql(edited.text, typedColumns)),
     names: [...names],
     patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
     check(sent) {

@@ -1,8 +1,8 @@
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, jsonText, outwardJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
+import { jsonRowSql, jsonText, outputJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
 import { type EngineType, parseEngineType } from './engine-type.ts'
-import { type OutwardForm, outwardSql } from './outward-types.ts'
+import { type OutputForm, outputSql } from './output-types.ts'
 import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
@@ -12,7 +12,7 @@ export interface ResultColumn {
 
 /** Names and types of a query's result columns, without running it. */
 export async function describeColumns(
-  engine: Engine,
+  engine: Pick<Engine, 'query'>,
   { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,
   limits: Limits = { deadlineMs: 30_000 },
 ): Promise<ResultColumn[]> {
@@ -35,7 +35,7 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
 interface Wrapping {
   rows: number
   /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
-  form: OutwardForm | 'text-rows' | 'template'
+  form: OutputForm | 'text-rows' | 'template'
   json?: readonly string[]
   isoTimestamps?: boolean | undefined
   maxRowBytes?: number | undefined
@@ -43,7 +43,7 @@ interface Wrapping {
 
 /** Wraps the saved query in one that converts its columns and limits its rows. */
 export function wrapQuery(
-  { sent, certain }: Pick<CompiledQuery, 'sent' | 'certain'>,
+  { prunedSql, certain }: Pick<CompiledQuery, 'prunedSql' | 'certain'>,
   columns: readonly ResultColumn[],
   { rows, form, json = [], isoTimestamps = false, maxRowBytes }: Wrapping,
 ): string {
@@ -54,9 +54,9 @@ export function wrapQuery(
       if (certain.stored.has(column.name)) return `if(empty(${own}), '""', ${own})`
       return written(`ifNull(${jsonText(`toString(${own})`)}, 'null')`, 'String')
     }
-    const outward = form === 'template' || form === 'text-rows' ? 'json' : form
-    if (outward === 'json' && certain.counts.has(column.name)) return own
-    return writtenSql(column, outward, isoTimestamps)
+    const output = form === 'template' || form === 'text-rows' ? 'json' : form
+    if (output === 'json' && certain.counts.has(column.name)) return own
+    return writtenSql(column, output, isoTimestamps)
   }
   const names = columns.map(({ name }) => sqlName(name))
   const selected =
@@ -64,14 +64,14 @@ export function wrapQuery(
       ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
       : columns.map((column, index) => `${columnSql(column)} AS ${names[index]}`).join(', ')
   const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
-  return `SELECT ${selected} FROM (\n${sent}\n) ${where}LIMIT ${rows}`
+  return `SELECT ${selected} FROM (\n${prunedSql}\n) ${where}LIMIT ${rows}`
 }
 
 function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
   const { name, type } = column
   return isJsonColumn(column, json)
     ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
-    : { name, sql: outwardSql(sqlName(name), type, 'json', isoTimestamps) }
+    : { name, sql: outputSql(sqlName(name), type, 'json', isoTimestamps) }
 }
 
 /** The type without types that store a text once and refer to it, however often it is written. */
@@ -85,22 +85,22 @@ function withoutDictionaries({ name, arguments: parts, text }: EngineType): stri
 }
 
 /** A column as it leaves the service, with the size that the output has, except for what the format adds. */
-function writtenSql({ name, type }: ResultColumn, form: OutwardForm, isoTimestamps: boolean): string {
+function writtenSql({ name, type }: ResultColumn, form: OutputForm, isoTimestamps: boolean): string {
   const hasDictionary = /LowCardinality|Enum/.test(type)
   const full = hasDictionary ? withoutDictionaries(parseEngineType(type)) : type
   const value = hasDictionary ? `CAST(${sqlName(name)}, ${sqlText(full)})` : sqlName(name)
-  const sql = outwardSql(value, full, form, isoTimestamps)
+  const sql = outputSql(value, full, form, isoTimestamps)
   // However many, empty tuples have no size. CSV has them as JSON anyway.
   return written(form !== 'csv' && type.includes('Tuple()') ? `toJSONString(${sql})` : sql)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */
-export const outwardSettings = {
+export const outputSettings = {
   query_plan_remove_redundant_sorting: 0,
   optimize_duplicate_order_by_and_distinct: 0,
   use_variant_as_common_type: 1,
   // Text at a path of metadata stays text, even if it looks like a date.
   input_format_try_infer_dates: 0,
   input_format_try_infer_datetimes: 0,
-  ...outwardJson,
+  ...outputJson,
 } as const

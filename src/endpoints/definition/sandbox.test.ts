@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { maxCallerBytes, maxCallerTokens } from '../../sql/check.ts'
-import { readSandboxed, sandboxViews } from './sandbox.ts'
+import { sandboxViews } from './endpoint.ts'
+import { readSandboxed } from './sandbox.ts'
 
 describe('the query of a sandbox', () => {
   test.each([

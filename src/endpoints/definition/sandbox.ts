@@ -10,29 +10,17 @@ import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
 import { pathEdits } from '../../sql/paths.ts'
-import { withoutUnused } from '../../sql/sent-sql.ts'
+import { withoutUnused } from '../../sql/pruned-sql.ts'
 import type { CodeToken } from '../../sql/tokens.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
-import { leadingWith, namedSubqueries, type WithClause } from '../../sql/with.ts'
-import type { Endpoint } from './endpoint.ts'
+import { namedSubqueries, type WithClause } from '../../sql/with.ts'
+import { type Endpoint, sandboxViews } from './endpoint.ts'
 import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { type BoundValues, factsOf, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
 export const maxCheckMs = 10_000
-
-/** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
-export function sandboxViews(query: string): WithClause {
-  const clause = leadingWith(query)
-  const names = clause?.names.filter((name) => /^[A-Za-z]\w*$/.test(name)) ?? []
-  if (!clause || names.length === 0) {
-    throw invalidQuery(
-      'The query of a sandbox must start with the views that callers can read: WITH name AS (SELECT …).',
-    )
-  }
-  return { ...clause, names }
-}
 
 interface Checking {
   engine: Engine

@@ -1,4 +1,3 @@
-import { breakingChange } from '../../base/errors.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import {
@@ -56,7 +55,7 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   const renamed = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
   add(was.name !== is.name, 'endpoint_renamed', 'breaking', renamed)
   addParameterChanges(was, is, add)
-  addColumnChanges(outwardColumns(before), outwardColumns(after), add)
+  addColumnChanges(outputColumns(before), outputColumns(after), add)
   const rows = `The maximum number of rows changed from ${was.max_rows} to ${is.max_rows}.`
   add(is.max_rows < was.max_rows, 'max_rows_lowered', 'breaking', rows)
   add(is.max_rows > was.max_rows, 'max_rows_raised', 'compatible', rows)
@@ -85,16 +84,6 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
 }
 
 /** Throws if a change breaks callers. The remedy follows "… would break callers, so". */
-export function refuseBreaking(
-  changed: readonly { name: string; changes: readonly ContractChange[] }[],
-  remedy: string,
-): void {
-  const found = changed.flatMap(({ name, changes }) =>
-    changes.filter(({ breaking }) => breaking).map((change) => ({ endpoint: name, ...change })),
-  )
-  if (found.length > 0) throw breakingChange(found, remedy)
-}
-
 function cached(seconds: number | null): string {
   return seconds === null ? 'not cached' : `cached for ${seconds} s`
 }
@@ -184,7 +173,7 @@ function addChangesOf(
 }
 
 /** A text column that is returned as JSON has another type for its readers. */
-function outwardColumns({ columns, definition }: Contract): ResultColumn[] {
+function outputColumns({ columns, definition }: Contract): ResultColumn[] {
   return columns.map((column) =>
     isJsonColumn(column, definition.json) ? { ...column, type: 'JSON' } : column,
   )
@@ -216,7 +205,7 @@ function addColumnChanges(before: readonly ResultColumn[], after: readonly Resul
 }
 
 function addTypeChange(column: string, was: string, is: string, add: Add): void {
-  const [then, now] = [outwardForm(was), outwardForm(is)]
+  const [then, now] = [outputForm(was), outputForm(is)]
   const isAlike = now.form === then.form || (now.form === 'integer' && then.form === 'number')
   const [effect, outcome] =
     now.isNullable && !then.isNullable
@@ -238,7 +227,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/^Date/, 'day'],
 ]
 
-function outwardForm(type: string): { form: string; isNullable: boolean } {
+function outputForm(type: string): { form: string; isNullable: boolean } {
   const plain = type.replace(/^LowCardinality\((.*)\)$/, '$1')
   const bare = plain.replace(/^Nullable\((.*)\)$/, '$1')
   const isNullable = bare !== plain || /^(?:Nothing|Dynamic|Variant)\b/.test(bare)

@@ -5,13 +5,14 @@ import { missingParameter, unknownParameter, type WellheadError } from '../../ba
 import { readShape } from '../../base/validation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import { toldTypes } from '../../sql/parameter-types.ts'
+import { inferredTypes } from '../../sql/parameter-types.ts'
 import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import type { OutputFormat } from '../call/output-formats.ts'
-import { definitionShape, parseDefinition, reservedName, writableFields } from '../definition/definition.ts'
+import { definitionShape, parseDefinition, reservedName } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
 import { usedParameters } from '../definition/parameters.ts'
+import { endpointFields } from './endpoint-kind.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 
 interface EndpointDraftsOptions {
@@ -63,9 +64,9 @@ export class EndpointDrafts {
 
   async check(body: unknown, caller: string, signal: AbortSignal) {
     const { columns, compiled, definition } = await this.#inTurn(caller, signal, () => this.#compile(body))
-    const typed = String(writableFields(body).query)
+    const typed = String(endpointFields(body).query)
     const warnings = await this.#options.warningsOf(definition, typed)
-    const told = toldTypes(typed, this.#options.sources().typedColumns)
+    const told = inferredTypes(typed, this.#options.sources().typedColumns)
     return { columns, parameters: compiled.names, types: Object.fromEntries(told), warnings }
   }
 
@@ -113,7 +114,7 @@ export class EndpointDrafts {
 
   async #compile(body: unknown, onlyRun?: Parameters<typeof compileEndpoint>[4]): Promise<Endpoint> {
     const { engine, sources } = this.#options
-    const fields = writableFields(body)
+    const fields = endpointFields(body)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
     const timeout_seconds = Math.min(definition.timeout_seconds, maxDraftSeconds)
     const bounded = { ...definition, timeout_seconds }

@@ -4,14 +4,19 @@ import type { Warning } from '../../sql/warnings/warning.ts'
 import { type EndpointDefinition, reservedName } from '../definition/definition.ts'
 import type { KnownSources } from '../definition/endpoint.ts'
 
-export type WarningsOf = (definition: EndpointDefinition, typed: string) => Promise<Warning[]>
+export type WarningsOf = (
+  definition: EndpointDefinition,
+  typed: string,
+  /** Those of the state after a change. By default, those of now. */
+  sources?: KnownSources,
+) => Promise<Warning[]>
 
 export function endpointWarnings(
   sources: () => KnownSources,
   sampled?: SampledSources,
   onFailure?: (error: unknown) => void,
 ): WarningsOf {
-  return async ({ parameters, incremental, sandbox }, typed) => {
+  return async ({ parameters, incremental, sandbox }, typed, { typedColumns } = sources()) => {
     const found = findWarnings(
       {
         sql: typed,
@@ -19,7 +24,7 @@ export function endpointWarnings(
         reserved: [reservedName],
         usedElsewhere: incremental?.by ? [incremental.by] : [],
         sandbox,
-        columnsOf: sources().typedColumns ?? (() => undefined),
+        columnsOf: typedColumns ?? (() => undefined),
       },
       sampled,
     )

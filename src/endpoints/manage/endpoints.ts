@@ -1,15 +1,29 @@
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import { endpointNotFound } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import { type Catalog, readBody } from '../../catalog/catalog.ts'
-import type { CatalogRecord } from '../../catalog/catalog-state.ts'
-import { readsColumn } from '../../sql/column-readers.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
+import { typedColumnShape } from '../../catalog/source.ts'
+import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
+import { withoutUnused } from '../../sql/pruned-sql.ts'
+import { definitionShape } from '../definition/definition.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
 import { resultTag } from '../definition/result-tag.ts'
-import { storedEndpointShape } from './stored-endpoint.ts'
+
+/** The catalog record of an endpoint. It contains the columns, so that a start need not ask the engine. */
+const storedEndpointShape = z.object({
+  definition: definitionShape,
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+  created_at: z.string(),
+  /** Versions of earlier releases have none. */
+  note: z.string().default(''),
+})
 
 export interface SavedEndpoint extends Endpoint {
+  readonly id: string
+  readonly name: string
   readonly createdAt: string
   readonly updatedAt: string
   readonly updatedBy: string
@@ -67,16 +81,23 @@ export class Endpoints {
     return endpoint
   }
 
-  readersOf(source: string, column: string): string[] {
-    return this.list().flatMap(({ definition: { name, query } }) =>
-      readsColumn(query, source, column) ? name : [],
+  /** Paths of metadata that its query reads from JSON text, and that a typed column could hold. */
+  paths(reference: string): JsonPath[] {
+    const { definition } = this.get(reference)
+    const sources = this.#sources()
+    // In a sandbox, callers choose which parts of the WITH clause are used.
+    const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
+    return jsonPaths(query, sources.typedColumns).filter(
+      ({ source, path }) => sources.has(source) && typedColumnShape.shape.path.safeParse(path).success,
     )
   }
 
-  /** Every version that is kept, newest first. */
-  async versions(reference: string): Promise<SavedEndpoint[]> {
-    const records = await this.#catalog.versions('endpoint', this.get(reference).definition.id)
-    return records.map((record) => read(record, this.#sources)).reverse()
+  names(): Iterable<string> {
+    return this.#byName.keys()
+  }
+
+  read(record: CatalogRecord): SavedEndpoint {
+    return read(record, this.#sources)
   }
 
   async version(reference: string, version: number): Promise<SavedEndpoint | undefined> {
@@ -124,6 +145,8 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
   })
   let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
   return {
+    id: definition.id,
+    name: definition.name,
     definition,
     version: record.version,
     // Compiled when it is first needed, and again when the typed columns of a source change.

@@ -1,22 +1,21 @@
 import { z } from 'zod'
 import type { Timers } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
-import { WellheadError } from '../../base/errors.ts'
+import { invalidParameter, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import { Computation } from '../call/computation.ts'
 import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
 import { findFormat, type OutputFormat, outputFormats } from '../call/output-formats.ts'
 import { isCurrent, prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
 import { QueryQueue } from '../call/query-queue.ts'
-import { Sandboxes } from '../call/sandboxes.ts'
-import { changedDefinition, writableFields } from '../definition/definition.ts'
+import { parseDefinition } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
+import { endpointFields } from './endpoint-kind.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type RecentRequest, type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
 import { isSame, rowDifference } from './row-difference.ts'
@@ -42,8 +41,6 @@ export const replayShape = z.strictObject({
 export type Replay = Awaited<ReturnType<Replays['replay']>>
 
 const maxRequests = 50
-/** Of SQL that callers sent, which is checked again if it does not fit. */
-const maxCheckedSqlBytes = 16 * 2 ** 20
 const maxWaitingReplays = 20
 
 /** The order of columns does not matter, because every format names them. */
@@ -58,7 +55,6 @@ const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
 interface Terms {
   signal: AbortSignal
   nowMicros: bigint
-  sandboxes: Sandboxes
 }
 
 /** Runs recent requests of an endpoint against its current version and a new one. Nothing is saved, cached or counted. */
@@ -86,19 +82,16 @@ export class Replays {
     const { endpoints, time, withinMs } = this.#options
     endpoints.get(reference)
     const sent = readShape(replayShape, body)
-    const fields = writableFields(sent.endpoint)
+    const fields = endpointFields(sent.endpoint)
     return this.#turns.run({ caller, signal: gone, background: true }, async () => {
       const current = endpoints.get(reference)
       const next = await this.#compile(current, fields, gone)
       const now = time.wall.now()
-      const terms = {
-        nowMicros: BigInt(now) * 1000n,
-        sandboxes: new Sandboxes(this.#options.engine, maxCheckedSqlBytes),
-      }
+      const nowMicros = BigInt(now) * 1000n
       const replayed = await withDeadline(
         withinMs,
         gone,
-        (signal) => this.#replayAll(current, next, sent.show_values, gone, { ...terms, signal }),
+        (signal) => this.#replayAll(current, next, sent.show_values, gone, { nowMicros, signal }),
         time,
       )
       const { definition, version } = current
@@ -108,7 +101,11 @@ export class Replays {
 
   async #compile(current: Endpoint, fields: Record<string, unknown>, signal: AbortSignal): Promise<Endpoint> {
     const { engine, runner, sources } = this.#options
-    const definition = changedDefinition(current.definition, { ...current.definition, ...fields })
+    const { id } = current.definition
+    if (fields.id !== undefined && String(fields.id).toLowerCase() !== id) {
+      throw invalidParameter('id', 'The id of an endpoint cannot be changed.')
+    }
+    const definition = parseDefinition({ ...current.definition, ...fields, id })
     const compile = () => compileEndpoint(engine, definition, current.version + 1, sources())
     return runner.inTurn({ ...replayer, signal }, compile).catch((error) => {
       throw errorInTypedText(error, String(fields.query ?? definition.query))
@@ -147,13 +144,8 @@ export class Replays {
     return { runs, difference, unstable: true }
   }
 
-  async #run(
-    endpoint: Endpoint,
-    request: RecentRequest,
-    { signal, nowMicros, sandboxes }: Terms,
-  ): Promise<Run> {
+  async #run(endpoint: Endpoint, request: RecentRequest, { signal, nowMicros }: Terms): Promise<Run> {
     const { parameters, project } = request
-    const { runner, time } = this.#options
     const engineTime = new EngineTime()
     // The endpoint is refused no request if a version that nobody uses crashes the engine.
     const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
@@ -161,13 +153,11 @@ export class Replays {
       // The token adds the project, not the caller.
       const added = project === undefined ? [] : ['project']
       if (endpoint.definition.strict) refuseUnknown(endpoint, parameters, ...added)
-      const call = prepareCall({ endpoint, parameters, project, format: comparable })
-      const parts = { runner, sandboxes, clock: time.wall, arrivals: undefined }
-      const result = await new Computation(call, parts).run(
-        { ...replayer, signal, engineTime, blame },
-        // Entries that arrive between the runs must not make them differ.
-        { nowMicros, range: { beforeMicros: nowMicros + 1n } },
-      )
+      const requester = { ...replayer, signal, engineTime }
+      const call = prepareCall({ endpoint, parameters, project, format: comparable, ...requester })
+      // Entries that arrive between the runs must not make them differ.
+      const part = { nowMicros, range: { beforeMicros: nowMicros + 1n } }
+      const result = await this.#options.runner.run({ ...call, blame }, part)
       const { body, rows, engineMs, rowsRead } = result
       return { body, rows, engineMs, rowsRead, error: undefined }
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
-import type { EndpointCall, EndpointCalls } from '../call/endpoint-calls.ts'
+import type { EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
+import type { EndpointCall } from '../call/prepared-call.ts'
 import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
 
 interface Figures {

@@ -17,7 +17,7 @@ export interface HostOptions {
   extraConfig?: string
 }
 
-export interface Credentials {
+interface Credentials {
   /** Required in a header of every statement. Empty: none. */
   key: string
   service: User

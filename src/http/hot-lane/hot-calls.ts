@@ -2,27 +2,18 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
-import { type LineWriter, type Log, lineWriterOf } from '../../base/log.ts'
-import type { TraceSpan } from '../../base/tracing.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
-import type { CallSubject } from '../../observability/call-record.ts'
-import type { CallStatistics } from '../../observability/call-statistics.ts'
-import type { RequestCounts } from '../../observability/metrics.ts'
+import type { RequestSubject } from '../../observability/request-record.ts'
 import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
-import { pathOf, type RequestTraces, requestIdOf, text, traceFields } from '../request-log.ts'
+import { pathOf, queryRoute, type RequestRecorder, requestIdOf, text } from '../request-recorder.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
-export const queryRoute = '/api/endpoints/query/:reference'
-
 interface HotCallsOptions {
   access: Access
   calls: EndpointCalls
-  log: Log
-  statistics: CallStatistics | undefined
-  requests: RequestCounts
-  traces: RequestTraces
+  recorder: RequestRecorder
   unread: UnreadResponses
   vary: string
   /** Whether the service accepts requests, from tenants as well. */
@@ -32,13 +23,9 @@ interface HotCallsOptions {
 interface HotCall {
   caller: Caller
   key: string
-  version: number
-  endpoint: string
-  subject: CallSubject | undefined
+  subject: RequestSubject
   /** What stays the same from one response to the next. */
   heads?: Heads
-  /** The constant part of its log line, as JSON. */
-  logged?: string
 }
 
 /** Names and values in turn. They begin with X-Request-Id and Server-Timing, whose values change. */
@@ -60,16 +47,14 @@ const maxNameLength = 1024
 type Found = NonNullable<ReturnType<EndpointCalls['cache']['peek']>>
 type Form = ReturnType<Found['result']['form']>
 
-/** Serves cache hits that repeat an earlier request before the framework, which returns the same responses to all others. */
+/** Serves cache hits that repeat an earlier request before Fastify, which serves the rest with equal responses. */
 export class HotCalls {
   readonly #options: HotCallsOptions
   readonly #known: LRUCache<string, HotCall>
-  readonly #writeLine: LineWriter | undefined
 
   constructor(options: HotCallsOptions) {
     this.#options = options
     this.#known = new LRUCache({ max: maxKnown })
-    this.#writeLine = lineWriterOf(options.log)
   }
 
   learn(url: string | undefined, accept: string, call: HotCall): void {
@@ -92,7 +77,7 @@ export class HotCalls {
   #serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
-    const { access, calls, open, traces, unread, statistics, requests } = this.#options
+    const { access, calls, open, unread, recorder } = this.#options
     const { headers } = request
     const token = tokenOf(request)
     const recognized = token ? access.recognize(token) : undefined
@@ -107,32 +92,28 @@ export class HotCalls {
     // A refusal is not counted, so the framework can count it.
     if (quota?.exceeded) return false
     calls.cache.lookup(call.key)
-    const { traceparent, tracestate } = headers
-    const trace =
-      traces.active || traceparent !== undefined
-        ? traces.begin('GET', queryRoute, request.url ?? '', text(traceparent), text(tracestate))
-        : undefined
+    const { url = '' } = request
+    const trace = recorder.trace('GET', queryRoute, url, headers)
     const id = requestIdOf(headers['x-request-id'])
     const heads = this.#headsOf(call, form, found)
     const endedAt = performance.now()
-    const ms = Math.round((endedAt - since) * 100) / 100
+    const totalMs = endedAt - since
     const status = held === undefined ? 200 : 304
     const head = heads[status]
     head[1] = id
-    head[3] = `total;dur=${ms}`
+    head[3] = `total;dur=${Math.round(totalMs * 100) / 100}`
     response.writeHead(status, quota ? [...head, ...Object.entries(quotaHeaders(quota)).flat()] : head)
     const body = held === undefined ? form.body : undefined
     if (body) unread.add(body, response)
     response.end(body)
-    requests.add(status)
-    if (call.subject) {
-      statistics?.add({
-        ...{ subject: call.subject, status, cache: 'hit', endedAt, totalMs: endedAt - since, engineMs: 0 },
-        ...{ rows: found.result.rows, bytes: body?.length ?? 0, rowsRead: 0, code: '', detail: undefined },
-      })
+    const { subject } = call
+    const { rows } = found.result
+    const record = {
+      ...{ subject, status, cache: 'hit' as const, endedAt, totalMs, engineMs: 0, rowsRead: 0, rows },
+      ...{ bytes: body?.length ?? 0, code: '', detail: undefined },
     }
-    this.#log(call, request.url, id, status, ms, trace)
-    if (trace !== undefined) traces.end(trace, status, { 'wellhead.endpoint': call.endpoint })
+    const { endpoint } = subject
+    recorder.finish({ id, method: 'GET', path: pathOf(url), status, totalMs, trace, endpoint, record })
     return true
   }
 
@@ -146,7 +127,7 @@ export class HotCalls {
       ...['Cache-Status', cacheStatus(found), 'Age', String(ageSeconds)],
       ...Object.entries(dataHeaders).flat(),
       ...['Vary', this.#options.vary],
-      ...['Wellhead-Version', String(call.version)],
+      ...['Wellhead-Version', String(call.subject.version)],
       ...['Cache-Control', cacheControl(found)],
       ...['ETag', form.etag],
       ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
@@ -155,17 +136,6 @@ export class HotCalls {
     if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
     call.heads = { etag: form.etag, ageSeconds, ttlSeconds, 200: [...unchanged, ...body], 304: unchanged }
     return call.heads
-  }
-
-  #log(call: HotCall, url = '', id: string, status: number, ms: number, trace: TraceSpan | undefined): void {
-    if (trace === undefined && this.#writeLine !== undefined) {
-      call.logged ??= `"method":"GET","path":${JSON.stringify(pathOf(url))}`
-      // An id needs no escaping.
-      this.#writeLine(`"request_id":"${id}",${call.logged},"status":${status},"ms":${ms}`, 'request')
-      return
-    }
-    const line = { request_id: id, method: 'GET', path: pathOf(url), status, ms, ...traceFields(trace) }
-    this.#options.log.info(line, 'request')
   }
 }
 

@@ -2,41 +2,45 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
-import type { AlertAdmin } from '../../alerts/alert-admin.ts'
 import {
   endpointNotFound,
   forbidden,
   invalidBody,
   invalidQuery,
+  queryCancelled,
+  unknownParameter,
   type WellheadError,
 } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
-import type { EndpointAdmin } from '../../endpoints/manage/endpoint-admin.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import { EngineTime } from '../../endpoints/call/engine-time.ts'
+import { type OutputFormat, outputFormats, withIsoTimestamps } from '../../endpoints/call/output-formats.ts'
+import { parameterNames } from '../../endpoints/call/prepared-call.ts'
+import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
-import { listAlerts } from '../../mcp/alert-tool.ts'
-import { endpointTool } from '../../mcp/endpoint-tools.ts'
-import { logTools } from '../../mcp/log-tools.ts'
+import { endpointTool, narrowing, toolNames } from '../../mcp/endpoint-tools.ts'
+import { listAlerts, logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
+import { rowResult } from '../../mcp/row-result.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
-import { toolNames } from '../../mcp/tool-names.ts'
 import { writeTools } from '../../mcp/write-tools.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
-import type { SourceAdmin } from '../../sources/source-admin.ts'
-import type { CallRecorder } from '../call-recording.ts'
+import type { SourceInfo } from '../../sources/source-info.ts'
+import { endpointCall, runCall } from '../endpoint-request.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
+import { readParameters } from '../request-parameters.ts'
+import type { RequestNotes, RequestRecorder } from '../request-recorder.ts'
 import { checkQuota, tokenOf } from '../route-access.ts'
 import { goneSignal } from '../routes/management.ts'
 import type { QueryRoutes } from '../routes/query.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
-import { callEndpoint } from './endpoint-tool-calls.ts'
 
 interface McpRoutes {
   access: Access
   queries: Pick<QueryRoutes, 'calls' | 'endpoints'>
-  sources: SourceAdmin
+  sources: SourceInfo
   search: LogSearch
-  endpoints: EndpointAdmin
-  alerts: AlertAdmin
+  definitions: Definitions
   drafts: EndpointDrafts
   /** Whether admins have tools that save endpoints. */
   mcpWrite: boolean
@@ -55,7 +59,7 @@ const example = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const parseError = -32700
 
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
-export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder?: CallRecorder): void {
+export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder: RequestRecorder): void {
   const builtIn = onFirstUse(() => builtInTools(parts))
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or search' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
@@ -90,20 +94,12 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
 type BuiltInTools = (caller: Caller) => ReadonlyMap<string, BuiltInTool>
 
 interface ToolParts extends Pick<McpRoutes, 'access' | 'queries'> {
-  recorder: CallRecorder | undefined
+  recorder: RequestRecorder
   builtIn: BuiltInTools
 }
 
 /** The tools of the service that a caller may use. */
-function builtInTools({
-  sources,
-  search,
-  drafts,
-  endpoints: admin,
-  alerts,
-  queries,
-  mcpWrite,
-}: McpRoutes): BuiltInTools {
+function builtInTools({ sources, search, drafts, definitions, queries, mcpWrite }: McpRoutes): BuiltInTools {
   const byName = (tools: BuiltInTool[]) => new Map(tools.map((tool) => [tool.definition.name, tool]))
   const none = byName([])
   const ofTenant = byName(logTools({ sources, search }, 'own project'))
@@ -111,8 +107,8 @@ function builtInTools({
   const ofBackend = byName(ofAll)
   const ofAdmin = byName([
     ...ofAll,
-    listAlerts(alerts),
-    ...(mcpWrite ? writeTools({ drafts, admin, endpoints: queries.endpoints }) : []),
+    listAlerts(definitions),
+    ...(mcpWrite ? writeTools({ drafts, definitions, endpoints: queries.endpoints }) : []),
   ])
   return (caller) => {
     if (caller.isAdmin) return ofAdmin
@@ -123,7 +119,7 @@ function builtInTools({
 
 /** The tools of the caller, each with the checks and records of a request of its own. */
 function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts): CallerTools {
-  const { access, queries, recorder } = parts
+  const { access, queries } = parts
   const caller = request.caller as Caller
   const { id, project } = caller
   const builtIn = parts.builtIn(caller)
@@ -165,10 +161,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
         const own = builtIn.get(name)
         return own
           ? await own.run(input, { id, project, signal })
-          : await callEndpoint(
-              { endpoint: find(name), input, request, caller, signal },
-              { calls: queries.calls, recorder },
-            )
+          : await callEndpoint(find(name), input, request, signal, parts)
       } catch (error) {
         const known = toKnownError(error as Error, request)
         code = known.code
@@ -210,4 +203,54 @@ function handleMcpError(error: Error, request: FastifyRequest, reply: FastifyRep
   if (!invalidBody.is(known)) return void handleError(error, request, reply)
   const { status, message } = known
   reply.code(status).send({ jsonrpc: '2.0', id: null, error: { code: parseError, message } })
+}
+
+const format = withIsoTimestamps(outputFormats[0] as OutputFormat)
+/** In statistics, which tell tool calls from other requests by it. */
+const recordedFormat = 'mcp'
+
+/** A request to an endpoint that comes as a tool call. It shares cache, limits and statistics with all others. */
+async function callEndpoint(
+  endpoint: Endpoint,
+  input: Record<string, unknown>,
+  request: FastifyRequest,
+  signal: AbortSignal,
+  { queries, recorder }: ToolParts,
+): Promise<ToolResult> {
+  const since = performance.now()
+  const { id: requestId, method, trace } = request
+  const caller = request.caller as Caller
+  const engineTime = new EngineTime()
+  const notes: RequestNotes & { endpoint: Endpoint } = { endpoint, engineTime, format: recordedFormat }
+  // Traces name the endpoint.
+  request.recorded ??= { endpoint, done: true }
+  const record = (status: number, code: string, bytes: number) => {
+    const totalMs = performance.now() - since
+    recorder.add(notes, { caller, method, requestId, status, code, bytes, totalMs })
+  }
+  try {
+    const sent = readParameters(Object.entries(input))
+    // Others begin with an underscore; they control responses of other routes.
+    const [control] = sent.control.keys()
+    if (control !== undefined) throw unknownParameter(control, parameterNames(endpoint))
+    const call = endpointCall(caller, sent, true, { endpoint, format, signal, trace, engineTime })
+    const { body, rows, truncated } = (await runCall(queries.calls, call, notes)).result
+    const { max_rows: maxRows } = endpoint.definition
+    const result = await rowResult(body, {
+      total: rows,
+      more: truncated ? `The endpoint returns at most ${maxRows} rows, and there are more.` : undefined,
+      narrow: narrowing(endpoint, caller),
+    })
+    record(200, '', textLength(result))
+    return result
+  } catch (error) {
+    const { status, code } = signal.aborted ? queryCancelled : toKnownError(error as Error, request)
+    record(status, code, 0)
+    throw error
+  }
+}
+
+function textLength({ content }: ToolResult): number {
+  const [first] = content
+  return first?.type === 'text' ? Buffer.byteLength(first.text) : 0
 }

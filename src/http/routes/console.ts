@@ -4,12 +4,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import type { Settings } from '../../base/settings.ts'
-import { pathOf } from '../request-log.ts'
+import { pathOf } from '../request-recorder.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, pageResponses, routesOf, text } from './route.ts'
 
-export interface ConsoleFiles {
+interface ConsoleFiles {
   page?: ServedFile | undefined
   embed?: ServedFile | undefined
   assets: ReadonlyMap<string, ServedFile>
@@ -38,9 +38,9 @@ const logoHeaders = {
 
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
-/** All are the same HTML, which reads its URL. */
+/** All are the same HTML, which reads its URL. `explore` is the former name of `logs`. */
 const consolePages = new Set(
-  'endpoints new-endpoint playground explore alerts sources tokens usage'.split(' '),
+  'endpoints new-endpoint playground logs explore alerts sources tokens usage'.split(' '),
 )
 
 const options = { logLevel: 'warn' } as const

@@ -1,66 +1,105 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type ContractChange, changeKinds } from '../../endpoints/manage/contract-changes.ts'
-import {
-  type DeployedEndpoint,
-  type Deployments,
-  type DeploymentView,
-  deploymentShape,
-} from '../../endpoints/manage/deployments.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import { deploymentTerms, expectedVersionShape } from '../../definitions/deployment.ts'
+import type { DeployedDefinition } from '../../definitions/step.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { columns, deploymentEndpoint, warnings } from './endpoints.ts'
+import { alertDocs } from './alerts.ts'
+import { columns, endpointDocs, warnings } from './endpoints.ts'
+import type { KindDocs } from './kind-routes.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
+import { sourceDocs } from './sources.ts'
 
-const deployment = z.strictObject({
-  ...deploymentShape.shape,
-  endpoints: z
-    .array(deploymentEndpoint)
-    .describe('Endpoints to create or change. Other endpoints stay as they are.'),
-})
+const kinds = [sourceDocs, endpointDocs, alertDocs]
 
-const contractChange: z.ZodType<ContractChange> = z.object({
-  kind: z.enum(changeKinds).describe('What changed, for programs.'),
-  breaking: z.boolean().describe('Whether callers may have to change their code.'),
+const expected_version = expectedVersionShape
+  .optional()
+  .describe('The version that this replaces. 0: it must not exist yet.')
+
+/** What a response to a deployment shows beyond the fields of all kinds. */
+const shownOf: Record<string, z.ZodRawShape> = {
+  endpoints: { columns: columns.describe('Columns of the result, with the types of the engine.') },
+  alerts: {
+    secrets: z
+      .array(z.object({ url: z.string(), secret: z.string() }))
+      .exactOptional()
+      .describe('Secrets of new webhooks. Only in the response that created them.'),
+  },
+}
+
+const change = z.object({
+  kind: z.string().describe('What changed, for programs.'),
+  breaking: z
+    .boolean()
+    .describe('Whether callers or senders may have to change their code, or entries are lost.'),
   message: z.string().describe('What changed, for people.'),
   parameter: z.string().exactOptional().describe('The parameter that changed.'),
   column: z.string().exactOptional().describe('The column that changed.'),
 })
 
-const deployedEndpoint = z.object<FieldShapes<DeployedEndpoint>>({
-  name: z.string().describe('Name of the endpoint.'),
-  id: z.uuid().describe('Id of the endpoint.'),
-  action: z.enum(['created', 'updated', 'unchanged']).describe('What the deployment did.'),
-  version: z.int().min(1).describe('Version after the deployment.'),
-  changes: z.array(contractChange).describe('Changes that callers may notice.'),
-  columns: columns.describe('Columns of the result, with the types of the engine.'),
+const deployed = z.object<FieldShapes<DeployedDefinition>>({
+  name: z.string().describe('Its name.'),
+  id: z.uuid().describe('Its id.'),
+  action: z.enum(['created', 'updated', 'unchanged', 'deleted']).describe('What the deployment did.'),
+  version: z.int().min(1).describe('Version after the deployment; of what is deleted, the last one.'),
+  changes: z.array(change).describe('Changes that callers may notice.'),
   warnings,
 })
 
-const deploymentAnswer = z.object<FieldShapes<DeploymentView>>({
-  dry_run: z.boolean().describe('Whether nothing was changed.'),
-  endpoints: z.array(deployedEndpoint).describe('Endpoints in the order of the request.'),
+const eachKind = <T>(make: (docs: KindDocs) => T) =>
+  Object.fromEntries(kinds.map((docs) => [docs.folder, make(docs)]))
+
+const deploymentOf = Object.fromEntries(
+  kinds.map((docs) => [docs.folder, z.strictObject({ ...docs.fields.shape, expected_version })]),
+)
+const deployedOf = eachKind(({ folder }) => deployed.extend(shownOf[folder] ?? {}))
+
+const deployment = z.strictObject({
+  ...eachKind(({ folder }) =>
+    z
+      .array(deploymentOf[folder] as z.ZodObject)
+      .optional()
+      .describe(`Those to create or change. Other ${folder} stay as they are.`),
+  ),
+  delete: z
+    .strictObject(eachKind(() => z.array(z.string()).optional()))
+    .optional()
+    .describe('Names or ids of those to delete, by kind.'),
+  ...deploymentTerms,
 })
 
-nameComponents('input', { Deployment: deployment })
+const deploymentResponse = z.object({
+  dry_run: z.boolean().describe('Whether nothing was changed.'),
+  ...eachKind(({ folder }) =>
+    z.array(deployedOf[folder] as z.ZodObject).describe('In the order of the request, then those deleted.'),
+  ),
+})
+
+const named = (prefix: string, shapes: Record<string, z.ZodType>) =>
+  Object.fromEntries(kinds.map(({ folder, name }) => [`${prefix}${name}`, shapes[folder] as z.ZodType]))
+
+nameComponents('input', { Deployment: deployment, ...named('Deployment', deploymentOf) })
 nameComponents('output', {
-  ContractChange: contractChange,
-  DeployedEndpoint: deployedEndpoint,
-  DeploymentAnswer: deploymentAnswer,
+  DefinitionChange: change,
+  DeploymentResponse: deploymentResponse,
+  ...named('Deployed', deployedOf),
 })
 
 const query = 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY'
 const example = { endpoints: [{ name: 'requests.count', query, expected_version: 0 }], dry_run: true }
 
-export function addDeploymentRoutes(server: FastifyInstance, deployments: Deployments): void {
-  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
-  route('POST /api/deployments', 'deployEndpoints', 'Deploy endpoints atomically', {
-    description: 'Creates and changes several endpoints. If one of them is invalid, nothing is changed.',
+export function addDeploymentRoutes(server: FastifyInstance, definitions: Definitions): void {
+  const route = routesOf(server, { tag: 'Deployments', access: 'admin' })
+  route('POST /api/deployments', 'deploy', 'Deploy definitions of all kinds atomically', {
+    description:
+      'Creates, changes and deletes definitions. Each is checked against the state after the deployment: an endpoint may ' +
+      'read a source that is created with it. If one of them is invalid, nothing is changed. An error names the definition.',
     body: jsonBody(deployment, example),
-    responses: { 200: json('The changes that were made, or would be made.', deploymentAnswer) },
-    errors: [409, 412, 422],
+    responses: { 200: json('The changes that were made, or would be made.', deploymentResponse) },
+    errors: [404, 409, 412, 422],
     options: { bodyLimit: jsonLimits.maxDeploymentBytes },
-    handler: async (request) => deployments.deploy(request.body, changedBy(request)),
+    handler: async (request) => definitions.deploy(request.body, changedBy(request)),
   })
 }

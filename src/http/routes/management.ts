@@ -38,12 +38,11 @@ export function flag(description: string) {
 }
 
 /** Aborted when the caller disconnects before the response ends. */
-export function goneSignal(request: FastifyRequest, reply: FastifyReply, onGone?: () => void): AbortSignal {
+export function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (reply.raw.writableFinished) return
     gone.abort(new Error(`The caller of ${request.id} disconnected.`))
-    onGone?.()
   })
   return gone.signal
 }

@@ -3,16 +3,17 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import type { EndpointCall, EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
+import type { EndpointCall } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
-import type { CallNotes, CallRecorder } from '../call-recording.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
-import { type HotCalls, queryRoute } from '../hot-lane/hot-calls.ts'
+import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
 import { chooseFormat, isStrict, queryParameters, readParameters } from '../request-parameters.ts'
+import { queryRoute, type RequestNotes, subjectOf } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 import { goneSignal } from './management.ts'
@@ -61,13 +62,12 @@ export function addQueryRoutes(
   parts: QueryRoutes,
   streams: EventStreams,
   hot: HotCalls,
-  recorder: CallRecorder | undefined,
 ): void {
   const { endpoints, calls } = parts
   const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
-    const notes: CallNotes = { engineTime }
+    const notes: RequestNotes = { engineTime }
     request.recorded = notes
     const caller = request.caller as Caller
     const parameters = readParameters(sent)
@@ -78,13 +78,10 @@ export function addQueryRoutes(
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
     notes.format = streamed ? 'events' : format.name
-    const call = endpointCall({
+    const call = endpointCall(caller, parameters, isStrict(control), {
       endpoint,
-      sent: parameters,
-      strict: isStrict(control),
       format,
-      caller,
-      signal: goneSignal(request, reply, () => recorder?.canceled(request, reply)),
+      signal: goneSignal(request, reply),
       directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
       engineTime,
@@ -100,20 +97,12 @@ export function addQueryRoutes(
     const result = called instanceof Promise ? await called : called
     // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.kind === 'cached' && result === called && request.method === 'GET') {
-      const subject = recorder?.subjectOf(endpoint, caller, request.method, format.name)
-      const { version, definition } = endpoint
-      const entry = { caller, key: result.key, version, endpoint: definition.name, subject }
-      hot.learn(request.url, request.headers.accept ?? '', entry)
+      const subject = subjectOf(endpoint, caller, request.method, format.name)
+      hot.learn(request.url, request.headers.accept ?? '', { caller, key: result.key, subject })
     }
     return sendResult(request, reply, result, format.contentType, since)
   }
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
-  const options = {
-    onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-      recorder?.completed(request, reply)
-      done()
-    },
-  }
   route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
     description:
       'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +
@@ -124,7 +113,6 @@ export function addQueryRoutes(
     responses: responses(true),
     errors: callErrors,
     unchecked: true,
-    options,
     handler: (request, reply) => respond(request, reply, queryParameters(request)),
   })
   route(`POST ${queryRoute}`, 'callEndpointWithBody', 'Call an endpoint with parameters in the body', {
@@ -136,7 +124,6 @@ export function addQueryRoutes(
     responses: responses(false),
     errors: callErrors,
     unchecked: true,
-    options,
     handler: async (request, reply) => {
       const body = request.body ?? {}
       if (typeof body !== 'object' || Array.isArray(body)) {
@@ -179,7 +166,7 @@ export async function followResult(
   const before = endpoints.findById(id)
   streams.admit({ id: call.caller, project: call.project })
   const followed = calls.follow(call)
-  const first = await results.first(followed, call.signal, call.caller)
+  const first = await results.first(followed)
   const now = endpoints.findById(id)
   if (now === undefined) throw endpointNotFound(name)
   const stream = streams.begin(request, reply)

@@ -7,7 +7,7 @@ import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
 import type { RequestReport, RequestReports } from '../../endpoints/report/request-report.ts'
-import type { SlowCalls } from '../../observability/slow-calls.ts'
+import type { SlowRequests } from '../../observability/slow-requests.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { slowCall } from './endpoints.ts'
@@ -19,7 +19,7 @@ interface RequestRoutes {
   reports: RequestReports | undefined
   endpoints: Endpoints
   tokens: Pick<TokenAdmin, 'list'>
-  slowCalls: SlowCalls
+  slowRequests: SlowRequests
 }
 
 const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
@@ -71,7 +71,7 @@ nameComponents('output', { RequestReport: report, SlowRequest: slowRequest })
 
 export function addRequestRoutes(
   server: FastifyInstance,
-  { reports, endpoints, tokens, slowCalls }: RequestRoutes,
+  { reports, endpoints, tokens, slowRequests }: RequestRoutes,
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   route('GET /api/requests', 'getRequests', 'Show statistics of requests', {
@@ -109,7 +109,7 @@ export function addRequestRoutes(
     description: 'At most 50 slow, failed and refused requests to this process in the last hour.',
     responses: { 200: json('Requests, slowest first.', z.array(slowRequest)) },
     handler: async () =>
-      slowCalls.all().flatMap(({ endpointId, call }) => {
+      slowRequests.all().flatMap(({ endpointId, call }) => {
         const endpoint = endpoints.findById(endpointId)?.definition.name
         return endpoint === undefined ? [] : [{ endpoint, ...call }]
       }),

@@ -1,10 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { newSourceShape, sourceShape as source, sourceChangeShape } from '../../catalog/source.ts'
-import type { SourceAdmin, SourcePath } from '../../sources/source-admin.ts'
+import { changeOf } from '../../base/validation.ts'
+import { type NewSource, newSourceShape, type Source, typedColumnShape } from '../../catalog/source.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import type { SourceInfo, SourcePath } from '../../sources/source-info.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { changedBy } from './management.ts'
-import { json, jsonBody, routesOf } from './route.ts'
+import { addKindRoutes, commonView, type KindDocs } from './kind-routes.ts'
+import { json, routesOf } from './route.ts'
+
+const view: FieldShapes<Omit<Source, keyof NewSource>> = {
+  id: z.uuid().describe('Stays the same for the lifetime of the source.'),
+  ...commonView,
+}
+export const source = z.object({
+  ...newSourceShape.shape,
+  // Those of earlier releases can exceed today's limits.
+  columns: z.array(typedColumnShape).describe('Paths of `metadata` with typed columns.'),
+  ...view,
+})
+const sourceChange = changeOf(newSourceShape)
 
 const sourcePath = z.object<FieldShapes<SourcePath>>({
   path: z
@@ -30,62 +44,41 @@ export const storedEntry = z.object({
   metadata: z.record(z.string(), z.unknown()).describe('As it was sent.'),
 })
 
-nameComponents('input', { SourceFields: newSourceShape, SourceChange: sourceChangeShape })
+nameComponents('input', { SourceFields: newSourceShape, SourceChange: sourceChange })
 nameComponents('output', { Source: source, SourcePath: sourcePath, StoredEntry: storedEntry })
 
 export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
 
-export function addSourceRoutes(server: FastifyInstance, admin: SourceAdmin): void {
+export const sourceDocs: KindDocs = {
+  name: 'Source',
+  tag: 'Sources',
+  folder: 'sources',
+  fields: newSourceShape,
+  example: { name: 'my_app', retention_days: 30 },
+  change: sourceChange,
+  changeExample: { retention_days: 30 },
+  view: source,
+  referenceExample: 'edge_logs',
+  texts: { change: 'The name cannot be changed.', delete: 'Deletes its entries as well.' },
+  confirms: true,
+}
+
+export function addSourceRoutes(
+  server: FastifyInstance,
+  definitions: Definitions,
+  sources: SourceInfo,
+): void {
+  addKindRoutes(server, definitions, sourceDocs)
   const route = routesOf(server, { tag: 'Sources', access: 'admin' })
   const params = sourceName
-  route('GET /api/sources', 'listSources', 'List sources', {
-    responses: { 200: json('All sources.', z.array(source)) },
-    handler: async () => admin.list(),
-  })
-  route('POST /api/sources', 'createSource', 'Create a source', {
-    body: jsonBody(newSourceShape, { name: 'my_app', retention_days: 30 }),
-    responses: { 201: json('The source.', source) },
-    errors: [409],
-    handler: async (request) => admin.create(request.body, changedBy(request)),
-  })
-  route('GET /api/sources/:name', 'getSource', 'Show a source', {
-    params,
-    responses: { 200: json('The source.', source) },
-    handler: async ({ params }) => admin.get(params.name),
-  })
-  for (const [method, id, summary] of [
-    ['PUT', 'replaceSource', 'Change a source'],
-    ['PATCH', 'changeSource', 'Change some fields of a source'],
-  ] as const) {
-    route(`${method} /api/sources/:name`, id, summary, {
-      params,
-      body: jsonBody(sourceChangeShape, { retention_days: 30 }),
-      responses: { 200: json('The source after the change.', source) },
-      errors: [409, 412],
-      handler: async (request) => admin.change(request.params.name, request.body, changedBy(request)),
-    })
-  }
-  route('DELETE /api/sources/:name', 'deleteSource', 'Delete a source and its entries', {
-    params,
-    query: z.object({
-      confirm: z
-        .unknown()
-        .meta({ description: 'Name of the source, to confirm.', type: 'string', example: 'edge_logs' }),
-    }),
-    responses: { 204: json('The source is deleted.') },
-    errors: [400, 412],
-    // The domain reports a source that does not exist before a missing confirmation.
-    unchecked: true,
-    handler: async (request) => admin.delete(request.params.name, request.query.confirm, changedBy(request)),
-  })
   route('GET /api/sources/:name/schema', 'getSourceSchema', 'Show the metadata paths of a source', {
     description:
       'Samples the newest entries, up to 8 MB of them. `paths` says how many paths they have; at most 1,000 are listed.',
     params,
     responses: { 200: json('The most frequent paths, and those of typed columns.', z.array(sourcePath)) },
     errors: [504],
-    handler: async ({ params }) => admin.schema(params.name),
+    handler: async ({ params }) => sources.schema(params.name),
   })
 }

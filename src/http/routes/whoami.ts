@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
-import { sourceShape } from '../../catalog/source.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import type { SourceAdmin } from '../../sources/source-admin.ts'
+import type { SourceInfo } from '../../sources/source-info.ts'
 import { columns, parameter } from './endpoints.ts'
 import { json, routesOf } from './route.ts'
+import { source } from './sources.ts'
 
 const callable = z.object({
   ...{ id: z.string(), name: z.string(), description: z.string() },
@@ -17,7 +17,7 @@ const callable = z.object({
   ...{ cache_seconds: z.int().nullable(), sandbox: z.boolean(), chart: definitionShape.shape.chart },
   version: z.int(),
 })
-const searched = sourceShape.pick({ name: true, description: true, columns: true })
+const searched = source.pick({ name: true, description: true, columns: true })
 const permissions = z.object({
   id: z.string(),
   description: z.string().describe('Empty for the admin token and for sessions.'),
@@ -38,7 +38,7 @@ const permissions = z.object({
 export function addWhoamiRoutes(
   server: FastifyInstance,
   endpoints: Endpoints,
-  { tokens, sources, logflare }: { tokens: TokenAdmin; sources: SourceAdmin; logflare: boolean },
+  { tokens, sources, logflare }: { tokens: TokenAdmin; sources: SourceInfo; logflare: boolean },
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {

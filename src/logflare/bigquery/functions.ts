@@ -137,7 +137,7 @@ function ofRule(
   const nested = alike.find(({ type }) => type === 'json')?.nested
   const type = resultType(result, values, shared.common)
   if (result !== 'dated' || type !== 'date') return { sql: text, type, nested }
-  if (/to(?:StartOf|Interval)(?:\w*second|minute|hour)/i.test(list[1] ?? '')) {
+  if (/to(?:StartOf|Interval)(?:(?:nano|micro|milli)?second|minute|hour)/i.test(list[1] ?? '')) {
     const other = shown(name.replace('date', 'timestamp'))
     throw invalidQuery(`${shown(name)} of a date needs a unit of at least a day. Use ${other}.`)
   }

@@ -244,7 +244,7 @@ export class ExpressionParser {
       return { kind: 'call', name: 'interval', args: [number, unit], at }
     }
     if (kind !== 'string') return of(tokens.nested(() => this.#sum()))
-    if (!/^\s*(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)\s*$/i.test(text)) throw tokens.refuse(wholeInterval)
+    if (!/^(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)$/i.test(text.trim())) throw tokens.refuse(wholeInterval)
     tokens.take()
     const parts = [...text.matchAll(/([+-]?\d+) *([a-z]+)?/gi)].map(([, number = '', word]) =>
       of({ kind: 'literal', type: 'int', value: number.replace('+', ''), at }, word),

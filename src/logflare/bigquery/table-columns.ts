@@ -86,7 +86,7 @@ export function distinctNames(names: readonly string[]): string[] {
 }
 
 /** A column as Studio expects it. */
-export function outward(column: string, type: ValueType): string {
+export function output(column: string, type: ValueType): string {
   if (type === 'bool') return `toBool(${column})`
   if (type === 'datetime') return dateTimeText(column)
   if (type === 'date') return `toString(${column})`

@@ -15,12 +15,12 @@ import {
   limits,
   logTable,
   nullable,
-  outward,
+  output,
 } from './table-columns.ts'
 import { ExpressionTranslator } from './translate-expression.ts'
 import { commonType, convert, type JsonPath, pathOf, sortKey, type Value, type ValueType } from './value.ts'
 
-export interface Translation {
+interface Translation {
   sql: string
   /** Columns whose text is JSON. */
   json: string[]
@@ -63,7 +63,7 @@ class Translator {
     const { sql, columns } = this.#query(query, new Map())
     const names = distinctNames(columns.map(({ name }) => name))
     const selected = columns.map(
-      ({ type }, index) => `${outward(`R.O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
+      ({ type }, index) => `${output(`R.O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
     )
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {

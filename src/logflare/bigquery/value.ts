@@ -197,10 +197,10 @@ export function jsonOf(value: Value): string {
   if (path) return `ifNull(${pathJson(path)}, 'null')`
   if (type === 'json') return `ifNull(${sql}, 'null')`
   if (type === 'timestamp') return `ifNull(toString(toUnixTimestamp64Micro(${sql})), 'null')`
-  const outward = type === 'string' || type === 'int' || type === 'number' ? sql : textOf(value)
+  const output = type === 'string' || type === 'int' || type === 'number' ? sql : textOf(value)
   return type === 'bool' || type === 'null'
-    ? `ifNull(${outward}, 'null')`
-    : `ifNull(toJSONString(${outward}), 'null')`
+    ? `ifNull(${output}, 'null')`
+    : `ifNull(toJSONString(${output}), 'null')`
 }
 
 /** JSON text as BigQuery has it: a field of metadata that is an object is an array of one object. */

@@ -1,6 +1,6 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { keysOf, metadata, pathAt, typeFor } from '../metadata-path.ts'
-import { sqlText } from '../names.ts'
+import { pathSql, sqlText } from '../names.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { closestPath, lastKey } from '../warnings/path-warnings.ts'
 import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
@@ -10,7 +10,6 @@ import {
   callOf,
   dottedName,
   type Hint,
-  pathSql,
   type RefusedSql,
   shown,
   textBetween,

@@ -3,13 +3,13 @@ import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from '../functions.ts'
+import { pathSql } from '../names.ts'
 import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
 import {
   argumentsOf,
   callOf,
   dottedName,
-  pathSql,
   type RefusedSql,
   shown,
   tableAt,

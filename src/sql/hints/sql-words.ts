@@ -1,4 +1,3 @@
-import { sqlName } from '../names.ts'
 import { type CodeToken, closingOf, identifierOf, isSymbol, listItems, type TokenRange } from '../tokens.ts'
 import type { PathTypes } from '../warnings/path-warnings.ts'
 
@@ -74,9 +73,4 @@ export function textBetween({ sql, tokens }: RefusedSql, first: number, end: num
 
 export function textOf(token: CodeToken | undefined): string | undefined {
   return token?.kind === 'string' && token.text.startsWith("'") ? token.text.slice(1, -1) : undefined
-}
-
-export function pathSql(column: string, keys: readonly string[], end = '::Nullable(String)'): string {
-  const parts = keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : sqlName(key)))
-  return [column, ...parts].join('.') + end
 }

@@ -1,9 +1,10 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { functionNames } from '../functions.ts'
+import { pathSql } from '../names.ts'
 import { type CodeToken, endsValue, isKeyword, isSymbol } from '../tokens.ts'
 import { clauses, patterns } from './dialect-hints.ts'
 import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
-import { dottedName, type Hint, pathSql, type RefusedSql, shown } from './sql-words.ts'
+import { dottedName, type Hint, type RefusedSql, shown } from './sql-words.ts'
 
 /** Looks for SQL of another dialect that starts at a token. */
 type SyntaxRule = (text: RefusedSql, at: number) => string | undefined

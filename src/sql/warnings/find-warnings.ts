@@ -1,9 +1,9 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { positionOf } from '../errors.ts'
 import type { ColumnsOf } from '../paths.ts'
-import { castWarnings } from './cast-warnings.ts'
+import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
-import { type Finding, type QueryText, readQuery } from './query-text.ts'
+import { type Finding, functionAround, type QueryText, readQuery } from './query-text.ts'
 import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
 import type { Warning } from './warning.ts'
 
@@ -72,4 +72,70 @@ function parameterWarnings(
     findings.push({ code: 'unused_parameter', message, at: -1 })
   }
   return findings
+}
+
+interface DefaultValue {
+  types: RegExp
+  /** What a missing value becomes. */
+  missing: string
+  /** What follows a cast if null would have the same effect, or if its author knows about the default. */
+  handled: RegExp
+}
+
+const defaults: readonly DefaultValue[] = [
+  {
+    types: /^(?:LowCardinality\()?(?:String|Text|Varchar|Char)\b/i,
+    missing: "''",
+    handled: /^(?:(?:!=|<>)\s*''|==?\s*'|I?LIKE\s*'|IN\s*\(\s*'[^']+'(?:\s*,\s*'[^']+')*\s*\)|,\s*''\s*\))/i,
+  },
+  {
+    types:
+      /^(?:U?Int\d*|Integer|Bigint|Smallint|Tinyint|Float\d*|Double|Real|BFloat16|Decimal\d*|Numeric|Dec)\b/i,
+    missing: '0',
+    handled:
+      /^(?:(?:==?|>=?|BETWEEN\s)\s*[\d.]*[1-9]|(?:>|!=|<>)\s*0\b|IN\s*\(\s*[1-9]\d*(?:\s*,\s*[1-9]\d*)*\s*\)|,\s*0\s*\))/i,
+  },
+  {
+    types: /^(?:Date|Date32|DateTime|DateTime32|DateTime64|Timestamp)\b/i,
+    missing: '1970-01-01',
+    handled: /^==?\s*'/,
+  },
+]
+
+/** Functions for which a default has the same effect as null, or that exist to recognize it. */
+const indifferent =
+  /^(?:sum|sumIf|nullIf|empty|notEmpty|match|like|ilike|startsWith|endsWith|position\w*|locate|hasToken\w*|multiSearchAny\w*|multiMatchAny\w*)$/i
+
+/** Casts that turn a missing value into one that looks real. */
+function castWarnings(query: QueryText): Finding[] {
+  const { sql, tokens } = query
+  const text = (first: number, end: number) => {
+    const written = sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
+    return written.length > 80 ? `${written.slice(0, 80)}…` : written
+  }
+  return query.paths.flatMap(({ path, isColumn }): Finding[] => {
+    const { written } = path
+    const value = !isColumn && defaults.find(({ types }) => types.test(written?.type ?? ''))
+    if (!written || !value || isHandled(query, written, value)) return []
+    const { first, end, type } = written
+    const isLow = /^LowCardinality/i.test(type)
+    const nullable = isLow ? 'LowCardinality(Nullable(String))' : `Nullable(${type.replace(/, ?/g, ', ')})`
+    const message =
+      `${text(first, end)} is ${value.missing} where the path is missing. ` +
+      `Use ${text(path.first, path.end)}::${nullable} to get null.`
+    return [{ code: 'cast_hides_missing', message, at: first }]
+  })
+}
+
+function isHandled(query: QueryText, { first, end }: TokenRange, { handled }: DefaultValue): boolean {
+  const { sql, tokens } = query
+  const before = isSymbol(tokens[first - 1], '(') ? first - 2 : first - 1
+  // What is not true of null is not true of its opposite either.
+  if (isKeyword(tokens[before], 'NOT')) return false
+  const call = functionAround(query, first)
+  const name = call?.open === first - 1 ? call.name : ''
+  const next = tokens[end]
+  const isFallback = isSymbol(next, ',') && !/^(?:ifNull|coalesce)$/i.test(name)
+  const isCompared = /^[=<>!]$/.test(tokens[first - 1]?.text ?? '')
+  return indifferent.test(name) || isCompared || (!isFallback && handled.test(sql.slice(next?.start)))
 }

@@ -1,7 +1,7 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { isAggregate } from '../functions.ts'
-import { pathSql } from '../hints/sql-words.ts'
 import { columnRead, keysOf, metadata, typeFor } from '../metadata-path.ts'
+import { pathSql } from '../names.ts'
 import type { ColumnsOf, FoundPath } from '../paths.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
 import { clausesOf, type Finding, type QueryText } from './query-text.ts'

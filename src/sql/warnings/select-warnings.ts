@@ -2,8 +2,8 @@ import { grouped } from '../../base/grouped.ts'
 import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
+import { ownColumns } from '../pruned-sql.ts'
 import type { ReadTable, SelectScope } from '../scopes.ts'
-import { ownColumns } from '../sent-sql.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   aliasOf,

@@ -4,7 +4,7 @@ import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { declarationsOf, parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
 import { usedParameters } from '../../endpoints/definition/parameters.ts'
-import { toldTypes } from '../../sql/parameter-types.ts'
+import { inferredTypes } from '../../sql/parameter-types.ts'
 import type { ColumnsOf } from '../../sql/paths.ts'
 import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
@@ -32,7 +32,7 @@ export function newEndpointFiles(
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
-  const told = toldTypes(query, columnsOf)
+  const told = inferredTypes(query, columnsOf)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
     const type = told.get(parameter) ?? 'string'

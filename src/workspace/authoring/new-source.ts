@@ -1,7 +1,7 @@
 import { grouped } from '../../base/grouped.ts'
 import { newSourceShape, reservedColumns, type TypedColumn } from '../../catalog/source.ts'
 import { leavesOf } from '../../sources/seen-paths.ts'
-import { sourceFileOf } from '../workspace-sources.ts'
+import { sourceFiles } from '../kinds/source-files.ts'
 
 /** A column for a path that fewer entries have would mostly be empty. */
 const minShare = 0.1
@@ -25,13 +25,16 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
   const noteOf = ({ path }: TypedColumn) => {
     const found = seen.get(path) ?? []
     const text = JSON.stringify(found[0]?.[1]).slice(0, maxExampleLength).toWellFormed()
-    return ` # ${Math.round((100 * found.length) / entries.length)} % of the entries, such as ${text}`
+    return `# ${Math.round((100 * found.length) / entries.length)} % of the entries, such as ${text}`
   }
-  const { file, content } = sourceFileOf({ ...newSourceShape.parse({ name }), columns }, noteOf)
+  const notes = columns.map(noteOf)
+  const content = sourceFiles
+    .write({ ...newSourceShape.parse({ name }), columns })
+    .replace(/^ +- .*$/gm, (line) => `${line} ${notes.shift()}`)
   const head = `# Proposed from ${entries.length} entries of ${JSON.stringify(from)}. Remove columns that queries seldom read:
 # a column only makes reading its path faster. SQL reads every path as metadata.<path>.
 `
-  return { file, columns: columns.length, content: head + content }
+  return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content }
 }
 
 /** The path in the form of a name. */

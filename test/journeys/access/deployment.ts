@@ -53,6 +53,7 @@ export function deploymentJourneys(running: () => RunningService): void {
       expect([refused.status, refused.body.error.code]).toEqual([409, 'breaking_change'])
       expect(refused.body.error.changes).toEqual([
         {
+          definition: 'endpoints/set.two',
           endpoint: 'set.two',
           kind: 'column_removed',
           breaking: true,
@@ -110,7 +111,10 @@ export function deploymentJourneys(running: () => RunningService): void {
       const { body } = await admin('GET', '/api/endpoints/set.one')
       await remove('set.one')
       const gone = await deploy([{ ...one, id: body.id }])
-      expect([gone.status, gone.body.error.message]).toEqual([409, expect.stringMatching(/deleted endpoint/)])
+      expect([gone.status, gone.body.error.message]).toEqual([
+        409,
+        expect.stringMatching(/was deleted and cannot be used again/),
+      ])
     })
 
     test('endpoints can swap names within a deployment', async () => {

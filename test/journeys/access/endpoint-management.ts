@@ -108,6 +108,7 @@ export function endpointManagementJourneys(running: () => RunningService): void 
       await admin('POST', '/api/endpoints', one)
       const changes = [
         {
+          definition: 'endpoints/contract',
           endpoint: 'contract',
           kind: 'column_removed',
           breaking: true,
@@ -131,7 +132,7 @@ export function endpointManagementJourneys(running: () => RunningService): void 
           expect([refused.status, refused.body.error.code]).toEqual([409, 'breaking_change'])
           expect(refused.body.error.changes).toEqual(kept)
           expect(refused.body.error.message).toBe(
-            'A change would break callers, so nothing was changed. Set breaking=true to change the endpoint anyway.',
+            'A change would break callers, so nothing was changed. Set breaking=true to change it anyway.',
           )
         }
         for (const suffix of ['?breaking=maybe', '?breaking=', '?breaking=true&breaking=true']) {

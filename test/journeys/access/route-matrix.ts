@@ -35,6 +35,9 @@ const requests: Record<string, Expected> = {
   'POST /v1/logs': { body: 'no JSON' },
   'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
   'POST /api/alerts/:reference/versions/:version/restore': { status: 400 },
+  'POST /api/sources/:reference/versions/:version/restore': { status: 400 },
+  // An empty one changes nothing.
+  'POST /api/deployments': { status: 200 },
   // Every token can create sessions of itself.
   'POST /api/access-tokens/:id/session': {
     target: '/api/access-tokens/self/session',

@@ -185,11 +185,15 @@ describe('an alert', () => {
     await admin('POST', '/api/endpoints', copy)
     await send('doomed', 20)
     await create('doomed', { endpoint: copy.name, for_seconds: 5 })
-    await admin('DELETE', '/api/endpoints/signals.doomed')
-    expect(await next('doomed')).toMatchObject({
-      state: 'pending',
-      error: expect.stringContaining('signals.doomed'),
-    })
+    const used = await admin('DELETE', '/api/endpoints/signals.doomed')
+    expect([used.status, used.body.error]).toMatchObject([
+      409,
+      { code: 'in_use', users: ['alerts/doomed'], message: expect.stringContaining('alerts/doomed') },
+    ])
+    const needed = { parameters: { ...level.parameters, region: { required: true } } }
+    const broken = await admin('PATCH', '/api/endpoints/signals.doomed?breaking=true', needed)
+    expect(broken.status).toBe(200)
+    expect(await next('doomed')).toMatchObject({ state: 'pending', error: expect.stringContaining('region') })
     await next('doomed')
     expect(await next('doomed')).toMatchObject({ state: 'failing' })
     const [failing] = (await receiver.until('/doomed', 1)) as [Received]
@@ -197,9 +201,9 @@ describe('an alert', () => {
       type: 'alert.failing',
       data: { state: 'failing', previous_state: 'pending', rows: [] },
     })
-    // It can be muted although its endpoint is gone.
+    // It can be muted although its endpoint needs something else.
     expect((await change('doomed', { description: 'gone', muted_until: null })).status).toBe(200)
-    await admin('POST', '/api/endpoints', copy)
+    await admin('PUT', '/api/endpoints/signals.doomed?breaking=true', copy)
     await next('doomed')
     await becomes('doomed', { state: 'firing', error: null })
     expect(types(await receiver.until('/doomed', 2))).toEqual(['alert.failing', 'alert.firing'])

@@ -94,7 +94,7 @@ export function savingJourneys({ service, receiver }: AlertStage, client: AlertC
       expect.stringContaining('alerts/filed.yaml:6:1: filed has no column "m".'),
     ])
     write('alerts/filed.yaml', alert)
-    expect((await run('diff')).stdout).toContain('created alert filed\n')
+    expect((await run('diff')).stdout).toContain('created alert filed (version 1)\n')
     const deployed = await run('deploy')
     expect(deployed).toMatchObject({ code: 0, stdout: expect.stringContaining('created alert filed') })
     expect(deployed.stderr).toMatch(/^secret of filed for http:\S+\/filed: whsec_/)
@@ -103,7 +103,7 @@ export function savingJourneys({ service, receiver }: AlertStage, client: AlertC
     expect((await run('diff')).stdout).toMatch(
       /updated alert filed[\s\S]*-when: any\(n\) > 1\n\+when: any\(n\) >= 1/,
     )
-    expect((await run('deploy')).stdout).toContain('updated alert filed\n')
+    expect((await run('deploy')).stdout).toContain('updated alert filed (version 2 → 3)\n')
     expect(await show('filed')).toMatchObject({
       version: 3,
       muted_until: expect.any(String),
@@ -118,7 +118,10 @@ export function savingJourneys({ service, receiver }: AlertStage, client: AlertC
     expect((await run('diff', '--exit-code')).code).toBe(0)
     await create('unfiled', { endpoint: 'filed', parameters: {}, when: 'rows > 5', notify: [] })
     const pruned = await run('deploy', '--prune', '--yes')
-    expect(pruned).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted alert unfiled\n') })
+    expect(pruned).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('deleted alert unfiled (version 1)\n'),
+    })
     expect((await show('unfiled')).error.code).toBe('not_found')
     expect(await show('filed')).toMatchObject({ name: 'filed' })
     files.remove()

@@ -208,10 +208,18 @@ describe('cached endpoints', () => {
         const { status: made } = await post('/api/endpoints', { name, cache_seconds: 600, ...fields })
         expect([name, made]).toEqual([name, 201])
       }
-      const breaking = '/api/endpoints/deleted.rows?breaking=true'
-      expect((await admin('PATCH', breaking, { query: 'SELECT 2 AS n' })).status).toBe(200)
+      const query = 'WITH v AS (SELECT 2 AS secret) SELECT secret FROM v'
+      for (const name of ['deleted.rows', 'deleted.box']) {
+        const used = await admin('DELETE', '/api/sources/deleted_logs?confirm=deleted_logs')
+        expect([used.status, used.body.error.code]).toEqual([409, 'in_use'])
+        const changed = await admin('PATCH', `/api/endpoints/${name}?breaking=true`, { query })
+        expect(changed.status).toBe(200)
+      }
       const call = '/api/endpoints/query/'
-      const readers = [`${call}deleted.rows?_version=1`, `${call}deleted.box?sql=SELECT%20*%20FROM%20v`]
+      const readers = [
+        `${call}deleted.rows?_version=1`,
+        `${call}deleted.box?_version=1&sql=SELECT%20*%20FROM%20v`,
+      ]
       const others = [`${call}deleted.rows`, `${counts}?project=abc&interval=daily`]
       for (const path of [...readers, ...others]) expect((await get(path)).status).toBe(200)
       for (const path of readers) expect((await get(path)).body.result).toEqual([{ secret: 1 }])
@@ -227,7 +235,8 @@ describe('cached endpoints', () => {
       await store('dropped_logs', {})
       const query = 'SELECT count() AS entries FROM dropped_logs'
       await post('/api/endpoints', { name: 'dropped.rows', query, cache_seconds: 600 })
-      const call = () => get('/api/endpoints/query/dropped.rows')
+      await admin('PATCH', '/api/endpoints/dropped.rows?breaking=true', { query: 'SELECT 1 AS n' })
+      const call = () => get('/api/endpoints/query/dropped.rows?_version=1')
       const command = service.engine.command.bind(service.engine)
       let isTableLeft = true
       const commands = vi.spyOn(service.engine, 'command').mockImplementation(async (statement, limits) => {

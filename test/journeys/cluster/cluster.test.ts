@@ -259,6 +259,8 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     version: 1,
     created_at: '',
     updated_at: '',
+    updated_by: '',
+    note: '',
   }
   const added = storedColumns({ columns: [column] })
   const statements = {

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { SlowCall } from '../../../src/observability/slow-calls.ts'
+import type { SlowRequest } from '../../../src/observability/slow-requests.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -123,7 +123,7 @@ export function statisticsJourneys(running: () => RunningService): void {
 
     test('slow and failed requests are listed without parameter values, and slow ones with their plan', async () => {
       const slow = async (name: string) =>
-        (await admin('GET', `/api/endpoints/watched.${name}/slow`)).body as SlowCall[]
+        (await admin('GET', `/api/endpoints/watched.${name}/slow`)).body as SlowRequest[]
       let rows = 100_000_000
       const explained = await vi.waitFor(async () => {
         // Longer each time, and again, because the engine is not asked for a plan while requests wait for it.
@@ -133,7 +133,7 @@ export function statisticsJourneys(running: () => RunningService): void {
         const found = (await slow('lasting')).find(({ plan }) => plan !== null)
         if (!found) rows *= 2
         expect(found).toBeDefined()
-        return found as SlowCall
+        return found as SlowRequest
       }, patient)
       expect(explained).toMatchObject({ status: 200, code: null, token_id: 'admin', cache: 'none' })
       expect(explained.plan?.plan).toContain('ReadFromSystemNumbers')
@@ -142,7 +142,7 @@ export function statisticsJourneys(running: () => RunningService): void {
       })
       expect([failed.status, failed.body.error.code]).toEqual([504, 'query_timeout'])
       const times = (await recorded('watched.slow')).map(({ metadata }) => Number(metadata.engine_ms))
-      const [listed] = (await slow('slow')) as [SlowCall]
+      const [listed] = (await slow('slow')) as [SlowRequest]
       expect(listed).toMatchObject({
         status: 504,
         code: 'query_timeout',

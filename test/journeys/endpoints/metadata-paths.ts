@@ -5,7 +5,7 @@ import { createSourceTable } from '../../../src/catalog/tables.ts'
 import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { randomOf } from '../../../src/demo/random.ts'
 import { bindQuery } from '../../../src/endpoints/definition/parameters.ts'
-import { outwardSettings } from '../../../src/endpoints/definition/result-columns.ts'
+import { outputSettings } from '../../../src/endpoints/definition/result-columns.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { editSql } from '../../../src/sql/edits.ts'
 import { pathEdits } from '../../../src/sql/paths.ts'
@@ -94,7 +94,7 @@ const literal = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("
 export function describePaths(engine: () => Engine): void {
   const rewritten = (sql: string) => editSql(sql, pathEdits(sql)).text
   const rows = async (sql: string) => {
-    const statement = { sql, format: 'JSONCompactEachRowWithNames', settings: outwardSettings }
+    const statement = { sql, format: 'JSONCompactEachRowWithNames', settings: outputSettings }
     return (await engine().query(statement, limits)).body.toString()
   }
 
@@ -179,10 +179,10 @@ export function describePaths(engine: () => Engine): void {
       }
     })
     const sent = (sql: string) =>
-      bindQuery(sql, {}, { typedColumns: (source) => shadowedSources[source] }).sent
+      bindQuery(sql, {}, { typedColumns: (source) => shadowedSources[source] }).prunedSql
     /** Without their order, or undefined if the SQL is invalid. */
     const sorted = async (sql: string) => {
-      const settings = { ...outwardSettings, max_threads: 1 }
+      const settings = { ...outputSettings, max_threads: 1 }
       const statement = { sql, format: 'JSONCompactEachRow', settings }
       const result = await engine()
         .query(statement, limits)

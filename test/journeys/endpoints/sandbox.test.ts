@@ -6,7 +6,7 @@ import { Sandboxes } from '../../../src/endpoints/call/sandboxes.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
-import { outwardSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
+import { outputSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
 import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
 import type { Statement } from '../../../src/engine/engine.ts'
 import { templateRows, textRows } from '../../../src/engine/json-rows.ts'
@@ -200,7 +200,7 @@ describe('sandboxed SQL', () => {
       const text = await ask({
         sql: wrapQuery(compiled, columns, { rows: 100, form: 'json' }),
         parameters: withNow(compiled.check({ project: 'a' }), 0n),
-        settings: { ...outwardSettings, ...isolationSettings },
+        settings: { ...outputSettings, ...isolationSettings },
       })
       return [
         sql,
@@ -334,8 +334,8 @@ describe('saved SQL', () => {
       const sql = wrapQuery(query, columns, { rows: 100, form, json: ['a`$:"/ü'] })
       const { format, settings } =
         form === 'template'
-          ? { format: 'Template', settings: { ...outwardSettings, ...templateRows(names, true) } }
-          : { format: textRows.format, settings: { ...outwardSettings, ...textRows.array } }
+          ? { format: 'Template', settings: { ...outputSettings, ...templateRows(names, true) } }
+          : { format: textRows.format, settings: { ...outputSettings, ...textRows.array } }
       const { body } = await open.engine.query({ sql, format, settings }, limits)
       const rows = [{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null, null]
       expect(JSON.parse(body.toString())).toEqual(rows.map((row) => ({ 'a`$:"/ü': row, after: 'x' })))
@@ -356,7 +356,7 @@ describe('saved SQL', () => {
     const sql = wrapQuery(query, columns, { rows: 100, form: 'template' })
     expect(sql).not.toContain('isValidJSON')
     const members = columns.map(({ name }) => ({ name, isJson: name === 'metadata' }))
-    const settings = { ...outwardSettings, ...templateRows(members, false) }
+    const settings = { ...outputSettings, ...templateRows(members, false) }
     const { body, readRows } = await open.engine.query({ sql, format: 'Template', settings }, limits)
     expect(body.toString()).toBe('{"id":"a","metadata":{"x":"\\n\\"","n":1.10}}\n{"id":"b","metadata":""}\n')
     expect(readRows).toBe(2)
@@ -394,7 +394,7 @@ describe('saved SQL', () => {
     await expect(save('', unread)).rejects.toMatchObject({ status: 422 })
     await expect(save('SELECT * FROM system.one')).rejects.toMatchObject({ status: 422 })
     const { compiled, columns } = await save('SELECT id FROM auth_logs')
-    expect(compiled.sent).not.toContain('auth_logs')
+    expect(compiled.prunedSql).not.toContain('auth_logs')
     expect(compiled.possibleSources).not.toContain('auth_logs')
     expect(columns).toEqual([{ name: 'id', type: 'String' }])
   })

@@ -89,9 +89,8 @@ describe('a note', () => {
     expect(await run('deploy', '.', '--note', 'from a file')).toMatchObject({ code: 0 })
     write(2)
     expect(await run('deploy', '.')).toMatchObject({ code: 0 })
-    expect(await run('endpoint', 'restore', 'from.file', '1', '--note', 'one again')).toMatchObject({
-      code: 0,
-    })
+    const restore = `${endpoints}/from.file/versions/1/restore?note=one%20again`
+    expect((await admin('POST', restore)).status).toBe(200)
     expect(await notesOf('from.file')).toEqual(['3 one again', '2 ', '1 from a file'])
     expect((await run('endpoint', 'versions', 'from.file')).stdout).toContain('one again')
     const { stdout } = await run('diff', '.')
@@ -117,6 +116,7 @@ describe('a renamed endpoint', () => {
       409,
       [
         {
+          definition: 'endpoints/old.name',
           endpoint: 'old.name',
           kind: 'endpoint_renamed',
           breaking: true,

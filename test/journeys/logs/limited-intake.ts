@@ -6,6 +6,7 @@ import type { Source } from '../../../src/catalog/source.ts'
 import { handleError } from '../../../src/http/error-response.ts'
 import { addLogRoutes } from '../../../src/http/routes/logs/logs.ts'
 import { addOtlpRoutes } from '../../../src/http/routes/logs/otlp.ts'
+import { EntryStore } from '../../../src/intake/entry-store.ts'
 import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
 import { DiskGuard } from '../../../src/intake/intake-limits.ts'
 import { LogIntake } from '../../../src/intake/log-intake.ts'
@@ -42,16 +43,20 @@ export async function openLimitedIntake(
     return source
   }
   const arrivals = new Arrivals()
+  const maxPendingBytes = choices.maxPendingBytes ?? 2 ** 20
+  const disk = new DiskGuard({
+    freeBytes: choices.freeBytes ?? (() => undefined),
+    reserveBytes: 1_000,
+    clock,
+  })
+  const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({
-    engine,
+    store: new EntryStore({ engine, sources: { get }, disk, arrivals, tail, maxPendingBytes, attempts: 2 }),
     sources: { find, get, list: () => sources },
     keys: new IdempotencyKeys(engine, clock),
-    disk: new DiskGuard({ freeBytes: choices.freeBytes ?? (() => undefined), reserveBytes: 1_000, clock }),
+    disk,
     clock,
-    arrivals,
-    tail: { publish: choices.onStored ?? (() => {}) },
-    maxPendingBytes: choices.maxPendingBytes ?? 2 ** 20,
-    attempts: 2,
+    maxBodyBytes: maxPendingBytes,
     maxReaders: 1,
   })
   const server: FastifyInstance = fastify()

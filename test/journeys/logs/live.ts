@@ -139,6 +139,11 @@ export function liveJourneys(running: () => RunningService): void {
       await admin('PATCH', '/api/endpoints/live.counts', { description: 'changed' })
       expect(await counts.next()).toBeUndefined()
       const tail = await open('/api/sources/live_logs/tail')
+      const used = await admin('DELETE', '/api/sources/live_logs?confirm=live_logs')
+      expect([used.status, used.body.error.code]).toEqual([409, 'in_use'])
+      await admin('POST', '/api/deployments', {
+        delete: { endpoints: used.body.error.users.map((user: string) => user.slice('endpoints/'.length)) },
+      })
       await admin('DELETE', '/api/sources/live_logs?confirm=live_logs')
       expect(await tail.next()).toBeUndefined()
     })

@@ -88,13 +88,13 @@ export function describeRepeatedRequests(service: () => RunningService): void {
       const fresh = () => new IdempotencyKeys(service().engine, clock)
       let runs = 0
       const work = async () => ++runs
-      expect(await fresh().once(['a'], 'k', 'one', work)).toEqual({ result: 1, replayed: false })
-      expect(await fresh().once(['a'], 'k', 'one', work)).toEqual({ result: 1, replayed: true })
+      expect(await fresh().once(['a'], 'k', 'one', work)).toEqual({ result: 1, repeated: false })
+      expect(await fresh().once(['a'], 'k', 'one', work)).toEqual({ result: 1, repeated: true })
       await expect(fresh().once(['a'], 'k', 'two', work)).rejects.toMatchObject({
         code: 'idempotency_mismatch',
       })
       clock.advance(86_400_000)
-      expect(await fresh().once(['a'], 'k', 'two', work)).toEqual({ result: 2, replayed: false })
+      expect(await fresh().once(['a'], 'k', 'two', work)).toEqual({ result: 2, repeated: false })
     })
 
     test('uses another token of the engine for another body, so that a crash in between loses nothing', async () => {

@@ -7,10 +7,10 @@ import { Access } from '../../../src/access/access.ts'
 import { hashToken } from '../../../src/access/admin-token.ts'
 import type { StoredToken } from '../../../src/access/token.ts'
 import type { TraceSpan, Tracing } from '../../../src/base/tracing.ts'
-import type { EndpointCall } from '../../../src/endpoints/call/endpoint-calls.ts'
+import type { EndpointCall, PreparedCall } from '../../../src/endpoints/call/prepared-call.ts'
 import type { SavedEndpoint } from '../../../src/endpoints/manage/endpoints.ts'
 import { handleError } from '../../../src/http/error-response.ts'
-import { logRequests, RequestTraces } from '../../../src/http/request-log.ts'
+import { RequestRecorder } from '../../../src/http/request-recorder.ts'
 import { admitCaller } from '../../../src/http/route-access.ts'
 import { addTailRoutes } from '../../../src/http/routes/logs/tail.ts'
 import { followResult } from '../../../src/http/routes/query.ts'
@@ -42,7 +42,9 @@ async function openStreams(limits = { maxStreams: 100 }) {
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
   })
-  logRequests(server, new RequestTraces(tracingInto(spans)), requests)
+  const endpoints = { find: () => undefined }
+  const tracing = tracingInto(spans)
+  new RequestRecorder({ log, tracing, requests, statistics: undefined, endpoints }).addTo(server)
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
@@ -51,18 +53,20 @@ async function openStreams(limits = { maxStreams: 100 }) {
   server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))
   addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
-  const results = new LiveResults({ time, arrivals: undefined, maxBytes: 2 ** 20, onFailure: () => {} })
-  const endpoint = { definition: { id: 'e', name: 'followed' } } as SavedEndpoint
+  const definition = { id: 'e', name: 'followed', cache_seconds: 60 }
+  const endpoint = {
+    definition,
+    compiled: { possibleSources: new Set<string>() },
+  } as unknown as SavedEndpoint
   /** What `/followed` follows: an endpoint that may be gone, and a result that the test controls. */
   const followed = {
     endpoint: endpoint as SavedEndpoint | undefined,
     latest: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
   }
+  const bounds = { arrivals: undefined, maxBytes: 2 ** 20 }
+  const results = new LiveResults({ ...bounds, time, latest: () => followed.latest(), onFailure: () => {} })
   server.get('/followed', (request, reply) => {
-    const { latest } = followed
-    const calls = {
-      follow: () => ({ key: 'k', endpointId: 'e', cacheSeconds: 60, sources: new Set<string>(), latest }),
-    }
+    const calls = { follow: (call: EndpointCall) => ({ ...call, key: 'k' }) as PreparedCall }
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     const parts = { endpoints, calls, results }

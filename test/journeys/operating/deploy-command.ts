@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
 import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
-import { readWorkspace } from '../../../src/workspace/workspace.ts'
 import { type CommandChoices, runCommand } from '../../support/command.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -45,6 +44,11 @@ export function deployCommandJourneys(service: () => LocalService): void {
     return all.filter(({ name }) => name === 'order_logs').map(({ retention_days }) => retention_days)
   }
 
+  const remove = async (name: string) => {
+    const headers = { 'X-API-KEY': service().token }
+    return (await fetch(`${service().url}/api/endpoints/${name}`, { method: 'DELETE', headers })).status
+  }
+
   describe('a workspace with its own source', () => {
     test('an endpoint that its new source cannot serve is reported before anything is created', async () => {
       source(14)
@@ -72,7 +76,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
         0,
         [
           ...warnings,
-          'created source order_logs',
+          'created source order_logs (version 1)',
           'created orders.count (version 1)',
           expect.stringMatching(/^Deployed to /),
           '',
@@ -87,6 +91,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
         1,
         [
           ...warnings,
+          'unchanged source order_logs (version 1)',
           'updated orders.count (version 1 → 2)',
           '  compatible  The SQL changed; values may differ.',
           '',
@@ -100,7 +105,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
 
     test('rejects changes that delete entries or break callers, also in a dry run', async () => {
       source(3)
-      const losing = /^wellhead: 1 change would break callers or senders, or delete entries; .*--breaking/
+      const losing = /^wellhead: 1 change would break callers; .*--breaking/
       for (const flags of [['--dry-run'], []]) {
         expect(await run('deploy', 'workspace', ...flags)).toMatchObject({
           code: 1,
@@ -110,12 +115,14 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(await sourcesThere()).toEqual([14])
       expect(await run('diff', 'workspace', '--exit-code')).toMatchObject({
         code: 1,
-        stdout: expect.stringContaining('\n0 endpoints, 1 source to deploy, 1 unchanged.\n'),
+        stdout: expect.stringMatching(
+          /^updated source order_logs .*\n.*\n--- service\/order_logs \(version 1\)\n[\s\S]*-retention_days: 14\n\+retention_days: 3\n[\s\S]*\n1 definition to deploy, 1 unchanged\.\n$/,
+        ),
       })
       expect(await run('deploy', 'workspace', '--breaking')).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          'updated source order_logs\n  breaking    retention_days 14 → 3; 0 entries older than that will be deleted\n',
+          'updated source order_logs (version 1 → 2)\n  breaking    retention_days 14 → 3; 0 entries older than that will be deleted\n',
         ),
       })
       expect(await sourcesThere()).toEqual([3])
@@ -126,7 +133,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
         { deployed: false, endpoints: [{ name: 'orders.count' }] },
       ])
       source(2)
-      expect((await run('deploy', 'workspace')).stderr).toMatch(/^wellhead: 2 changes would break callers /)
+      expect((await run('deploy', 'workspace')).stderr).toMatch(/^wellhead: 2 changes would break callers; /)
     })
 
     test('adds columns before the endpoints that read them, and removes them afterwards', async () => {
@@ -144,7 +151,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       columns('region', 'tier')
       endpoint(`SELECT region, count() AS orders FROM order_logs ${bound} GROUP BY region ORDER BY region`)
       const added =
-        'updated source order_logs\n  compatible  column region added: metadata.region, text\n' +
+        'updated source order_logs (version 2 → 3)\n  compatible  column region added: metadata.region, text\n' +
         '  compatible  column tier added: metadata.tier, text\nupdated orders.count (version 2 → 3)\n'
       expect(await columnsThere()).toEqual([])
       expect(await run('deploy', 'workspace')).toMatchObject({
@@ -156,12 +163,13 @@ export function deployCommandJourneys(service: () => LocalService): void {
       columns('tier')
       expect(await run('diff', 'workspace')).toMatchObject({
         code: 1,
-        stderr:
-          'wellhead: sources/order_logs.yaml: column region is used by orders.count. Change the query first.\n',
+        stdout:
+          'sources/order_logs.yaml:2:1: Column region is used by orders.count. Change the query first, then remove the column.\n',
+        stderr: 'wellhead: 1 problem found.\n',
       })
       endpoint(`SELECT count() AS orders FROM order_logs ${bound}`)
       const removed =
-        'updated source order_logs\n  warning     column region removed; metadata.region remains in 1 entry, and queries then read it from JSON text\n'
+        'updated source order_logs (version 3 → 4)\n  warning     column region removed; metadata.region remains in 1 entry, and queries then read it from JSON text\n'
       expect(await run('deploy', 'workspace', '--breaking', '--strict')).toMatchObject({
         code: 1,
         stdout: expect.stringContaining(removed),
@@ -171,7 +179,9 @@ export function deployCommandJourneys(service: () => LocalService): void {
       const deployed = await run('deploy', 'workspace', '--breaking', '--json')
       expect(JSON.parse(deployed.stdout)).toMatchObject({
         deployed: true,
-        sources: [{ name: 'order_logs', action: 'updated', changes: [{ effect: 'warning' }] }],
+        sources: [
+          { name: 'order_logs', action: 'updated', changes: [{ kind: 'column_removed', breaking: false }] },
+        ],
       })
       expect(await columnsThere()).toEqual(['tier'])
 
@@ -183,11 +193,11 @@ export function deployCommandJourneys(service: () => LocalService): void {
       )
       const changed = await run('diff', 'workspace')
       expect(changed.stdout).toMatch(
-        /^updated source order_logs\n {2}breaking .*; results of orders\.count may differ\nunchanged orders\.count \(version \d\)\n {2}breaking .*\n\n/,
+        /^updated source order_logs \(version 4 → 5\)\n {2}breaking .*; results of orders\.count may differ\n--- service/,
       )
       write('workspace/sources/order_logs.yaml', 'aliases: [edge_logs]\n')
-      expect((await run('diff', 'workspace')).stderr).toBe(
-        'wellhead: sources/order_logs.yaml: edge_logs already belongs to the source edge_logs.\n',
+      expect((await run('diff', 'workspace')).stdout).toBe(
+        'sources/order_logs.yaml:1:1: The name "edge_logs" is already taken. Choose another.\n',
       )
       columns('tier')
     })
@@ -203,7 +213,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       const pull = (...args: string[]) => run('pull', ...args, '--directory', 'pulled')
       expect(await pull('ordrs.count')).toMatchObject({
         code: 1,
-        stderr: 'wellhead: No endpoint has the name "ordrs.count". Did you mean orders.count?\n',
+        stderr: 'wellhead: The service has nothing with the name "ordrs.count". Did you mean orders.count?\n',
       })
       expect((await pull('wellhead.top-callers')).stderr).toContain('is part of the service')
       expect((await pull('usage.api-counts')).stdout).toBe('written endpoints/usage.api-counts.sql\n')
@@ -231,13 +241,13 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(await run('deploy', 'pulled', '--prune')).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringMatching(
-          /The endpoint orders\.count will be deleted; .* Confirm with --yes\.\n$/,
-        ),
+        stderr: expect.stringMatching(/orders\.count will be deleted\. .*Confirm with --yes\.\n$/),
       })
       expect(await run('deploy', 'pulled', '--prune', '--dry-run')).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^deleted orders\.count\nWould deploy to .*, 1 deleted\.\n$/m),
+        stdout: expect.stringMatching(
+          /^deleted orders\.count \(version \d\)\nWould deploy to .*, 1 deleted\.\n$/m,
+        ),
       })
       expect(await namesThere()).toContain('orders.count')
       const before = await namesThere()
@@ -257,12 +267,16 @@ export function deployCommandJourneys(service: () => LocalService): void {
         await fetch(`${service().url}/api/endpoints/orders.count`, { method: 'PATCH', headers, body })
         yield 'y\n'
       }
-      expect(await prune(changedMeanwhile)).toEqual([1, expect.stringContaining('(version_conflict')])
+      expect(await prune(changedMeanwhile)).toEqual([
+        1,
+        expect.stringContaining('orders.count changed meanwhile; nothing was deployed.'),
+      ])
       expect(await namesThere()).toEqual(before)
+      const deleted = expect.objectContaining({ name: 'orders.count', action: 'deleted' })
       const { code, stdout } = await run('deploy', 'pulled', '--prune', '--yes', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         0,
-        { deployed: true, only_on_server: ['orders.count'], deleted: ['orders.count'] },
+        { deployed: true, endpoints: expect.arrayContaining([deleted]) },
       ])
       expect(await namesThere()).toEqual(before.filter((name) => name !== 'orders.count'))
       expect((await run('source', 'delete', 'order_logs', '--yes')).code).toBe(0)
@@ -286,7 +300,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
         1,
         'wellhead: 1 warning found.\n',
         {
-          endpoints: 6,
+          definitions: 8,
           problems: [],
           warnings: [
             {
@@ -305,19 +319,12 @@ export function deployCommandJourneys(service: () => LocalService): void {
 
     test('pass their tests and can be deployed', async () => {
       expect((await run('test', 'templates')).stdout).toContain('8 passed, 0 failed\n')
-      // With its columns, so that the service can check the endpoints that read them.
-      for (const { source: nginx } of readWorkspace(join(files.path, 'templates')).sources) {
-        const headers = { 'X-API-KEY': service().token, 'Content-Type': 'application/json' }
-        const body = JSON.stringify(nginx)
-        const made = await fetch(`${service().url}/api/sources`, { method: 'POST', headers, body })
-        expect(made.status).toBe(201)
-      }
       const { code, stdout } = await run('deploy', 'templates', '--strict', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         0,
-        { sources: [{ name: 'nginx_logs', action: 'unchanged' }] },
+        { sources: [{ name: 'nginx_logs', action: 'created' }] },
       ])
-      for (const { name } of JSON.parse(stdout).endpoints) await run('endpoint', 'delete', name, '--yes')
+      for (const { name } of JSON.parse(stdout).endpoints) await remove(name)
       expect((await run('source', 'delete', 'nginx_logs', '--yes')).code).toBe(0)
     })
   })
@@ -394,7 +401,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       })
       const answer = await run('endpoint', 'run', 'asked.entries', 'project=asked')
       expect(JSON.parse(answer.stdout)).toEqual({ result: [{ project: 'asked', entries: 2 }] })
-      expect((await run('endpoint', 'delete', 'asked.entries', '--yes')).code).toBe(0)
+      expect(await remove('asked.entries')).toBe(204)
     })
   })
 }

@@ -83,6 +83,7 @@ test('the service does everything with the grants that the documentation lists',
   }
   const { token } = await makeToken(service, { scopes: ['query'], project: 'demo' })
   expect((await ask(service, token, 'GET', '/api/endpoints/query/orders.hosts')).status).toBe(200)
+  expect((await admin('DELETE', '/api/endpoints/orders.hosts')).status).toBe(204)
   expect((await admin('DELETE', '/api/sources/orders?confirm=orders')).status).toBe(204)
 })
 

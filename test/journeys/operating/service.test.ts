@@ -18,6 +18,7 @@ import {
 import { cliJourneys } from './cli.ts'
 import { logCommandJourneys } from './cli-entries.ts'
 import { deployCommandJourneys } from './deploy-command.ts'
+import { deployKindsJourneys } from './deploy-kinds.ts'
 
 describe('a service', () => {
   const directory = scratchDirectory()
@@ -172,6 +173,7 @@ describe('a service', () => {
   cliJourneys(() => ({ url, token, dataDir: directory.path }))
   logCommandJourneys(() => ({ url, token, dataDir: directory.path }))
   deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
+  deployKindsJourneys(() => ({ url, token, dataDir: directory.path }))
 
   test('continues the trace of a caller, logs it and sends spans to a collector', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'

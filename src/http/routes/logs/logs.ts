@@ -38,7 +38,7 @@ const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> &
 })
 
 nameComponents('input', { LogEntry: sentEntry })
-nameComponents('output', { LogAnswer: logResponse })
+nameComponents('output', { LogResponse: logResponse })
 
 const oneSource = 'must name one source: POST /api/logs?source=<name>'
 const query = z.object({
@@ -94,9 +94,9 @@ export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
           const source = request.query.source ?? request.query.source_name
           if (!source) throw invalidParameter('source', `source ${oneSource}.`)
           const contentType = request.headers['content-type'] ?? ''
-          const { result, replayed } = await intake.receiveLogs(uploadOf(request), source, contentType)
+          const { result, repeated } = await intake.receiveLogs(uploadOf(request), source, contentType)
           const { withoutProject, ...counts } = result
-          if (replayed) reply.header('Idempotency-Replayed', 'true')
+          if (repeated) reply.header('Idempotency-Replayed', 'true')
           if (withoutProject > 0) reply.header('Wellhead-Without-Project', withoutProject)
           return { message: 'Logged!', ...counts }
         },

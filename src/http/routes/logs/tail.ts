@@ -6,7 +6,7 @@ import type { EntryQuery } from '../../../live/live-group.ts'
 import type { LiveTail } from '../../../live/live-tail.ts'
 import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/search-condition.ts'
-import type { SourceAdmin } from '../../../sources/source-admin.ts'
+import type { SourceInfo } from '../../../sources/source-info.ts'
 import { eventHeaders, eventStream } from '../../openapi/call.ts'
 import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
@@ -14,7 +14,7 @@ import { sourceName } from '../sources.ts'
 import { readableProject } from './entry-access.ts'
 
 interface TailRoutes {
-  sources: Pick<SourceAdmin, 'get'>
+  sources: Pick<SourceInfo, 'get'>
   tail: LiveTail
   streams: EventStreams
 }

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { writableFields } from '../base/validation.ts'
+import { commonReadOnly } from '../definitions/definitions.ts'
+import { readAlert, type SavedAlert } from './alert.ts'
+import { alertReadOnly, prepareAlert } from './alert-kind.ts'
+import type { AlertParts } from './alert-parts.ts'
+import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
+import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
+import type { Evaluator } from './evaluator.ts'
+import { type Message, notificationFor, shownRows, slackBody, webhookBody } from './notification.ts'
+
+/** Evaluates alerts on request, without changing anything. */
+export class AlertTests {
+  readonly #parts: AlertParts
+  readonly #evaluator: Evaluator
+
+  constructor(parts: AlertParts, evaluator: Evaluator) {
+    this.#parts = parts
+    this.#evaluator = evaluator
+  }
+
+  /** Also sends a test notification if that is wanted. */
+  async test(alert: SavedAlert, notify: boolean, signal: AbortSignal) {
+    const known = (await this.#evaluator.states()).get(alert.id)
+    const { tested, message } = await this.#evaluate(alert, signal, known)
+    if (!notify) return tested
+    const notification = notificationFor({ ...message, type: 'alert.test' }, [...alert.targets.keys()])
+    const sent = [...alert.targets].map(async ([key, { type, url }]) => {
+      return { type, url, ...(await this.#evaluator.deliveries.send(alert, key, notification)) }
+    })
+    return { ...tested, deliveries: await Promise.all(sent) }
+  }
+
+  /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
+  async preview(body: unknown, signal: AbortSignal) {
+    const readOnly = [...commonReadOnly, ...alertReadOnly, 'id']
+    const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
+    const { endpoints } = this.#parts
+    const next = { find: (_folder: string, reference: string) => endpoints.find(reference) as never }
+    const definition = await prepareAlert(this.#parts, fields, next)
+    const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
+    const alert = readAlert({ ...record, body: { definition, created_at: '' } })
+    const { tested, message } = await this.#evaluate(alert, signal)
+    const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
+    return {
+      ...tested,
+      ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
+      history: await pastDecisions(this.#parts, alert, signal),
+    }
+  }
+
+  async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
+    const { time } = this.#parts
+    const all = await readResult(this.#parts, alert, signal)
+    const before = known ?? newState(alert.rule, alert.definition.name, time.now())
+    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), time.now())
+    const rows = shownRows(alert, all)
+    const message: Message = { type: 'alert.firing', alert, state, rows, time }
+    return { tested: { state: state.state, value: state.value, rows }, message }
+  }
+}

@@ -1,2 +1,0 @@
-/** The service cannot start, or a command cannot run, for a reason that the user can fix. */
-export class FixableProblem extends Error {}

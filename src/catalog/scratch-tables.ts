@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { WellheadError } from '../base/errors.ts'
+import type { Engine, Statement } from '../engine/engine.ts'
+import { editSql } from '../sql/edits.ts'
+import { sqlName } from '../sql/names.ts'
+import { scopesOf } from '../sql/scopes.ts'
+import { codeTokens } from '../sql/tokens.ts'
+import type { Catalog } from './catalog.ts'
+import type { NewSource } from './source.ts'
+import { createScratchTable, dropTable } from './tables.ts'
+
+export interface ScratchTables {
+  /** Describes SQL as if the sources existed. */
+  readonly engine: Pick<Engine, 'query'>
+  remove(): Promise<void>
+}
+
+/** Empty tables like those of sources that do not exist yet, or that lack columns. */
+export async function createScratchTables(
+  catalog: Catalog,
+  engine: Pick<Engine, 'query'>,
+  sources: readonly NewSource[],
+): Promise<ScratchTables> {
+  // No source can have such a name.
+  const prefix = `scratch_${Date.now()}_${randomBytes(8).toString('hex')}`
+  const names = new Map(sources.map(({ name }, index) => [name, `${prefix}_${index}_local`]))
+  const remove = async () => {
+    for (const name of names.values()) await catalog.run([dropTable(name, catalog.topology)]).catch(() => {})
+  }
+  try {
+    for (const source of sources) {
+      const name = names.get(source.name) as string
+      await catalog.run([createScratchTable(name, source, catalog.topology)])
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  const query = (statement: Statement, limits: Parameters<Engine['query']>[1]) => {
+    if (!statement.sql.startsWith('DESCRIBE')) return engine.query(statement, limits)
+    return engine.query({ ...statement, sql: readingFrom(names, statement.sql) }, limits).catch((error) => {
+      throw withNames(error, names)
+    })
+  }
+  return { engine: { query }, remove }
+}
+
+/** The SQL with other tables in the place of sources. */
+export function readingFrom(tables: ReadonlyMap<string, string>, sql: string): string {
+  const tokens = codeTokens(sql)
+  const read = new Set(scopesOf(tokens).of.flatMap((scope) => scope?.tables ?? []))
+  const edits = [...read].flatMap(({ name, alias, at }) => {
+    const table = name === undefined ? undefined : tables.get(name)
+    const token = tokens[at]
+    if (table === undefined || !token) return []
+    const text = alias === name ? `${table} AS ${sqlName(name as string)}` : table
+    return [{ start: token.start, end: token.end, text }]
+  })
+  return editSql(sql, edits).text
+}
+
+function withNames(error: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (!(error instanceof WellheadError)) return error
+  let { message } = error
+  for (const [source, table] of names) message = message.replaceAll(table, source)
+  return new WellheadError(error, message, { details: error.details, cause: error.cause })
+}

@@ -1,0 +1,67 @@
+import { resolve } from 'node:path'
+import {
+  describeFinding,
+  type FileProblem,
+  type FileWarning,
+  sortProblems,
+} from '../../workspace/file-problem.ts'
+import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
+import { NotAWorkspace, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
+import { CommandFailure, usageFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import { plural } from '../output/format-amount.ts'
+import { printJson } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+
+export function openWorkspace(directory: string, io: CommandIo): Workspace {
+  return inWorkspace(() => readWorkspace(resolve(io.cwd, directory)))
+}
+
+/** Does work in a workspace. A directory that is none is an invalid argument. */
+export function inWorkspace<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof NotAWorkspace ? usageFailure(error.message) : error
+  }
+}
+
+/** Reads a workspace whose definitions have no problems. */
+export async function openChecked(
+  directory: string,
+  json: true | undefined,
+  io: CommandIo,
+): Promise<Workspace> {
+  const workspace = openWorkspace(directory, io)
+  const problems = workspace.problems.filter(({ file }) =>
+    fileKinds.some(({ folder }) => file.startsWith(`${folder}/`)),
+  )
+  await refuseProblems(problems, json, io, ' Run wellhead check to see all of them.')
+  return workspace
+}
+
+/** Reports the problems of files, and fails if there are any. */
+export async function refuseProblems(
+  problems: readonly FileProblem[],
+  json: true | undefined,
+  io: CommandIo,
+  advice = '',
+): Promise<void> {
+  if (problems.length === 0) return
+  await (json ? printJson(io, { problems }) : printFindings(problems, io))
+  throw problemsFound(problems, advice)
+}
+
+/** Prints problems and warnings in the order of files and lines. */
+export async function printFindings(
+  findings: readonly (FileProblem | FileWarning)[],
+  io: CommandIo,
+): Promise<void> {
+  for (const finding of sortProblems(findings)) {
+    await io.stdout.write(`${visible(describeFinding(finding))}\n`)
+  }
+}
+
+export function problemsFound(problems: readonly FileProblem[], advice = ''): CommandFailure {
+  return new CommandFailure(`${plural(problems.length, 'problem')} found.${advice}`)
+}

@@ -1,0 +1,79 @@
+import { rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import writeFileAtomic from 'write-file-atomic'
+import { makeDirectory } from '../../base/files/make-directory.ts'
+import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { pullPlan, type ServiceDefinition } from '../../workspace/comparison.ts'
+import { readDefinitionFiles } from '../../workspace/workspace.ts'
+import { CommandFailure } from '../command-failure.ts'
+import type { CommandIo } from '../command-io.ts'
+import type { ServiceClient } from '../service-client.ts'
+import { fetchDefinitions } from './plan.ts'
+
+export interface PullOptions {
+  all?: true
+  force?: true
+  directory: string
+}
+
+export async function pullFiles(
+  name: string | undefined,
+  client: ServiceClient,
+  options: PullOptions,
+  io: CommandIo,
+) {
+  const directory = resolve(io.cwd, options.directory)
+  const all = await fetchDefinitions(client)
+  const pulled = all.filter(
+    ({ kind, fields, isShipped }) => !kind.isReserved(fields.name) && (options.all || !isShipped),
+  )
+  const { definitions, problems } = readDefinitionFiles(directory)
+  const existing = new Set([...definitions, ...problems].map(({ file }) => file))
+  const plan = pullPlan(definitions, existing, name === undefined ? pulled : findByName(name, all, pulled))
+  const lost = new Set(plan.flatMap(({ loses }) => loses))
+  if (lost.size > 0 && !options.force) {
+    throw new CommandFailure(
+      `${[...lost].join(', ')} would be replaced; nothing was written. Compare with "wellhead diff", or use --force to replace.`,
+    )
+  }
+  makeDirectory(join(directory, 'endpoints'))
+  for (const { file, action, content } of plan) {
+    makeDirectory(dirname(join(directory, file)))
+    if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
+  }
+  const written = new Set(plan.map(({ file }) => file))
+  for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
+  return plan.map(({ file, action }) => ({ file, action }))
+}
+
+/** What has the name or id, with what it refers to. */
+function findByName(
+  name: string,
+  all: readonly ServiceDefinition[],
+  pulled: readonly ServiceDefinition[],
+): ServiceDefinition[] {
+  const named = all.filter(({ id, fields }) => fields.name === name || id === name)
+  const reserved = named.find(({ kind, fields }) => kind.isReserved(fields.name))
+  if (reserved) {
+    const show = `wellhead ${reserved.kind.folder.slice(0, -1)} show ${name}`
+    throw new CommandFailure(
+      `${name} is part of the service. Show it with "${show}", and save a copy with another name.`,
+    )
+  }
+  if (named.length === 0) {
+    const closest = closestName(
+      name,
+      pulled.map(({ fields }) => fields.name),
+    )
+    throw new CommandFailure(`The service has nothing with the name "${name}".${didYouMean(closest)}`)
+  }
+  const found = new Set(named)
+  // Grows while it is read.
+  for (const { kind, fields } of found) {
+    const names = kind.refersTo(fields)
+    for (const other of pulled) {
+      if (names.includes(`${other.kind.folder}/${other.fields.name}`)) found.add(other)
+    }
+  }
+  return [...found]
+}

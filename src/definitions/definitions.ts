@@ -1,0 +1,367 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import type { Clock } from '../base/clock.ts'
+import {
+  deletedId,
+  invalidParameter,
+  invalidQuery,
+  nameTaken,
+  versionConflict,
+  type WellheadError,
+} from '../base/errors.ts'
+import { readShape, writableFields } from '../base/validation.ts'
+import { type Catalog, expectVersion } from '../catalog/catalog.ts'
+import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
+import type { Kind, Saved } from './kind.ts'
+import { NextState } from './next-state.ts'
+import {
+  type DeployedDefinition,
+  naming,
+  refuseBreaking,
+  refuseRepeated,
+  type Step,
+  shownStep,
+  type Wanted,
+} from './step.ts'
+
+interface DefinitionsOptions {
+  catalog: Catalog
+  clock: Clock
+  /** In the order of references: a kind refers to those before it. */
+  kinds: readonly Kind[]
+}
+
+export interface ChangeTerms {
+  by: string
+  /** Version that the change is based on. Undefined: any version. */
+  expected: number | undefined
+  breaking: boolean
+  note: string
+}
+
+interface RunTerms {
+  by: string
+  note: string
+  /** Whether a definition that stays the same keeps its version. */
+  skipsUnchanged?: boolean
+  /** What the caller can do about changes that break something. Undefined: they are made. */
+  breaking?: string | undefined
+  dryRun?: boolean
+}
+
+/** Author of the versions that the service ships. Other authors are ids of tokens. */
+export const shippedBy = 'wellhead'
+
+/** Others can change the same definitions at the same time, so a change without expected versions is retried. */
+const maxAttempts = 10
+
+const remedies = {
+  one: 'nothing was changed. Set breaking=true to change it anyway.',
+  deployment: 'nothing was deployed. Send "allow_breaking": true to deploy anyway.',
+}
+
+/** Everything that is defined, of all kinds. Every change is one batch of the catalog: all of it is stored, or nothing. */
+export class Definitions {
+  readonly #options: DefinitionsOptions
+  readonly #deploymentShape: z.ZodType<Deployment>
+
+  constructor(options: DefinitionsOptions) {
+    this.#options = options
+    this.#deploymentShape = deploymentShape(options.kinds.map(({ folder }) => folder))
+  }
+
+  async list(folder: string): Promise<object[]> {
+    const kind = this.#kind(folder)
+    return kind.views(kind.items.list())
+  }
+
+  async get(folder: string, reference: string): Promise<object> {
+    const kind = this.#kind(folder)
+    return first(await kind.views([find(kind, reference)]))
+  }
+
+  /** The item itself, for what its kind can do beyond being defined. */
+  find<Item extends Saved>(folder: string, reference: string): Item {
+    return find(this.#kind(folder), reference) as Item
+  }
+
+  /** Every version that is kept, newest first. */
+  async versions(folder: string, reference: string): Promise<object[]> {
+    const kind = this.#kind(folder)
+    const records = await this.#options.catalog.versions(kind.name, find(kind, reference).id)
+    return kind.views(records.reverse().map((record) => kind.read(record)))
+  }
+
+  create(folder: string, body: unknown, terms: Pick<ChangeTerms, 'by' | 'note'>): Promise<object> {
+    const kind = this.#kind(folder)
+    return this.#changeOne({ ...terms, expected: undefined, breaking: true }, async () => {
+      const fields = fieldsIn(kind, body)
+      const id = givenId(kind, fields)
+      if (id !== undefined && (await this.#isKnown(kind, id))) throw nameTaken(id)
+      return { kind, id: id ?? randomUUID(), current: undefined, fields }
+    })
+  }
+
+  /** Omitted fields stay as they are, or get their defaults. */
+  change(
+    folder: string,
+    reference: string,
+    body: unknown,
+    omitted: 'stay' | 'default',
+    terms: ChangeTerms,
+  ): Promise<object> {
+    const kind = this.#kind(folder)
+    return this.#changeOne(terms, async () => {
+      const current = expected(find(kind, reference), terms)
+      const sent = fieldsIn(kind, body)
+      const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
+      const id = givenId(kind, sent)
+      if (id !== undefined && id !== current.id) {
+        throw invalidParameter('id', `The id of ${article(kind)} cannot be changed.`)
+      }
+      return { kind, id: current.id, current, fields: { ...kept, ...sent } }
+    })
+  }
+
+  restore(folder: string, reference: string, version: number, terms: ChangeTerms): Promise<object> {
+    const kind = this.#kind(folder)
+    return this.#changeOne(terms, async () => {
+      const current = expected(find(kind, reference), terms)
+      const record = await this.#options.catalog.version(kind.name, current.id, version)
+      if (!record) throw invalidParameter('version', `${reference} has no version ${version}.`)
+      return { kind, id: current.id, current, fields: kind.fieldsOf(kind.read(record)) }
+    })
+  }
+
+  async delete(
+    folder: string,
+    reference: string,
+    terms: Pick<ChangeTerms, 'by' | 'expected'>,
+  ): Promise<void> {
+    const kind = this.#kind(folder)
+    await this.#run({ by: terms.by, note: '' }, terms.expected === undefined, async () => {
+      const current = expected(find(kind, reference), terms)
+      return [{ kind, id: current.id, current, fields: undefined }]
+    })
+  }
+
+  /** Creates, changes and deletes definitions of all kinds. Either all of it is stored, or nothing. */
+  async deploy(body: unknown, by: string) {
+    const { delete: deleted, dry_run, allow_breaking, note, ...sent } = readShape(this.#deploymentShape, body)
+    const resolve = async () => {
+      const wanted: Wanted[] = []
+      for (const kind of this.#options.kinds) {
+        for (const [index, fields] of (sent[kind.folder] ?? []).entries()) {
+          const { name } = fields
+          const place = { index, name: typeof name === 'string' ? name : undefined }
+          wanted.push(await naming({ kind, place }, () => this.#deployed(kind, fields, place)))
+        }
+        for (const reference of new Set(deleted[kind.folder])) {
+          const place = { index: -1, name: reference }
+          const current = await naming({ kind, place }, () => find(kind, reference))
+          wanted.push({ kind, id: current.id, current, fields: undefined, place })
+        }
+      }
+      refuseRepeated(wanted)
+      return wanted
+    }
+    const breaking = allow_breaking ? undefined : remedies.deployment
+    const steps = await this.#run(
+      { by, note, breaking, dryRun: dry_run, skipsUnchanged: true },
+      true,
+      resolve,
+    )
+    const shown: Record<string, DeployedDefinition[]> = {}
+    for (const { folder } of this.#options.kinds) {
+      const own = steps.filter(({ kind }) => kind.folder === folder)
+      shown[folder] = await Promise.all(own.map(shownStep))
+    }
+    return { dry_run, ...shown }
+  }
+
+  async #deployed(kind: Kind, sent: Record<string, unknown>, place: Wanted['place']): Promise<Wanted> {
+    const { expected_version, ...rest } = sent
+    const fields = fieldsIn(kind, rest)
+    const { id: sentId } = rest
+    const id = kind.takesId ? givenId(kind, fields) : typeof sentId === 'string' ? sentId : undefined
+    const found = kind.items.find(id ?? String(fields.name))
+    // An alias of a source is not its name.
+    const current =
+      found && (id === undefined ? found.name === fields.name : found.id === id) ? found : undefined
+    if (!current && id !== undefined && kind.takesId && (await this.#isKnown(kind, id))) throw deletedId(id)
+    const { expected_version: version } = readShape(expectationShape, { expected_version })
+    if (version !== undefined && version !== (current?.version ?? 0)) {
+      throw versionConflict(String(version), current?.version ?? 0)
+    }
+    const kept = current && kind.kept?.(current)
+    const isNew = id !== undefined && kind.takesId
+    return {
+      ...{ kind, current, fields: { ...kept, ...fields } },
+      id: current?.id ?? (isNew ? id : randomUUID()),
+      ...(place && { place }),
+    }
+  }
+
+  /** Stores what the service ships, each once. What does not fit the stored definitions is skipped. */
+  async seed(
+    folder: string,
+    shipped: readonly Record<string, unknown>[],
+    onSkipped: (name: unknown, reason: string) => void,
+  ): Promise<void> {
+    const kind = this.#kind(folder)
+    const ids = shipped.map(({ id }) => String(id)).filter((id) => !kind.items.find(id))
+    const known = await this.#options.catalog.knownIds(kind.name, ids)
+    const missing = shipped.filter(({ id }) => ids.includes(String(id)) && !known.has(String(id)))
+    const store = (definitions: readonly Record<string, unknown>[]) =>
+      this.#run({ by: shippedBy, note: '' }, false, async () =>
+        definitions.map((fields) => ({ kind, id: String(fields.id), current: undefined, fields })),
+      )
+    await store(missing).catch(async (error) => {
+      // One of them does not fit, or another service that starts at the same time has stored some.
+      if (!isMisfit(error)) throw error
+      for (const each of missing) {
+        await store([each]).catch((reason) => {
+          if (!isMisfit(reason)) throw reason
+          if (!kind.items.find(String(each.id))) onSkipped(each.name, reason.message)
+        })
+      }
+    })
+  }
+
+  #kind(folder: string): Kind {
+    return this.#options.kinds.find((kind) => kind.folder === folder) as Kind
+  }
+
+  async #isKnown(kind: Kind, id: string): Promise<boolean> {
+    return (await this.#options.catalog.knownIds(kind.name, [id])).size > 0
+  }
+
+  async #changeOne(terms: ChangeTerms, resolve: () => Promise<Wanted>): Promise<object> {
+    const breaking = terms.breaking ? undefined : remedies.one
+    const isRetried = terms.expected === undefined
+    const [step] = await this.#run({ ...terms, breaking }, isRetried, async () => [await resolve()])
+    const { kind, id, current: before, prepared } = step as Step
+    const item = kind.items.find(id) ?? (step as Step).after
+    const warnings = (await prepared.warnings?.()) ?? []
+    return first(await kind.views([item], { before, warnings }))
+  }
+
+  async #run(terms: RunTerms, isRetried: boolean, resolve: () => Promise<Wanted[]>): Promise<Step[]> {
+    for (let attempt = 1; ; attempt++) {
+      const planned = await this.#plan(await resolve(), terms)
+      if (terms.dryRun) return planned
+      refuseBreaking(planned, terms.breaking)
+      const steps = planned.filter(({ action }) => action !== 'unchanged' || !terms.skipsUnchanged)
+      try {
+        for (const { kind, current, after } of steps) if (after) await kind.extend?.(current, after)
+        if (steps.length > 0) await this.#options.catalog.append(terms.by, ...steps.map(catalogChange))
+        for (const { kind, current, after } of steps) if (!after) await kind.removed?.(current)
+        return planned
+      } catch (error) {
+        // Somebody else came first. Planning again finds what they did, and reports which definition it concerns.
+        const isOvertaken = versionConflict.is(error) || nameTaken.is(error)
+        if (!isRetried || attempt >= maxAttempts || !isOvertaken) throw error
+      }
+    }
+  }
+
+  /** Checks every definition against the state after the change, those first that others refer to. */
+  async #plan(wanted: readonly Wanted[], terms: RunTerms): Promise<Step[]> {
+    const { catalog, kinds } = this.#options
+    const next = new NextState(catalog, kinds)
+    try {
+      return await this.#planSteps(wanted, next, terms)
+    } finally {
+      await next.close()
+    }
+  }
+
+  async #planSteps(wanted: readonly Wanted[], next: NextState, terms: RunTerms): Promise<Step[]> {
+    const at = new Date(this.#options.clock.now()).toISOString()
+    const steps: Step[] = []
+    for (const kind of this.#options.kinds) {
+      const own = wanted.filter((each) => each.kind === kind)
+      // Definitions can swap names.
+      for (const { current } of own) if (current) next.remove(kind, current.id)
+      for (const each of own) {
+        steps.push(await naming(each, () => this.#step(each, next, at, terms)))
+      }
+    }
+    for (const step of steps) {
+      const { kind, current, after } = step
+      if (!current || step.action === 'unchanged') continue
+      await naming(step, () => kind.refuseUsed?.(current, after, next))
+      step.changes = (await kind.changes?.(current, after, next)) ?? []
+    }
+    return steps
+  }
+
+  async #step(
+    wanted: Wanted,
+    next: NextState,
+    at: string,
+    { by, note, skipsUnchanged = false, dryRun = false }: RunTerms,
+  ): Promise<Step> {
+    const { kind, id, current, fields } = wanted
+    const version = (current?.version ?? 0) + 1
+    if (!fields) {
+      const { name } = current as Saved
+      const prepared = { body: kind.deletedBody(current) }
+      return { ...wanted, name, action: 'deleted', version, changes: [], prepared, after: undefined }
+    }
+    // Before anything that takes time.
+    if (typeof fields.name === 'string') next.refuseTaken(kind, fields.name, id)
+    const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })
+    const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
+    const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: by })
+    next.put(kind, after, prepared.body)
+    const isSame = current && sameFields(kind, current, after)
+    const action = !current ? 'created' : isSame && skipsUnchanged ? 'unchanged' : 'updated'
+    const kept = action === 'unchanged' && current ? current.version : version
+    return { ...wanted, name: after.name, action, version: kept, changes: [], prepared, after }
+  }
+}
+
+function find(kind: Kind, reference: string): Saved {
+  const found = kind.items.find(reference)
+  if (!found) throw kind.notFound(reference)
+  return found
+}
+
+function expected(current: Saved, { expected }: { expected: number | undefined }): Saved {
+  expectVersion(current, expected)
+  return current
+}
+
+function first<T>([item]: readonly T[]): T {
+  return item as T
+}
+
+function isMisfit(error: unknown): error is WellheadError {
+  return nameTaken.is(error) || versionConflict.is(error) || invalidQuery.is(error)
+}
+
+function article({ name }: Kind): string {
+  return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** Fields of all kinds that only the service sets. */
+export const commonReadOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'note'] as const
+
+function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
+  return writableFields(body, [...commonReadOnly, ...kind.readOnly, ...(kind.takesId ? [] : ['id'])])
+}
+
+/** Other values are refused when the definition is read. */
+function givenId(kind: Kind, { id }: Record<string, unknown>): string | undefined {
+  return kind.takesId && typeof id === 'string' ? id.toLowerCase() : undefined
+}
+
+/** Prepared definitions have their fields in the same order. */
+function sameFields(kind: Kind, one: Saved, other: Saved): boolean {
+  return JSON.stringify(kind.fieldsOf(one)) === JSON.stringify(kind.fieldsOf(other))
+}
+
+function catalogChange({ kind, id, version, after, prepared }: Step) {
+  return { kind: kind.name, id, version, deleted: after === undefined, body: prepared.body }
+}

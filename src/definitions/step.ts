@@ -1,0 +1,86 @@
+import { breakingChange, invalidParameter, WellheadError } from '../base/errors.ts'
+import type { Warning } from '../sql/warnings/warning.ts'
+import type { DefinitionChange, Kind, Prepared, Saved } from './kind.ts'
+
+/** What one request wants of one definition. */
+export interface Wanted {
+  kind: Kind
+  id: string
+  current: Saved | undefined
+  /** Undefined: to delete it. */
+  fields: Record<string, unknown> | undefined
+  /** Where a deployment has it. */
+  place?: { index: number; name: string | undefined }
+}
+
+export interface Step extends Wanted {
+  name: string
+  action: 'created' | 'updated' | 'unchanged' | 'deleted'
+  /** After the change; of a deletion, the last one. */
+  version: number
+  changes: DefinitionChange[]
+  prepared: Prepared
+  after: Saved | undefined
+}
+
+export type DeployedDefinition = Awaited<ReturnType<typeof shownStep>>
+
+export async function shownStep({ name, id, action, version, changes, prepared, after }: Step) {
+  const warnings: Warning[] = (await prepared.warnings?.()) ?? []
+  return { name, id, action, version: after ? version : version - 1, changes, warnings, ...prepared.shown }
+}
+
+export function refuseBreaking(steps: readonly Step[], remedy: string | undefined): void {
+  if (remedy === undefined) return
+  // Callers know the name from before.
+  const found = steps.flatMap(({ name, current, kind, changes }) =>
+    changes
+      .filter(({ breaking }) => breaking)
+      .map((change) => ({ ...placeOf(kind, current?.name ?? name), ...change })),
+  )
+  if (found.length > 0) throw breakingChange(found, remedy)
+}
+
+function placeOf({ name: kind, folder }: Kind, name: string) {
+  return { definition: `${folder}/${name}`, ...(kind === 'endpoint' && { endpoint: name }) }
+}
+
+/** In the end every name and id must be unique. */
+export function refuseRepeated(wanted: readonly Wanted[]): void {
+  for (const [at, { kind, id, fields, place }] of wanted.entries()) {
+    const earlier = wanted.slice(0, at).filter((other) => other.kind === kind)
+    const field = earlier.some((other) => other.id === id)
+      ? 'id'
+      : earlier.some((other) => fields && other.fields && other.fields.name === fields.name)
+        ? 'name'
+        : undefined
+    if (field === undefined) continue
+    const value = field === 'id' ? id : String(fields?.name)
+    const message = `Several ${kind.folder} have the ${field} ${value}. Use each ${field} once.`
+    throw invalidParameter(`${kind.folder}.${place?.index}.${field}`, message)
+  }
+}
+
+/** Errors of a deployment say which definition is wrong. */
+export async function naming<T>(
+  { kind, place }: Pick<Wanted, 'kind' | 'place'>,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!place || !(error instanceof WellheadError)) throw error
+    const { index, name } = place
+    const { parameter, ...details } = error.details
+    const path = `${kind.folder}.${index}`
+    throw new WellheadError(error, `${name ?? path}: ${error.message}`, {
+      details: {
+        ...details,
+        ...(parameter !== undefined && index >= 0 && { parameter: `${path}.${parameter}` }),
+        ...(name === undefined ? { definition: path } : placeOf(kind, name)),
+      },
+      ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
+      cause: error.cause,
+    })
+  }
+}

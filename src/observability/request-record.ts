@@ -1,0 +1,42 @@
+import type { QueryPlan } from '../engine/engine.ts'
+
+/** How a request used the cache. `none`: the endpoint has no cache, or the request failed before the lookup. */
+export const cacheUses = ['none', 'hit', 'stale', 'miss', 'joined', 'bypass'] as const
+
+export type CacheUse = (typeof cacheUses)[number]
+
+export interface RequestSubject {
+  readonly endpoint: string
+  readonly endpointId: string
+  readonly version: number
+  readonly tokenId: string
+  /** The token's project; empty for a token that reads all projects. */
+  readonly project: string
+  readonly method: string
+  readonly format: string
+}
+
+/** Needed only for a request that is slow or fails. */
+interface RequestDetail {
+  readonly requestId: string
+  /** Asks the engine for the query plan. It holds the parameter values, so it must be released soon. */
+  readonly explain?: () => Promise<QueryPlan>
+}
+
+/** One request to an endpoint and how it ended. It holds no parameter values. */
+export interface RequestRecord {
+  readonly subject: RequestSubject
+  readonly status: number
+  readonly cache: CacheUse
+  /** Monotonic time of the response, in milliseconds. */
+  readonly endedAt: number
+  readonly totalMs: number
+  readonly engineMs: number
+  readonly rows: number
+  readonly bytes: number
+  /** For admins only, so it is not in the stored entry, which tenants can read. */
+  readonly rowsRead: number | undefined
+  /** Error code; empty for success. */
+  readonly code: string
+  readonly detail: RequestDetail | undefined
+}

@@ -1,0 +1,130 @@
+import { inUse, invalidParameter, sourceNotFound } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
+import { readShape } from '../base/validation.ts'
+import { isBuiltIn } from '../catalog/built-in-sources.ts'
+import { newSourceShape, readSource, type Source, type TypedColumn } from '../catalog/source.ts'
+import type { Sources } from '../catalog/sources.ts'
+import type { DefinitionChange, Kind, NextDefinitions } from '../definitions/kind.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryText } from '../engine/json-rows.ts'
+import { sqlName } from '../sql/names.ts'
+
+interface SourceKindOptions {
+  engine: Engine
+  sources: Sources
+  /** Names of what needs a source in the state after a change. */
+  usersOf: (source: Source, next: NextDefinitions) => Promise<string[]>
+  /** Names of what reads a column of a source in the state after a change. */
+  readersOf: (source: string, column: string, next: NextDefinitions) => string[]
+}
+
+const limits = { deadlineMs: 30_000 }
+
+export function sourceKind(options: SourceKindOptions): Kind<Source> {
+  const { sources } = options
+  return {
+    name: 'source',
+    folder: 'sources',
+    readOnly: [],
+    items: {
+      list: () => sources.list(),
+      find: (reference) => sources.find(reference) ?? sources.list().find(({ id }) => id === reference),
+    },
+    notFound: (reference) => {
+      const names = sources.list().flatMap(({ name, aliases }) => [name, ...aliases])
+      return sourceNotFound(reference, closestName(reference, names))
+    },
+    read: readSource,
+    fieldsOf,
+    deletedBody: ({ name, created_at }) => ({ name, created_at }),
+    async prepare(fields, { current, at, note }) {
+      const sent = readShape(newSourceShape, fields)
+      if (current && current.name !== sent.name) {
+        throw invalidParameter('name', 'The name of a source cannot be changed.')
+      }
+      return { body: { ...sent, created_at: current?.created_at ?? at, note } }
+    },
+    changes: (before, after, next) => changesOf(options, before, after, next),
+    async refuseUsed(before, after, next) {
+      const { name } = before
+      if (!after && isBuiltIn(name)) {
+        throw invalidParameter('name', `${name} is a built-in source and cannot be deleted.`)
+      }
+      const users = after ? [] : await options.usersOf(before, next)
+      if (users.length > 0) throw inUse(name, users)
+      for (const { name: column } of after ? removedColumns(before, after) : []) {
+        const readers = options.readersOf(name, column, next).slice(0, 5).join(', ')
+        const advice = 'Change the query first, then remove the column.'
+        if (readers) throw invalidParameter('columns', `Column ${column} is used by ${readers}. ${advice}`)
+      }
+    },
+    extend: (before, after) => sources.extend(before, after),
+    removed: ({ name }) => sources.drop(name),
+    views: (items) => [...items],
+  }
+}
+
+function fieldsOf({ name, description, aliases, retention_days, columns }: Source) {
+  return { name, description, aliases, retention_days, columns }
+}
+
+function removedColumns(before: Source, after: Source): TypedColumn[] {
+  return before.columns.filter(({ name }) => after.columns.every((column) => column.name !== name))
+}
+
+/** What senders, queries and the stored entries notice. */
+async function changesOf(
+  options: SourceKindOptions,
+  before: Source,
+  after: Source | undefined,
+  next: NextDefinitions,
+): Promise<DefinitionChange[]> {
+  const { name } = before
+  const changes: DefinitionChange[] = []
+  const add = (kind: string, breaking: boolean, message: string, column?: string) =>
+    changes.push({ kind, breaking, message, ...(column !== undefined && { column }) })
+  if (!after) {
+    add('source_deleted', true, `source deleted; ${await count(options, name, '1')} will be deleted`)
+    return changes
+  }
+  if (after.description !== before.description) add('description_changed', false, 'description changed')
+  for (const alias of new Set([...after.aliases, ...before.aliases])) {
+    if (!before.aliases.includes(alias)) add('alias_added', false, `alias ${alias} added`)
+    if (!after.aliases.includes(alias))
+      add('alias_removed', true, `alias ${alias} removed; requests that send to it will fail`)
+  }
+  const [days, was] = [after.retention_days, before.retention_days]
+  if (days > was) add('retention_raised', false, `retention_days ${was} → ${days}`)
+  if (days < was) {
+    const older = await count(options, name, `timestamp < now64(6) - toIntervalDay(${days})`)
+    const lost = `${older} older than that will be deleted`
+    add('retention_lowered', true, `retention_days ${was} → ${days}; ${lost}`)
+  }
+  for (const column of after.columns) {
+    const old = before.columns.find((one) => one.name === column.name)
+    if (old && contentOf(old) === contentOf(column)) continue
+    const isOther = old && (old.path !== column.path || old.type !== column.type)
+    const readers = isOther ? options.readersOf(name, column.name, next).join(', ') : ''
+    const effect = readers && `; results of ${readers} may differ`
+    const how = old ? ` changed from ${contentOf(old)} to` : ' added:'
+    const kind = old ? 'column_changed' : 'column_added'
+    add(kind, readers !== '', `column ${column.name}${how} ${contentOf(column)}${effect}`, column.name)
+  }
+  for (const { name: column, path } of removedColumns(before, after)) {
+    const filled = await count(options, name, `ifNull(toString(${sqlName(column)}), '') != ''`)
+    const remains = `metadata.${path} remains in ${filled}, and queries then read it from JSON text`
+    add('column_removed', false, `column ${column} removed; ${remains}`, column)
+  }
+  return changes
+}
+
+function contentOf({ path, type, searched }: TypedColumn): string {
+  return `metadata.${path}, ${type}${searched ? ', searched' : ''}`
+}
+
+/** Counts entries of a source, in words. */
+async function count({ engine }: SourceKindOptions, source: string, condition: string): Promise<string> {
+  const sql = `SELECT count() FROM ${sqlName(source)} WHERE ${condition}`
+  const entries = Number(await queryText(engine, { sql }, limits))
+  return entries === 1 ? '1 entry' : `${entries} entries`
+}

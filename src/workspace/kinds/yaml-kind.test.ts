@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { alertFiles } from './alert-files.ts'
+import type { FileKind } from './file-kind.ts'
+import { sourceFiles } from './source-files.ts'
+
+const read = (kind: FileKind, content: string) => {
+  const reading = kind.read('x/shop.yaml', 'shop', content)
+  if ('problems' in reading) throw new Error(reading.problems[0]?.message)
+  return reading
+}
+const alert = 'description: |-\n  Two\n  lines.\nendpoint: orders\nwhen: rows > 0\n'
+
+test.each([
+  ['a source without fields', sourceFiles, ''],
+  [
+    'a source with columns',
+    sourceFiles,
+    'description: Of the shop.\nretention_days: 30\ncolumns:\n  - { name: "null", path: a-b.c, type: number }\n' +
+      '  - { name: url, path: url, type: text, searched: true }\n',
+  ],
+  ['an alert', alertFiles, alert],
+  ['an alert with targets', alertFiles, `${alert}notify:\n  - type: slack\n    url: https://example.com/x\n`],
+])('reading and writing %s returns the same text', (_, kind, text) => {
+  expect(kind.write(read(kind, text).fields)).toBe(text)
+})
+
+test('writes what a service returns without fields that have their defaults or that only the service sets', () => {
+  const set = { id: '1', version: 2, updated_by: 'x', state: 'ok', muted_until: '2026-01-31T12:00:00Z' }
+  const view = { ...set, name: 'errors', endpoint: 'orders', when: 'rows > 0', every_seconds: 60 }
+  expect(alertFiles.write(alertFiles.fieldsOf(view))).toBe('endpoint: orders\nwhen: rows > 0\n')
+})
+
+test('finds the position of a field that a service rejects', () => {
+  const { positionOf } = read(alertFiles, `${alert}notify:\n  - type: slack\n    url: nowhere\n`)
+  const at = (parameter?: string) => positionOf({ code: 'invalid_parameter', message: '', parameter })
+  expect(at('when')).toEqual({ line: 5, column: 1 })
+  expect(at('notify.0.url')).toEqual({ line: 8, column: 5 })
+  expect(at()).toEqual({ line: 1, column: 1 })
+})

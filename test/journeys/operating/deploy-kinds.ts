@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { runCommand } from '../../support/command.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import type { LocalService } from './cli.ts'
+
+const files = {
+  'sources/region_logs.yaml':
+    'retention_days: 7\ncolumns:\n  - { name: region, path: place.region, type: text }\n',
+  'endpoints/regions.sql': [
+    '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b21\n*/',
+    'SELECT region, count() AS orders FROM region_logs',
+    'WHERE timestamp > @now - INTERVAL 1 DAY GROUP BY region ORDER BY region\n',
+  ].join('\n'),
+  'alerts/regions.yaml':
+    'endpoint: regions\nwhen: any(orders) > 1000\nnotify:\n  - type: webhook\n    url: http://127.0.0.1:9/hook\n',
+}
+
+/** Deploys a source, an endpoint that reads its column, and an alert on the endpoint. */
+export function deployKindsJourneys(service: () => LocalService): void {
+  describe('a source, an endpoint that reads its column, and an alert on it', () => {
+    const { path, remove } = scratchDirectory()
+    afterAll(remove)
+    const write = (file: string, content: string) => {
+      mkdirSync(dirname(join(path, file)), { recursive: true })
+      writeFileSync(join(path, file), content)
+    }
+    for (const [file, content] of Object.entries(files)) write(file, content)
+    const run = (...args: string[]) =>
+      runCommand(args, { cwd: path, environment: { WELLHEAD_DATA_DIR: service().dataDir } })
+    const namesThere = async () => {
+      const all = ['source', 'endpoint', 'alert'].map(async (kind) => {
+        const list = JSON.parse((await run(kind, 'list', '--json')).stdout) as { name: string }[]
+        return list.map(({ name }) => `${kind} ${name}`)
+      })
+      return (await Promise.all(all)).flat().filter((title) => / region/.test(title))
+    }
+    const deployment = (body: object) => ask(service(), service().token, 'POST', '/api/deployments', body)
+
+    test('diff shows what will be created, and creates nothing', async () => {
+      const { code, stdout } = await run('diff', '--exit-code')
+      expect(code).toBe(1)
+      expect(stdout.split('\n').filter((line) => /^(created|\+\+\+|\d)/.test(line))).toEqual([
+        'created source region_logs (version 1)',
+        '+++ sources/region_logs.yaml',
+        'created regions (version 1)',
+        '+++ endpoints/regions.sql',
+        'created alert regions (version 1)',
+        '+++ alerts/regions.yaml',
+        '3 definitions to deploy, 0 unchanged.',
+      ])
+      expect(stdout).toContain('+  - { name: region, path: place.region, type: text }\n')
+      expect(await namesThere()).toEqual([])
+    })
+
+    test('a deployment with an alert that does not fit leaves nothing behind', async () => {
+      write('alerts/regions.yaml', files['alerts/regions.yaml'].replace('orders', 'gone'))
+      const problem = 'alerts/regions.yaml:2:1: regions has no column "gone". It has region, orders.\n'
+      for (const command of ['check', 'diff', 'deploy']) {
+        expect(await run(command)).toMatchObject({
+          ...{ code: 1, stdout: problem, stderr: 'wellhead: 1 problem found.\n' },
+        })
+      }
+      const alerts = [{ name: 'regions', endpoint: 'regions', when: 'any(gone) > 1' }]
+      const sources = [{ name: 'region_logs' }]
+      const endpoints = [{ name: 'regions', query: 'SELECT project AS p FROM region_logs' }]
+      const { status, body } = await deployment({ sources, endpoints, alerts })
+      expect([status, body.error.definition]).toEqual([400, 'alerts/regions'])
+      expect(await namesThere()).toEqual([])
+      write('alerts/regions.yaml', files['alerts/regions.yaml'])
+    })
+
+    test('check reports every rejected file once, and not what only follows from another problem', async () => {
+      write('sources/region_logs.yaml', files['sources/region_logs.yaml'].replace('7', 'many'))
+      write('endpoints/regions.sql', files['endpoints/regions.sql'].replace('region,', 'nowhere,'))
+      write(
+        'endpoints/more.sql',
+        '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b22\n*/\nSELECT nothing FROM edge_logs\n',
+      )
+      const first = await run('check', '--json')
+      const filesOf = ({ stdout }: { stdout: string }) =>
+        (JSON.parse(stdout).problems as { file: string }[]).map(({ file }) => file)
+      expect(filesOf(first)).toEqual(['endpoints/more.sql', 'sources/region_logs.yaml'])
+      write('sources/region_logs.yaml', files['sources/region_logs.yaml'])
+      expect(filesOf(await run('check', '--json'))).toEqual(['endpoints/more.sql', 'endpoints/regions.sql'])
+      rmSync(join(path, 'endpoints/more.sql'))
+      write('endpoints/regions.sql', files['endpoints/regions.sql'])
+      expect((await run('check', '--strict')).stdout).toBe('3 definitions checked, no problems found.\n')
+    })
+
+    test('one deployment creates all of them', async () => {
+      const deployed = await run('deploy', '--note', 'all at once')
+      expect(deployed).toMatchObject({
+        ...{ code: 0, stderr: expect.stringMatching(/^secret of regions for http:\S+\/hook: whsec_\S+\n$/) },
+      })
+      expect(deployed.stdout).toMatch(/: 3 created, 0 updated, 0 unchanged\.\n$/)
+      expect(await namesThere()).toEqual(['source region_logs', 'endpoint regions', 'alert regions'])
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      expect((await run('pull', 'regions', '--directory', 'pulled')).stdout.split('\n').sort()).toEqual([
+        '',
+        ...Object.keys(files)
+          .map((file) => `written ${file}`)
+          .sort(),
+      ])
+      expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
+    })
+
+    test('a plan lists every change of a source, and which of them break something', async () => {
+      const columns = [{ name: 'place', path: 'place.name', type: 'text' }]
+      const base = { name: 'region_logs', retention_days: 7 }
+      const changesOf = async (source: object, query: string) => {
+        const body = {
+          sources: [{ ...base, ...source }],
+          endpoints: [{ name: 'regions', query }],
+          dry_run: true,
+        }
+        const { body: planned } = await deployment(body)
+        const changes: { kind: string; breaking: boolean }[] = planned.sources[0].changes
+        return changes.map(({ kind, breaking }) => (breaking ? `${kind}!` : kind))
+      }
+      const counted = 'SELECT count() AS orders FROM region_logs'
+      const more = { description: 'Orders.', aliases: ['regional'], retention_days: 30, columns }
+      expect(await changesOf(more, counted)).toEqual([
+        ...['description_changed', 'alias_added', 'retention_raised', 'column_added', 'column_removed'],
+      ])
+      const region = { name: 'region', path: 'place.region', type: 'text' }
+      const read = 'SELECT region, count() AS orders FROM region_logs GROUP BY region'
+      expect(await changesOf({ retention_days: 3, columns: [{ ...region, path: 'region' }] }, read)).toEqual([
+        ...['retention_lowered!', 'column_changed!'],
+      ])
+      expect(await changesOf({ columns: [{ ...region, searched: true }] }, read)).toEqual(['column_changed'])
+      expect(await changesOf({ columns: [region] }, read)).toEqual([])
+    })
+
+    test('--prune does not delete what an alert uses', async () => {
+      rmSync(join(path, 'endpoints/regions.sql'))
+      expect(existsSync(join(path, 'alerts/regions.yaml'))).toBe(true)
+      write('endpoints/other.sql', '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b23\n*/\nSELECT 1 AS n\n')
+      const { code, stderr } = await run('deploy', '--prune', '--yes')
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/regions is used by alerts\/regions.*\(in_use, /),
+      ])
+      expect(await namesThere()).toHaveLength(3)
+      const all = { alerts: ['regions'], endpoints: ['regions'], sources: ['region_logs'] }
+      expect((await deployment({ delete: all, allow_breaking: true })).status).toBe(200)
+      expect(await namesThere()).toEqual([])
+    })
+  })
+}
