@@ -35,7 +35,8 @@ export const deployments: Scenario = {
     for (let number = 1; number <= rounds; number++) {
       const round = roundOf(number)
       const status = deploy(target, round).catch(() => undefined)
-      await delay(run.random() * takesMs)
+      // A service that was just started takes longer.
+      await delay(run.random() * 3 * takesMs)
       await target.kill()
       counts.kills++
       const received = await status
