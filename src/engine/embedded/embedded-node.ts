@@ -165,8 +165,9 @@ export class EmbeddedNode implements EngineNode {
   ): Promise<T> {
     return this.#queries.run(limits, statement, send).catch((error) => {
       // When the engine opens its store, it detaches damaged parts and uses those they were merged from.
-      if (isBroken(error)) this.#process.restart('data', 'a part on disk is damaged')
-      throw error
+      if (!isBroken(error)) throw error
+      this.#process.restart('data', 'a part on disk is damaged')
+      throw engineUnavailable('The engine restarts, because a part on disk is damaged.', error)
     })
   }
 
