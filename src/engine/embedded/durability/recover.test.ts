@@ -81,6 +81,23 @@ describe('rows without a token', () => {
     expect(detached()).toEqual(['unanswered_20261114_7_7_0', 'unanswered_20261115_6_6_0_9'])
   })
 
+  test('are moved there also if they were merged, from the parts before the merge', async () => {
+    await recover(store)
+    const rows = { '1_4_1': 40, '5_5_0': 3, '6_6_0': 2, '5_6_1': 5, '1_6_2': 45, '7_8_1': 9, '7_7_0': 4 }
+    for (const [name, count] of Object.entries(rows)) {
+      part(`20261115_${name}`)
+      writeFileSync(join(table, `20261115_${name}`, 'count.txt'), String(count))
+    }
+    writeFileSync(log(1), '1\t20261115_4_4_0\tfour\n1\t20261115_5_5_0\tfive\n')
+    await recover(store)
+    // Of 7_8_1, a source is gone.
+    expect(present()).toEqual(['20261115_1_4_1', '20261115_5_5_0', '20261115_7_8_1'])
+    expect(detached()).toEqual([
+      ...['unanswered_20261115_6_6_0', 'unanswered_20261115_7_7_0'],
+      ...['undone_20261115_1_6_2', 'undone_20261115_5_6_1'],
+    ])
+  })
+
   test('stay where inserts were confirmed before tokens were synced', async () => {
     part('20261115_1_1_0')
     writeFileSync(log(1), '')

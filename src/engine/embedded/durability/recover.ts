@@ -75,12 +75,44 @@ async function forgetLostInserts(table: string, { files, tokens }: InsertLog): P
 async function detachUnconfirmedInserts(table: string, log: InsertLog): Promise<void> {
   // Tokens are logged in the order of these numbers, and a power cut takes the last ones.
   const newest = [...log.parts].reduce((most, name) => Math.max(most, parsePart(name)?.last ?? 0), 0)
+  while (await undoMerge(table, newest)) {}
   const unconfirmed = (await readdir(table)).filter((name) => {
     const part = parsePart(name)
-    // A merged part also holds confirmed inserts.
+    // A merged part whose sources are gone also holds confirmed inserts.
     return part !== undefined && part.level === 0 && part.first > newest
   })
   await detach(table, unconfirmed, 'unanswered')
+}
+
+/**
+ * An insert can be merged with confirmed ones before its token is on disk. The engine keeps what it merged for some minutes,
+ * so the parts from before the merge take the place of the merged one. Returns whether there was such a merge.
+ */
+async function undoMerge(table: string, newest: number): Promise<boolean> {
+  const parts = (await readdir(table)).flatMap((name) => {
+    const part = parsePart(name)
+    return part ? [{ name, ...part }] : []
+  })
+  for (const merged of parts.filter(({ level, last }) => level > 0 && last > newest)) {
+    const inside = parts.filter(
+      (part) => part !== merged && part.level < merged.level && isCovered(part.name, [merged]),
+    )
+    const sources = inside.filter(({ name }) => {
+      const others = inside.filter((other) => other.name !== name)
+      return !isCovered(name, others)
+    })
+    const rows = await Promise.all(sources.map(({ name }) => rowsOf(table, name)))
+    const sum = rows.reduce((total, count) => total + count, 0)
+    if (sources.length === 0 || sum !== (await rowsOf(table, merged.name))) continue
+    await detach(table, [merged.name], 'undone')
+    return true
+  }
+  return false
+}
+
+async function rowsOf(table: string, part: string): Promise<number> {
+  const text = await readFile(join(table, part, 'count.txt'), 'utf8').catch(unlessMissing)
+  return text ? Number(text) : Number.NaN
 }
 
 async function detach(table: string, parts: readonly string[], reason: string): Promise<void> {
