@@ -59,7 +59,9 @@ export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAl
 /** Names of the alerts that evaluate an endpoint. */
 export function alertsOn({ id, name }: Saved, next: NextDefinitions): string[] {
   const alerts = next.list<SavedAlert>('alerts')
-  const isOn = ({ endpoint }: AlertFields) => endpoint === name || endpoint.toLowerCase() === id
+  // Another endpoint can have the name then.
+  const isOn = ({ endpoint }: AlertFields) =>
+    (endpoint === name || endpoint.toLowerCase() === id) && !next.find('endpoints', endpoint)
   return alerts.filter(({ definition }) => isOn(definition)).map((alert) => `alerts/${alert.name}`)
 }
 
@@ -67,14 +69,15 @@ export function alertsOn({ id, name }: Saved, next: NextDefinitions): string[] {
 export async function prepareAlert(
   parts: AlertParts,
   fields: Record<string, unknown>,
-  next: Pick<NextDefinitions, 'find'>,
+  next: Pick<NextDefinitions, 'find'> & Partial<Pick<NextDefinitions, 'isChanged'>>,
   current?: SavedAlert,
 ) {
   const sent = readShape(alertShape, fields)
   // An alert can be muted or disabled even if its endpoint is gone.
   const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
     JSON.stringify([endpoint, parameters, when])
-  if (!current || queryOf(sent) !== queryOf(current.definition)) checkQuery(sent, next)
+  const isSame = current && queryOf(sent) === queryOf(current.definition)
+  if (!isSame || next.isChanged?.('endpoints')) checkQuery(sent, next)
   const notify: Target[] = []
   for (const [index, { type, url }] of sent.notify.entries()) {
     const key = targetKey({ type, url })

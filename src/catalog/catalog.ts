@@ -148,9 +148,14 @@ export class Catalog {
     return this.#log.knownIds(kind, ids)
   }
 
+  /** Throws if there were too many of a kind after the changes. */
+  refuseMany(changes: readonly CatalogChange[]): void {
+    refuseMany(changes, this.#state)
+  }
+
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
   async append(by: string, ...changes: CatalogChange[]): Promise<void> {
-    refuseLarge(changes)
+    changes.forEach(refuseLarge)
     await this.hold(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         if (await this.#appendOnce(by, changes)) return
@@ -304,13 +309,9 @@ export class Catalog {
   }
 }
 
-function refuseLarge(changes: readonly CatalogChange[]): void {
-  for (const { kind, body, deleted } of changes) {
-    if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) continue
-    throw tooLarge(
-      `The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`,
-    )
-  }
+export function refuseLarge({ kind, body, deleted }: CatalogChange): void {
+  if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) return
+  throw tooLarge(`The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`)
 }
 
 function refuseMany(changes: readonly CatalogChange[], state: CatalogState): void {

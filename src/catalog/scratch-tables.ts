@@ -4,7 +4,7 @@ import type { Engine, Statement } from '../engine/engine.ts'
 import { editSql } from '../sql/edits.ts'
 import { sqlName } from '../sql/names.ts'
 import { scopesOf } from '../sql/scopes.ts'
-import { codeTokens } from '../sql/tokens.ts'
+import { codeTokens, identifierOf, isKeyword } from '../sql/tokens.ts'
 import type { Catalog } from './catalog.ts'
 import type { NewSource } from './source.ts'
 import { createScratchTable, dropTable } from './tables.ts'
@@ -53,7 +53,8 @@ export function readingFrom(tables: ReadonlyMap<string, string>, sql: string): s
     const table = name === undefined ? undefined : tables.get(name)
     const token = tokens[at]
     if (table === undefined || !token) return []
-    const text = alias === name ? `${table} AS ${sqlName(name as string)}` : table
+    const isNamed = identifierOf(tokens[isKeyword(tokens[at + 1], 'AS') ? at + 2 : at + 1]) === name
+    const text = alias === name && !isNamed ? `${table} AS ${sqlName(name as string)}` : table
     return [{ start: token.start, end: token.end, text }]
   })
   return editSql(sql, edits).text

@@ -179,8 +179,8 @@ export class Sources {
 
   /** Creates the table or the columns of a version that will be stored. What is left of a failure goes at the next start. */
   async extend(before: Source | undefined, after: Source): Promise<void> {
-    // A new source must not contain the entries of an old one.
-    if (this.#leftovers.has(after.name)) await this.drop(after.name)
+    // A new source must not have the table of an old one, or of one that was never stored.
+    if (this.#leftovers.has(after.name) || (!before && !this.#catalog.shared)) await this.drop(after.name)
     // Of several services that create the same source, only the one whose row counts may create the table.
     if (this.#catalog.shared) return
     if (!before) return this.#createTables([after])
@@ -189,6 +189,13 @@ export class Sources {
     if (added.length === 0) return
     await this.#catalog.run(changeTypedColumns(after.name, { added, removed: [] }, this.topology))
     this.#unfilled.set(after.name, new Set(added.map(({ name }) => name)))
+  }
+
+  /** The deletion is stored, so an engine that fails now does not change it. The table goes later. */
+  async dropDeleted(name: string): Promise<void> {
+    await this.drop(name).catch((error) => {
+      if (this.#catalog.shared) throw error
+    })
   }
 
   /** Drops the table of a deleted source. */

@@ -10,7 +10,7 @@ import {
   type WellheadError,
 } from '../base/errors.ts'
 import { readShape, writableFields } from '../base/validation.ts'
-import { type Catalog, expectVersion } from '../catalog/catalog.ts'
+import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
@@ -64,6 +64,8 @@ const remedies = {
 export class Definitions {
   readonly #options: DefinitionsOptions
   readonly #deploymentShape: z.ZodType<Deployment>
+  /** The end of the queue of changes. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: DefinitionsOptions) {
     this.#options = options
@@ -162,7 +164,7 @@ export class Definitions {
           wanted.push({ kind, id: current.id, current, fields: undefined, place })
         }
       }
-      refuseRepeated(wanted)
+      await refuseRepeated(wanted)
       return wanted
     }
     const breaking = allow_breaking ? undefined : remedies.deployment
@@ -246,7 +248,15 @@ export class Definitions {
     return first(await kind.views([item], { before, warnings }))
   }
 
-  async #run(terms: RunTerms, isRetried: boolean, resolve: () => Promise<Wanted[]>): Promise<Step[]> {
+  /** One change at a time: between its plan and its end, nothing may start to use what it takes away. */
+  #run(terms: RunTerms, isRetried: boolean, resolve: () => Promise<Wanted[]>): Promise<Step[]> {
+    if (terms.dryRun) return this.#attempts(terms, isRetried, resolve)
+    const run = this.#last.then(() => this.#attempts(terms, isRetried, resolve))
+    this.#last = run.catch(() => {})
+    return run
+  }
+
+  async #attempts(terms: RunTerms, isRetried: boolean, resolve: () => Promise<Wanted[]>): Promise<Step[]> {
     for (let attempt = 1; ; attempt++) {
       const planned = await this.#plan(await resolve(), terms)
       if (terms.dryRun) return planned
@@ -287,6 +297,9 @@ export class Definitions {
         steps.push(await naming(each, () => this.#step(each, next, at, terms)))
       }
     }
+    // Before anything is created, and in a dry run as well.
+    for (const step of steps) await naming(step, () => refuseLarge(catalogChange(step)))
+    this.#options.catalog.refuseMany(steps.map(catalogChange))
     for (const step of steps) {
       const { kind, current, after } = step
       if (!current || step.action === 'unchanged') continue
@@ -315,7 +328,7 @@ export class Definitions {
     const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
     const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: by })
     next.put(kind, after, prepared.body)
-    const isSame = current && sameFields(kind, current, after)
+    const isSame = current && sameFields(kind, current, after) && (kind.isSame?.(current, after) ?? true)
     const action = !current ? 'created' : isSame && skipsUnchanged ? 'unchanged' : 'updated'
     const kept = action === 'unchanged' && current ? current.version : version
     return { ...wanted, name: after.name, action, version: kept, changes: [], prepared, after }

@@ -64,6 +64,8 @@ export interface Kind<Item extends Saved = any> {
   read(record: CatalogRecord): Item
   /** What its author wrote, with all defaults. */
   fieldsOf(item: Item): Record<string, unknown>
+  /** Whether what follows from equal fields is equal, too. */
+  isSame?(before: Item, after: Item): boolean
   /** Fields that a deployment leaves as they are if it does not have them. */
   kept?(item: Item): Record<string, unknown>
   /** The least that can be read as a deleted one. */

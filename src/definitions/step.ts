@@ -46,8 +46,9 @@ function placeOf({ name: kind, folder }: Kind, name: string) {
 }
 
 /** In the end every name and id must be unique. */
-export function refuseRepeated(wanted: readonly Wanted[]): void {
-  for (const [at, { kind, id, fields, place }] of wanted.entries()) {
+export async function refuseRepeated(wanted: readonly Wanted[]): Promise<void> {
+  for (const [at, each] of wanted.entries()) {
+    const { kind, id, fields } = each
     const earlier = wanted.slice(0, at).filter((other) => other.kind === kind)
     const field = earlier.some((other) => other.id === id)
       ? 'id'
@@ -57,7 +58,9 @@ export function refuseRepeated(wanted: readonly Wanted[]): void {
     if (field === undefined) continue
     const value = field === 'id' ? id : String(fields?.name)
     const message = `Several ${kind.folder} have the ${field} ${value}. Use each ${field} once.`
-    throw invalidParameter(`${kind.folder}.${place?.index}.${field}`, message)
+    await naming(each, () => {
+      throw invalidParameter(field, message)
+    })
   }
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ClickHouseHttp, type ClickHouseServer } from './clickhouse-http.ts'
+import { isDiskTrouble, toWellheadError } from './engine-errors.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
@@ -183,4 +184,18 @@ test('does not repeat a request on a new connection', async () => {
   })
   await expect(ask({ repeatable: true })).rejects.toMatchObject({ code: 'ECONNRESET' })
   expect(requests).toBe(1)
+})
+
+test('reads an exception of the file system, so that its cause is known', async () => {
+  const what = 'filesystem error: in rename: Read-only file system ["/data/a"] ["/data/b"]'
+  const { ask } = await serve((_request, response) => {
+    response.statusCode = 500
+    response.end(
+      `std::exception. Code: 1001, type: std::__1::Filesystem::filesystem_error, e.what() = ${what}`,
+    )
+  })
+  const error = await ask().catch((reason) => reason)
+  expect(error).toMatchObject({ code: 1001, message: what })
+  const known = toWellheadError(error, { deadlineMs: 1_000, ended: 'by-engine' })
+  expect([known.code, isDiskTrouble(known)]).toEqual(['engine_unavailable', true])
 })

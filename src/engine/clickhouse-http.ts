@@ -186,8 +186,15 @@ const opening = /^\s*(?:Code|Error): (\d+)\.? \S*Exception: /
 const ending = /\(([A-Z][A-Z0-9_]{2,99})\)(?: \(version [^()]{0,99}(?:\([^()]{0,99}\))?\))?\.?$/
 const maxWraps = 10
 
+/** An exception of the standard library, such as of the file system. */
+const systemException = /^\s*std::exception\. Code: (\d+), type: \S+, e\.what\(\) = (.*)/
+
 /** Parses an exception of ClickHouse; other text comes from something else, such as a proxy. */
 function toError(text: string, status: number): Error {
+  const [, systemCode, what] = systemException.exec(text) ?? []
+  if (what !== undefined) {
+    return new ClickHouseError({ message: what.trim(), code: Number(systemCode), type: 'STD_EXCEPTION' })
+  }
   const code = opening.exec(text)?.[1]
   if (code === undefined) return new Error(`HTTP status ${status}: ${text.slice(0, 1000)}`)
   let message = text.trimEnd()

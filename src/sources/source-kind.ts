@@ -28,7 +28,8 @@ export function sourceKind(options: SourceKindOptions): Kind<Source> {
     readOnly: [],
     items: {
       list: () => sources.list(),
-      find: (reference) => sources.find(reference) ?? sources.list().find(({ id }) => id === reference),
+      find: (reference) =>
+        sources.find(reference) ?? sources.list().find(({ id }) => id === reference.toLowerCase()),
     },
     notFound: (reference) => {
       const names = sources.list().flatMap(({ name, aliases }) => [name, ...aliases])
@@ -59,7 +60,7 @@ export function sourceKind(options: SourceKindOptions): Kind<Source> {
       }
     },
     extend: (before, after) => sources.extend(before, after),
-    removed: ({ name }) => sources.drop(name),
+    removed: ({ name }) => sources.dropDeleted(name),
     views: (items) => [...items],
   }
 }

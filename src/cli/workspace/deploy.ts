@@ -83,8 +83,13 @@ export async function deploy(
   }
   if (deployed && all.some(({ action }) => action !== 'unchanged')) {
     const terms = { allow_breaking, ...(note !== undefined && { note }) }
-    const response = Object.values(await sendDeployment(client, plan, terms)).flat()
-    for (const { name, secrets = [] } of response) {
+    const response = await sendDeployment(client, plan, terms)
+    // What is new got its id only now.
+    for (const [folder, planned] of Object.entries(plan.planned)) {
+      for (const one of planned)
+        one.id = response[folder]?.find(({ name }) => name === one.name)?.id ?? one.id
+    }
+    for (const { name, secrets = [] } of Object.values(response).flat()) {
       // To the standard error, so that a report does not contain them.
       for (const { url, secret } of secrets)
         await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)

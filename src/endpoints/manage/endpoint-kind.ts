@@ -48,6 +48,8 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     notFound: (reference) => endpointNotFound(reference, closestName(reference, endpoints.names())),
     read: (record) => endpoints.read(record),
     fieldsOf: ({ definition }) => definition,
+    // The type of a column of a source can change.
+    isSame: (before, after) => JSON.stringify(before.columns) === JSON.stringify(after.columns),
     deletedBody: ({ id, name, createdAt: created_at }) => ({
       ...{ definition: { id, name, query: 'SELECT 1' }, columns: [], created_at },
     }),

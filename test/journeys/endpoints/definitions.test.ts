@@ -167,6 +167,78 @@ describe('a deployment', () => {
     })
   })
 
+  test('that is too large leaves nothing behind, and says so in a dry run', async () => {
+    const large = { name: 'shop_large.notes', query: 'SELECT 1 AS n', description: 'x'.repeat(300_000) }
+    for (const dry_run of [true, false]) {
+      const { status: code, body } = await deploy({
+        ...shopOf('shop_large'),
+        endpoints: [large],
+        alerts: [],
+        dry_run,
+      })
+      expect([code, body.error.definition]).toEqual([413, 'endpoints/shop_large.notes'])
+    }
+    const other = { name: 'other', path: 'other', type: 'text' }
+    await admin('POST', '/api/sources', { name: 'shop_large', columns: [other] })
+    expect((await admin('POST', '/api/sql', { query: 'SELECT other FROM shop_large' })).body.result).toEqual(
+      [],
+    )
+  })
+
+  test('checks an alert that stays the same with the endpoint that changes', async () => {
+    await deploy(shopOf('shop_checked'))
+    const [alert] = shopOf('shop_checked').alerts
+    const renamed = { name: 'shop_checked.sum', query: 'SELECT count() AS entries FROM shop_checked' }
+    const { status: code, body } = await deploy({
+      endpoints: [renamed],
+      alerts: [alert],
+      allow_breaking: true,
+    })
+    expect([code, body.error.definition]).toEqual([400, 'alerts/shop_checked-many'])
+  })
+
+  test('stores the columns of an endpoint that changed with its source', async () => {
+    await deploy(shopOf('shop_typed'))
+    const [endpoint] = shopOf('shop_typed').endpoints as [object & { name: string; query: string }]
+    const read = { ...endpoint, name: 'shop_typed.read', query: 'SELECT total FROM shop_typed' }
+    await deploy({ endpoints: [read] })
+    const text = { ...total, type: 'text' }
+    await deploy({ delete: { endpoints: [endpoint.name], alerts: ['shop_typed-many'] } })
+    const { body } = await deploy({
+      sources: [{ name: 'shop_typed', columns: [text] }],
+      endpoints: [read],
+      allow_breaking: true,
+    })
+    expect(body.endpoints[0].action).toBe('updated')
+    const { body: saved } = await admin('GET', '/api/endpoints/shop_typed.read')
+    expect(saved.columns).toEqual([{ name: 'total', type: 'String' }])
+  })
+
+  test('replaces an endpoint by another of the same name, although an alert uses it', async () => {
+    await deploy(shopOf('shop_same'))
+    const [endpoint] = shopOf('shop_same').endpoints as [object]
+    const { body: before } = await admin('GET', '/api/endpoints/shop_same.sum')
+    const id = '7b9d2e53-3a41-4d0e-9d6c-2f1a4b5c6d7e'
+    const { status: code } = await deploy({
+      endpoints: [{ ...endpoint, id }],
+      delete: { endpoints: [before.id] },
+    })
+    expect([code, (await admin('GET', '/api/endpoints/shop_same.sum')).body.id]).toEqual([200, id])
+  })
+
+  test('and an alert on what it deletes cannot both succeed', async () => {
+    for (let round = 0; round < 4; round++) {
+      const name = `shop_raced_${round}`
+      const [endpoint] = shopOf(name).endpoints as [object]
+      await deploy({ sources: shopOf(name).sources, endpoints: [endpoint] })
+      const [deleted, made] = await Promise.all([
+        admin('DELETE', `/api/endpoints/${name}.sum`),
+        admin('POST', '/api/alerts', shopOf(name).alerts[0]),
+      ])
+      expect([deleted.status === 204, made.status === 201].filter(Boolean)).toHaveLength(1)
+    }
+  })
+
   test('of several at once leaves one whole state', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, (_, index) => {
