@@ -2,36 +2,45 @@ import { availableParallelism, totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Journeys that take longest begin first, so that none of them runs alone at the end. */
+/** Files that take longest begin first, so that none of them runs alone at the end. */
 const slow = [
-  'operating/backup',
-  'operating/torture-disks',
-  'console/looks',
   'operating/service',
-  'operating/torture-load',
-  'console/customers',
-  'access/access',
-  'console/charts',
-  'operating/nodes',
-  'operating/copy',
-  'console/saving',
-  'console/tokens',
-  'console/endpoint-page',
-  'console/console',
+  'operating/backup',
+  'console/looks',
+  'journeys/access/access',
+  'operating/torture-disks',
   'console/embedding',
-  'console/logs-search',
-  'console/editor',
-  'engine/guards',
+  'operating/torture-load',
+  'console/charts',
+  'operating/copy',
   'alerts/alerts',
+  'console/saving',
+  'console/customers',
+  'console/overview',
+  'console/endpoint-page',
+  'console/logs-search',
   'logflare/logflare',
+  'logs/logs',
+  'console/alerts',
+  'logs/search',
+  'console/tokens',
+  'console/console',
+  'console/editor',
+  'operating/nodes',
+  'cluster/shards',
+  'engine/guards',
   'docs/getting-started',
   'operating/checkout',
+  'bigquery/translate',
+  'otlp/hostile',
+  'intake/log-entries',
+  'backup/backup-files',
 ]
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ moduleId }: TestSpecification) => {
-      const rank = slow.findIndex((name) => moduleId.endsWith(`/journeys/${name}.test.ts`))
+      const rank = slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
       return rank >= 0 ? rank : moduleId.includes('/journeys/') ? slow.length : slow.length + 1
     }
     return [...files].sort(

@@ -18,7 +18,7 @@ export const deployments: Scenario = {
   name: 'deployments',
   title: 'a deployment is stored whole or not at all when the service is killed in the middle of it',
   async run(run) {
-    const rounds = run.cycles(100, 4)
+    const rounds = run.cycles(100, 3)
     const { target } = await run.share('disk', openPlain)
     const counts = { kills: 0, 'stored whole': 0, 'not stored': 0, acknowledged: 0 }
     const faults: string[] = []

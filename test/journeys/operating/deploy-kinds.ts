@@ -73,19 +73,28 @@ export function deployKindsJourneys(service: () => LocalService): void {
     })
 
     test('check reports every rejected file once, and not what only follows from another problem', async () => {
-      write('sources/region_logs.yaml', files['sources/region_logs.yaml'].replace('7', 'many'))
+      // Its endpoint and the alert on that cannot be checked.
+      const rejected = {
+        'sources/place_logs.yaml': 'retention_days: many\n',
+        'endpoints/places.sql':
+          '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b24\n*/\nSELECT nowhere FROM place_logs\n',
+        'alerts/places.yaml': 'endpoint: places\nwhen: any(nothing) > 1\nnotify: []\n',
+      }
+      for (const [file, content] of Object.entries(rejected)) write(file, content)
       write('endpoints/regions.sql', files['endpoints/regions.sql'].replace('region,', 'nowhere,'))
       write(
         'endpoints/more.sql',
         '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b22\n*/\nSELECT nothing FROM edge_logs\n',
       )
-      const first = await run('check', '--json')
-      const filesOf = ({ stdout }: { stdout: string }) =>
-        (JSON.parse(stdout).problems as { file: string }[]).map(({ file }) => file)
-      expect(filesOf(first)).toEqual(['endpoints/more.sql', 'sources/region_logs.yaml'])
-      write('sources/region_logs.yaml', files['sources/region_logs.yaml'])
-      expect(filesOf(await run('check', '--json'))).toEqual(['endpoints/more.sql', 'endpoints/regions.sql'])
-      rmSync(join(path, 'endpoints/more.sql'))
+      const { problems } = JSON.parse((await run('check', '--json')).stdout) as {
+        problems: { file: string }[]
+      }
+      expect(problems.map(({ file }) => file)).toEqual([
+        'endpoints/more.sql',
+        'endpoints/regions.sql',
+        'sources/place_logs.yaml',
+      ])
+      for (const file of [...Object.keys(rejected), 'endpoints/more.sql']) rmSync(join(path, file))
       write('endpoints/regions.sql', files['endpoints/regions.sql'])
       expect((await run('check', '--strict')).stdout).toBe('3 definitions checked, no problems found.\n')
     })
