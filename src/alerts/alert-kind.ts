@@ -77,7 +77,9 @@ export async function prepareAlert(
   const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
     JSON.stringify([endpoint, parameters, when])
   const isSame = current && queryOf(sent) === queryOf(current.definition)
-  if (!isSame || next.isChanged?.('endpoints')) checkQuery(sent, next)
+  // One whose endpoint goes away is among the users of that.
+  const isAffected = next.isChanged?.('endpoints') && next.find('endpoints', sent.endpoint)
+  if (!isSame || isAffected) checkQuery(sent, next)
   const notify: Target[] = []
   for (const [index, { type, url }] of sent.notify.entries()) {
     const key = targetKey({ type, url })

@@ -187,12 +187,13 @@ const ending = /\(([A-Z][A-Z0-9_]{2,99})\)(?: \(version [^()]{0,99}(?:\([^()]{0,
 const maxWraps = 10
 
 /** An exception of the standard library, such as of the file system. */
-const systemException = /^\s*std::exception\. Code: (\d+), type: \S+, e\.what\(\) = (.*)/
+const systemException = /^std::exception\. Code: (\d{1,9}), type: \S{1,200}, e\.what\(\) = /
 
 /** Parses an exception of ClickHouse; other text comes from something else, such as a proxy. */
 function toError(text: string, status: number): Error {
-  const [, systemCode, what] = systemException.exec(text) ?? []
-  if (what !== undefined) {
+  const [beginning, systemCode] = systemException.exec(text.trimStart()) ?? []
+  if (beginning !== undefined) {
+    const [what = ''] = text.trimStart().slice(beginning.length).split('\n')
     return new ClickHouseError({ message: what.trim(), code: Number(systemCode), type: 'STD_EXCEPTION' })
   }
   const code = opening.exec(text)?.[1]

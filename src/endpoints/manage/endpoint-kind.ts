@@ -67,8 +67,9 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
       }
     },
     changes: (before, after) => (after ? contractChanges(before, after) : []),
-    refuseUsed(before, after, next) {
-      const users = after ? [] : options.usersOf(before, next)
+    // Those who use it by a name that it gives up are its users, too.
+    refuseUsed(before, _after, next) {
+      const users = options.usersOf(before, next)
       if (users.length > 0) throw inUse(before.name, users)
     },
     views: (items, change) =>

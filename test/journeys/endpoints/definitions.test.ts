@@ -197,6 +197,21 @@ describe('a deployment', () => {
     expect([code, body.error.definition]).toEqual([400, 'alerts/shop_checked-many'])
   })
 
+  test('renames an endpoint only with the alerts that use its name', async () => {
+    await deploy(shopOf('shop_renamed'))
+    const [alert] = shopOf('shop_renamed').alerts
+    const path = '/api/endpoints/shop_renamed.sum'
+    const { id, query } = (await admin('GET', path)).body
+    const alone = await admin('PATCH', `${path}?breaking=true`, { name: 'shop_renamed.total' })
+    expect([alone.status, alone.body.error.users]).toEqual([409, ['alerts/shop_renamed-many']])
+    const together = await deploy({
+      endpoints: [{ id, name: 'shop_renamed.total', query }],
+      alerts: [{ ...alert, endpoint: 'shop_renamed.total' }],
+      allow_breaking: true,
+    })
+    expect(together.status).toBe(200)
+  })
+
   test('stores the columns of an endpoint that changed with its source', async () => {
     await deploy(shopOf('shop_typed'))
     const [endpoint] = shopOf('shop_typed').endpoints as [object & { name: string; query: string }]
