@@ -187,7 +187,7 @@ test('does not repeat a request on a new connection', async () => {
 })
 
 test('reads an exception of the file system, so that its cause is known', async () => {
-  const what = 'filesystem error: in rename: Read-only file system ["/data/a"] ["/data/b"]'
+  const what = 'filesystem error: in create_directories: Structure needs cleaning ["/data/a"]'
   const { ask } = await serve((_request, response) => {
     response.statusCode = 500
     response.end(

@@ -113,7 +113,8 @@ function storageError(error: ClickHouseError): WellheadError | undefined {
   if (/too many open files/i.test(message)) {
     return engineUnavailable('The engine cannot open more files at the moment.', error)
   }
-  if (/input\/output error|i\/o error/i.test(message) || numbered || type.startsWith('CANNOT_')) {
+  const isOfDisk = /^filesystem error|input\/output error|i\/o error/i.test(message)
+  if (isOfDisk || numbered || type.startsWith('CANNOT_')) {
     return engineUnavailable('The disk fails at the moment.', error)
   }
   return undefined
