@@ -9,12 +9,14 @@ import {
   versionConflict,
   type WellheadError,
 } from '../base/errors.ts'
+import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
 import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
 import {
+  catalogChanges,
   type DeployedDefinition,
   naming,
   refuseBreaking,
@@ -119,7 +121,7 @@ export class Definitions {
       const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
       const id = givenId(kind, sent)
       if (id !== undefined && id !== current.id) {
-        throw invalidParameter('id', `The id of ${article(kind)} cannot be changed.`)
+        throw invalidParameter('id', `The id of ${withArticle(kind.name)} cannot be changed.`)
       }
       return { kind, id: current.id, current, fields: { ...kept, ...sent } }
     })
@@ -261,10 +263,10 @@ export class Definitions {
       const planned = await this.#plan(await resolve(), terms)
       if (terms.dryRun) return planned
       refuseBreaking(planned, terms.breaking)
-      const steps = planned.filter(({ action }) => action !== 'unchanged' || !terms.skipsUnchanged)
+      const steps = planned.filter(({ action }) => action !== 'unchanged')
       try {
         for (const { kind, current, after } of steps) if (after) await kind.extend?.(current, after)
-        if (steps.length > 0) await this.#options.catalog.append(terms.by, ...steps.map(catalogChange))
+        if (steps.length > 0) await this.#options.catalog.append(terms.by, ...catalogChanges(steps))
         for (const { kind, current, after } of steps) if (!after) await kind.removed?.(current)
         return planned
       } catch (error) {
@@ -298,8 +300,8 @@ export class Definitions {
       }
     }
     // Before anything is created, and in a dry run as well.
-    for (const step of steps) await naming(step, () => refuseLarge(catalogChange(step)))
-    this.#options.catalog.refuseMany(steps.map(catalogChange))
+    for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
+    this.#options.catalog.refuseMany(catalogChanges(steps))
     for (const step of steps) {
       const { kind, current, after } = step
       if (!current || step.action === 'unchanged') continue
@@ -354,10 +356,6 @@ function isMisfit(error: unknown): error is WellheadError {
   return nameTaken.is(error) || versionConflict.is(error) || invalidQuery.is(error)
 }
 
-function article({ name }: Kind): string {
-  return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
-}
-
 /** Fields of all kinds that only the service sets. */
 export const commonReadOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'note'] as const
 
@@ -373,8 +371,4 @@ function givenId(kind: Kind, { id }: Record<string, unknown>): string | undefine
 /** Prepared definitions have their fields in the same order. */
 function sameFields(kind: Kind, one: Saved, other: Saved): boolean {
   return JSON.stringify(kind.fieldsOf(one)) === JSON.stringify(kind.fieldsOf(other))
-}
-
-function catalogChange({ kind, id, version, after, prepared }: Step) {
-  return { kind: kind.name, id, version, deleted: after === undefined, body: prepared.body }
 }

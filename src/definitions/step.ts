@@ -1,4 +1,5 @@
 import { breakingChange, invalidParameter, WellheadError } from '../base/errors.ts'
+import type { CatalogChange } from '../catalog/catalog-state.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 import type { DefinitionChange, Kind, Prepared, Saved } from './kind.ts'
 
@@ -16,7 +17,7 @@ export interface Wanted {
 export interface Step extends Wanted {
   name: string
   action: 'created' | 'updated' | 'unchanged' | 'deleted'
-  /** After the change; of a deletion, the last one. */
+  /** That the catalog has after the change, also of a deletion. */
   version: number
   changes: DefinitionChange[]
   prepared: Prepared
@@ -28,6 +29,15 @@ export type DeployedDefinition = Awaited<ReturnType<typeof shownStep>>
 export async function shownStep({ name, id, action, version, changes, prepared, after }: Step) {
   const warnings: Warning[] = (await prepared.warnings?.()) ?? []
   return { name, id, action, version: after ? version : version - 1, changes, warnings, ...prepared.shown }
+}
+
+/** What the catalog stores. A definition that stays the same is no change. */
+export function catalogChanges(steps: readonly Step[]): CatalogChange[] {
+  return steps
+    .filter(({ action }) => action !== 'unchanged')
+    .map(({ kind, id, version, after, prepared }) => ({
+      ...{ kind: kind.name, id, version, deleted: after === undefined, body: prepared.body },
+    }))
 }
 
 export function refuseBreaking(steps: readonly Step[], remedy: string | undefined): void {

@@ -132,7 +132,7 @@ interface Lane {
   takers: Set<TurnTaker>
 }
 
-/** So long the event loop serves nothing else, unless one step takes longer. It then rests for the same time. */
+/** How long live streams may use the event loop at a time; a single step can take longer. Others then have it for as long. */
 const sliceMs = 5
 /** Limits how much is written at once. */
 const maxSteps = 2_000

@@ -19,11 +19,14 @@ import { contractChanges } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
 
-interface EndpointKindOptions {
+interface CompileOptions {
   engine: Engine
   catalog: Catalog
-  endpoints: Endpoints
   sources: () => KnownSources
+}
+
+interface EndpointKindOptions extends CompileOptions {
+  endpoints: Endpoints
   warningsOf: WarningsOf
   /** Names of what uses an endpoint in the state after a change. */
   usersOf: (endpoint: Saved, next: NextDefinitions) => string[]
@@ -79,7 +82,7 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
 
 /** The sources after a change, and an engine that has what the query reads of them. */
 async function stateOf(
-  { engine, catalog, sources }: EndpointKindOptions,
+  { engine, catalog, sources }: CompileOptions,
   { query }: Pick<EndpointDefinition, 'query'>,
   next: NextDefinitions,
 ): Promise<{ engine: Pick<Engine, 'query'>; sources: KnownSources }> {
@@ -106,7 +109,7 @@ function contentOf({ name, comment }: { name: string; comment: string }): string
 
 /** Names of the endpoints that no longer work without a source. */
 export async function readersOf(
-  options: Pick<EndpointKindOptions, 'engine' | 'catalog' | 'sources'>,
+  options: CompileOptions,
   { name, aliases }: Pick<Source, 'name' | 'aliases'>,
   next: NextDefinitions,
 ): Promise<string[]> {
@@ -114,7 +117,7 @@ export async function readersOf(
   for (const { name: endpoint, definition } of next.list<SavedEndpoint>('endpoints')) {
     const words = possibleSources(definition.query)
     if (![name, ...aliases].some((word) => words.has(word))) continue
-    const state = await stateOf(options as EndpointKindOptions, definition, next)
+    const state = await stateOf(options, definition, next)
     // A word can also be the name of a column.
     const works = await compileEndpoint(state.engine, definition, 1, state.sources).then(
       () => true,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
+import { withArticle } from '../../base/text/with-article.ts'
 import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
 import type { Saved } from '../../definitions/kind.ts'
@@ -54,7 +55,7 @@ export function referenceParams({
 export function addKindRoutes(server: FastifyInstance, definitions: Definitions, docs: KindDocs): void {
   const { name, tag, folder, fields, view, changed = view, texts = {} } = docs
   const kind = name.toLowerCase()
-  const one = `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
+  const one = withArticle(kind)
   const route = routesOf(server, { tag, access: 'admin' })
   const params = referenceParams(docs)
   const path = `/api/${folder}/:reference` as const
