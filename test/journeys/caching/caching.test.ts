@@ -438,13 +438,9 @@ describe('cached endpoints', () => {
     const query = 'SELECT sum(sipHash64(number)) AS n, 1 AS replay_late FROM numbers(1000000000000)'
     // On a busy machine, seconds may pass before the query is seen to run.
     const replayed = post('/api/endpoints/cached.slow/replay', { endpoint: { query, timeout_seconds: 120 } })
-    let isOver = false
-    replayed.finally(() => {
-      isOver = true
-    })
-    // Before it runs, the query is checked without reading rows, and that time does not count.
+    // Before it runs, the query is described, which counts as reading a few rows. That time does not count.
     const sql =
-      "SELECT count() FROM system.processes WHERE query LIKE '%replay_late%' AND query NOT LIKE '%system.%' AND read_rows > 0"
+      "SELECT count() FROM system.processes WHERE query LIKE '%replay_late%' AND query NOT LIKE '%system.%' AND read_rows > 1000"
     await vi.waitFor(
       async () => {
         const { body } = await service.engine.query(
@@ -455,12 +451,7 @@ describe('cached endpoints', () => {
       },
       { timeout: 60_000 },
     )
-    // Until it ends, because the time that counts may begin after the query is seen.
-    const pass = () => {
-      time.advance(60_000 * (emulated ? 10 : 1))
-      expect(isOver).toBe(true)
-    }
-    await vi.waitFor(pass, { timeout: 60_000, interval: 500 })
+    time.advance(60_000 * (emulated ? 10 : 1))
     expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
   })
 })
