@@ -243,6 +243,17 @@ describe('a caller', () => {
     expect(may(['query:b'])).toEqual([false, false])
   })
 
+  test('has the rights of its role', () => {
+    const rights = (scope: string) => {
+      const { role, isAdmin, mayReadEntries, mayAny, mayQuery } = caller([scope])
+      return [role, isAdmin, mayReadEntries, mayQuery(''), mayAny('ingest')]
+    }
+    expect(rights('read')).toEqual(['viewer', false, true, true, false])
+    expect(rights('edit')).toEqual(['editor', false, true, true, false])
+    expect(rights('admin')).toEqual(['admin', true, true, true, true])
+    expect(rights('search')).toEqual([undefined, false, true, false, false])
+  })
+
   test('gets fixed parameters, and is refused other values', () => {
     const tenant = caller(['query'], 'abc', { tier: 'PRO' })
     expect({ ...withFixedParameters(tenant, { other: 'x' }) }).toEqual({
@@ -257,10 +268,20 @@ describe('a caller', () => {
   })
 
   test('accepts scopes in one form only', () => {
-    for (const scope of ['admin', 'query', 'query:logs.all', 'ingest:edge_logs']) {
+    for (const scope of ['admin', 'edit', 'read', 'query', 'query:logs.all', 'ingest:edge_logs']) {
       expect(scopePattern.test(scope), scope).toBe(true)
     }
-    for (const scope of ['', 'Admin', 'admin:x', 'query:', 'query: x', 'read', 'query:a\n', 'ingest:a:b']) {
+    for (const scope of [
+      '',
+      'Admin',
+      'admin:x',
+      'query:',
+      'query: x',
+      'read:x',
+      'edit:',
+      'query:a\n',
+      'ingest:a:b',
+    ]) {
       expect(scopePattern.test(scope), scope).toBe(false)
     }
   })

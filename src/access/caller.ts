@@ -7,6 +7,8 @@ export interface Caller {
   readonly tag: string
   readonly isSession: boolean
   readonly isAdmin: boolean
+  /** Undefined for tokens that only call endpoints, read entries or send them. */
+  readonly role: Role | undefined
   /** The only project whose entries the caller reads and sends; undefined for all projects. */
   readonly project: string | undefined
   readonly parameters: Readonly<Record<string, string>>
@@ -27,9 +29,30 @@ export interface Caller {
   mayIngest(source: string): boolean
 }
 
-export const scopeNames = 'admin, query, query:<endpoint>, search, ingest or ingest:<source>'
+export const scopeNames = 'admin, edit, read, query, query:<endpoint>, search, ingest or ingest:<source>'
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
-export const scopePattern = /^(?:admin|search|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
+export const scopePattern = /^(?:admin|edit|read|search|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
+
+/** Each can do what those after it can do. */
+export const roles = ['admin', 'editor', 'viewer'] as const
+export type Role = (typeof roles)[number]
+export const scopeOfRole = { admin: 'admin', editor: 'edit', viewer: 'read' } as const
+
+/** Whether the scopes include one that shows every project and definition, so that no project can limit it. */
+export function hasRole(scopes: readonly string[]): boolean {
+  return roles.some((role) => scopes.includes(scopeOfRole[role]))
+}
+
+/** Whether a scope allows everything that another allows. */
+export function covers(granted: string, scope: string): boolean {
+  return (
+    granted === 'admin' ||
+    granted === scope ||
+    scope.startsWith(`${granted}:`) ||
+    (granted === 'edit' && covers('read', scope)) ||
+    (granted === 'read' && (scope === 'search' || covers('query', scope)))
+  )
+}
 
 export interface Rights {
   scopes: readonly string[]
@@ -47,24 +70,22 @@ interface Identity extends Rights {
 /** The only place that decides what a token or a session is allowed to do. */
 export function callerWith(identity: Identity): Caller {
   const { id, tag = id, isSession = false, mayQueryGateway = false, scopes, project, parameters } = identity
-  const granted = new Set(scopes)
-  const isAdmin = granted.has('admin')
-  const may = (scope: 'query' | 'ingest', name: string) =>
-    isAdmin || granted.has(scope) || granted.has(`${scope}:${name}`)
+  const allows = (scope: string) => scopes.some((granted) => covers(granted, scope))
+  const role = roles.find((one) => allows(scopeOfRole[one]))
   return {
     id,
     tag,
     isSession,
-    isAdmin,
+    isAdmin: role === 'admin',
+    role,
     mayQueryGateway,
-    mayReadEntries: (isAdmin || granted.has('search')) && Object.keys(parameters).length === 0,
+    mayReadEntries: allows('search') && Object.keys(parameters).length === 0,
     project: project ?? undefined,
     parameters: Object.freeze({ ...parameters, ...(project !== null && { project }) }),
-    mayAny: (scope) =>
-      isAdmin || scopes.some((granted) => granted === scope || granted.startsWith(`${scope}:`)),
-    mayQuery: (endpoint) => may('query', endpoint),
-    mayCall: ({ name, published }) => (published || project === null) && may('query', name),
-    mayIngest: (source) => may('ingest', source),
+    mayAny: (scope) => allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
+    mayQuery: (endpoint) => allows(`query:${endpoint}`),
+    mayCall: ({ name, published }) => (published || project === null) && allows(`query:${name}`),
+    mayIngest: (source) => allows(`ingest:${source}`),
   }
 }
 

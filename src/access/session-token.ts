@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
-import type { Rights } from './caller.ts'
+import { covers, hasRole, type Rights } from './caller.ts'
 import type { SessionFields } from './token.ts'
 
 /** A short-lived token. It is not stored: it says itself what it allows, signed with a key that its parent determines. */
@@ -80,8 +80,9 @@ export function narrowedRights(token: Rights, requested: SessionFields): Rights 
     project: project ?? token.project,
     parameters: { ...token.parameters, ...parameters },
   }
-  if (scopes.includes('admin') && (rights.project !== null || Object.keys(rights.parameters).length > 0)) {
-    const message = 'A session with the scope admin cannot be limited. Name other scopes, such as query.'
+  if (hasRole(scopes) && (rights.project !== null || Object.keys(rights.parameters).length > 0)) {
+    const message =
+      'A session with the scope admin, edit or read cannot be limited. Name other scopes, such as query.'
     throw invalidParameter('scopes', message)
   }
   return rights
@@ -100,8 +101,4 @@ export function commonRights(token: Rights, session: Rights): Rights | undefined
     Object.entries(token.parameters).some(([name, value]) => parameters[name] !== value)
   if (scopes.length === 0 || differs) return undefined
   return { scopes: [...new Set(scopes)], project: token.project ?? session.project, parameters }
-}
-
-function covers(granted: string, scope: string): boolean {
-  return granted === 'admin' || granted === scope || scope.startsWith(`${granted}:`)
 }

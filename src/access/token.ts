@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { scopeNames, scopePattern } from './caller.ts'
+import { hasRole, scopeNames, scopePattern } from './caller.ts'
 
 const day = 86_400
 
@@ -18,7 +18,7 @@ const fields = {
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
     .describe(
-      '`admin`; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
+      '`admin`; `edit` to read everything and change definitions other than sources; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
     ),
   project: project
     .nullable()
@@ -41,15 +41,13 @@ const fields = {
     .describe('Maximum number of requests per minute. Null: no limit.'),
 }
 
-const adminIsWhole = {
+const roleIsWhole = {
   path: ['scopes'],
-  error: 'cannot contain admin together with a project or fixed parameters',
+  error: 'cannot contain admin, edit or read together with a project or fixed parameters',
 }
 
 function isWhole(token: { scopes: string[]; project: string | null; parameters: object }): boolean {
-  return (
-    !token.scopes.includes('admin') || (token.project === null && Object.keys(token.parameters).length === 0)
-  )
+  return !hasRole(token.scopes) || (token.project === null && Object.keys(token.parameters).length === 0)
 }
 
 export const tokenShape = z
@@ -61,7 +59,7 @@ export const tokenShape = z
     expires_at: fields.expires_at.default(null),
     requests_per_minute: fields.requests_per_minute.default(null),
   })
-  .refine(isWhole, adminIsWhole)
+  .refine(isWhole, roleIsWhole)
 
 export type TokenFields = z.output<typeof tokenShape>
 

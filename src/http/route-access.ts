@@ -7,7 +7,8 @@ import { forbidden, rateLimited } from '../base/errors.ts'
 /** `public` and `optional` need no token, `any` needs a valid one, the others one with that scope. `optional` shows more with one. */
 export type RouteAccess = keyof typeof isAllowed
 
-const isAllowed = {
+/** What every route requires, and who has it. docs/guides/access.md shows it as a table. */
+export const isAllowed = {
   public: () => true,
   optional: () => true,
   any: () => true,
@@ -15,6 +16,8 @@ const isAllowed = {
   search: (caller: Caller) => caller.mayReadEntries,
   'query or search': (caller: Caller) => caller.mayAny('query') || caller.mayReadEntries,
   ingest: (caller: Caller) => caller.mayAny('ingest'),
+  read: (caller: Caller) => caller.role !== undefined,
+  edit: (caller: Caller) => caller.role === 'editor' || caller.isAdmin,
   admin: (caller: Caller) => caller.isAdmin,
 }
 

@@ -45,7 +45,7 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
     addDrainRoutes(scope)
   })
   // For the console, so it needs the same token as the routes that check and run SQL there.
-  server.post(`${prefix}/api/translate`, { config: { access: 'admin' } }, async ({ body }) => {
+  server.post(`${prefix}/api/translate`, { config: { access: 'read' } }, async ({ body }) => {
     const { sql } = (body ?? {}) as { sql?: unknown }
     if (typeof sql !== 'string') throw missingParameter('sql')
     return { sql: endpoints.translate(sql) }

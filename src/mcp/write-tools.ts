@@ -27,7 +27,7 @@ interface WriteToolParts {
   endpoints: Endpoints
 }
 
-/** Tools to write endpoints. For admins, and only if the operator turned them on. */
+/** Tools to write endpoints. For admins and editors, and only if the operator turned them on. */
 export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): BuiltInTool[] {
   return [
     {

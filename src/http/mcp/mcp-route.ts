@@ -42,7 +42,7 @@ interface McpRoutes {
   search: LogSearch
   definitions: Definitions
   drafts: EndpointDrafts
-  /** Whether admins have tools that save endpoints. */
+  /** Whether admins and editors have tools that save endpoints. */
   mcpWrite: boolean
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins?: readonly string[] | undefined
@@ -105,13 +105,12 @@ function builtInTools({ sources, search, drafts, definitions, queries, mcpWrite 
   const ofTenant = byName(logTools({ sources, search }, 'own project'))
   const ofAll = logTools({ sources, search }, 'all projects')
   const ofBackend = byName(ofAll)
-  const ofAdmin = byName([
-    ...ofAll,
-    listAlerts(definitions),
-    ...(mcpWrite ? writeTools({ drafts, definitions, endpoints: queries.endpoints }) : []),
-  ])
+  const ofViewer = [...ofAll, listAlerts(definitions)]
+  const writing = mcpWrite ? writeTools({ drafts, definitions, endpoints: queries.endpoints }) : []
+  const ofEditor = byName([...ofViewer, ...writing])
+  const ofRole = { admin: ofEditor, editor: ofEditor, viewer: byName(ofViewer) }
   return (caller) => {
-    if (caller.isAdmin) return ofAdmin
+    if (caller.role) return ofRole[caller.role]
     if (!caller.mayReadEntries) return none
     return caller.project === undefined ? ofBackend : ofTenant
   }

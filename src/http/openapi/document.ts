@@ -73,6 +73,8 @@ const accessTexts: Record<RouteAccess, AccessText> = {
   ),
   'query or search': needsScope('`query` or `search`'),
   ingest: needsScope('`ingest`'),
+  read: needsScope('`read`'),
+  edit: needsScope('`edit`'),
   admin: needsScope('`admin`'),
 }
 

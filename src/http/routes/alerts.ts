@@ -85,6 +85,7 @@ export const alertDocs: KindDocs = {
   changeExample: { muted_until: '2026-01-31T12:00:00Z' },
   view: alert,
   referenceExample: 'errors',
+  changes: 'edit',
   texts: {
     create: 'The response contains the secrets of webhooks.',
     change: 'Another query, condition or duration makes the alert start anew.',
@@ -96,7 +97,7 @@ export const alertDocs: KindDocs = {
 /** Managing alerts. */
 export function addAlertRoutes(server: FastifyInstance, definitions: Definitions, tests: AlertTests): void {
   addKindRoutes(server, definitions, alertDocs)
-  const route = routesOf(server, { tag: 'Alerts', access: 'admin' })
+  const route = routesOf(server, { tag: 'Alerts', access: 'edit' })
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',
     body: jsonBody(alertShape, example),

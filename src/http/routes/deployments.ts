@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { forbidden } from '../../base/errors.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import { deploymentTerms, expectedVersionShape } from '../../definitions/deployment.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
@@ -91,15 +92,33 @@ const query = 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTER
 const example = { endpoints: [{ name: 'requests.count', query, expected_version: 0 }], dry_run: true }
 
 export function addDeploymentRoutes(server: FastifyInstance, definitions: Definitions): void {
-  const route = routesOf(server, { tag: 'Deployments', access: 'admin' })
+  const route = routesOf(server, { tag: 'Deployments', access: 'edit' })
   route('POST /api/deployments', 'deploy', 'Deploy definitions of all kinds atomically', {
     description:
       'Creates, changes and deletes definitions. Each is checked against the state after the deployment: an endpoint may ' +
-      'read a source that is created with it. If one of them is invalid, nothing is changed. An error names the definition.',
+      'read a source that is created with it. If one of them is invalid, nothing is changed. An error names the definition. ' +
+      'A deployment with sources requires the scope `admin`.',
     body: jsonBody(deployment, example),
     responses: { 200: json('The changes that were made, or would be made.', deploymentResponse) },
     errors: [404, 409, 412, 422],
     options: { bodyLimit: jsonLimits.maxDeploymentBytes },
-    handler: async (request) => definitions.deploy(request.body, changedBy(request)),
+    handler: async (request) => {
+      if (!request.caller?.isAdmin) refuseAdmins(request.body)
+      return definitions.deploy(request.body, changedBy(request))
+    },
   })
+}
+
+/** Throws 403 if a deployment contains kinds that only admins change. What is malformed is refused later. */
+function refuseAdmins(body: unknown): void {
+  const { delete: deleted, ...sent } = (body ?? {}) as Record<string, unknown>
+  for (const { folder, changes } of kinds) {
+    const named = [sent[folder], (deleted as typeof sent | undefined)?.[folder]]
+    if (
+      changes === 'admin' &&
+      named.some((one) => one !== undefined && !(Array.isArray(one) && one.length === 0))
+    ) {
+      throw forbidden(`A deployment with ${folder} requires the scope admin.`)
+    }
+  }
 }

@@ -24,7 +24,7 @@ const { 200: sqlResult } = resultResponses(anyRows, { explained: false, streamed
 }
 
 export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   const errors = [422, 504]
   route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
     description: 'Errors and warnings have the line and column in the SQL as it was sent.',

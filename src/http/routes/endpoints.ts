@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { changeOf } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import {
@@ -74,15 +75,20 @@ export const slowCall = z.object<FieldShapes<SlowRequest>>({
   at: z.iso.datetime().describe('When the response was sent.'),
   duration_ms: z.number().describe('Time from the request to the end of the response.'),
   engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
-  rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
+  rows_read: z.int().nullable().describe('Rows that the engine read, for admins. Null if unknown.'),
   status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
   code: z.string().nullable().describe('Code of the error. Null: no error.'),
   request_id: z.string().describe('Id of the request in the log.'),
   token_id: z.string().describe('Id of the token.'),
   version: z.int().describe('Version of the endpoint.'),
   cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
-  plan: plan.nullable().describe('Query plan, without values. Null if none was recorded.'),
+  plan: plan.nullable().describe('Query plan, without values, for admins. Null if none was recorded.'),
 })
+
+/** What the engine read is for admins. */
+export function shownSlow(call: SlowRequest, caller: Caller | undefined): SlowRequest {
+  return caller?.isAdmin ? call : { ...call, rows_read: null, plan: null }
+}
 
 nameComponents('input', {
   ParameterFields: parameterShape,
@@ -117,6 +123,7 @@ export const endpointDocs: KindDocs = {
   view: endpoint,
   changed: changedEndpoint,
   referenceExample: 'logs.all',
+  changes: 'edit',
   texts: {
     reference: 'An endpoint named `query` needs its id here.',
     create: 'Checks the SQL before it stores anything.',
@@ -133,7 +140,7 @@ export function addEndpointRoutes(
   slowRequests: SlowRequests,
 ): void {
   addKindRoutes(server, definitions, endpointDocs)
-  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   const path = '/api/endpoints/:reference'
   route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
     description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
@@ -145,6 +152,7 @@ export function addEndpointRoutes(
     description: 'Up to 20 slow, failed and refused requests each, to this process in the last hour.',
     params,
     responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
-    handler: async ({ params }) => slowRequests.of(endpoints.get(params.reference).definition.id),
+    handler: async ({ params, caller }) =>
+      slowRequests.of(endpoints.get(params.reference).definition.id).map((call) => shownSlow(call, caller)),
   })
 }

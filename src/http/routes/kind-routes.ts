@@ -22,6 +22,8 @@ export interface KindDocs {
   /** What those get who made a change. */
   changed?: z.ZodObject
   referenceExample: string
+  /** Who changes definitions of this kind. Readers see all kinds. */
+  changes: 'edit' | 'admin'
   /** Descriptions of operations, beyond what holds for all kinds. */
   texts?: { reference?: string; create?: string; change?: string; delete?: string; restore?: string }
   /** Whether a change that breaks callers is refused unless the caller insists. */
@@ -56,7 +58,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
   const { name, tag, folder, fields, view, changed = view, texts = {} } = docs
   const kind = name.toLowerCase()
   const one = withArticle(kind)
-  const route = routesOf(server, { tag, access: 'admin' })
+  const route = routesOf(server, { tag, access: 'read' })
   const params = referenceParams(docs)
   const path = `/api/${folder}/:reference` as const
   const query = docs.refusesBreaking ? notedBreaking : noted
@@ -65,7 +67,9 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     : ''
   const changeText = `Creates a new version.${breakingText}${texts.change ? ` ${texts.change}` : ''}`
   const errors = docs.refusesBreaking ? [409, 412, 422] : [409, 412]
+  const access = docs.changes
   const changing = {
+    access,
     query,
     headers: ifMatch,
     responses: { 200: json(`The ${kind} after the change.`, changed, ['ETag']) },
@@ -83,6 +87,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     handler: () => definitions.list(folder),
   })
   route(`POST /api/${folder}`, `create${name}`, `Create ${one}`, {
+    access,
     ...(texts.create !== undefined && { description: texts.create }),
     query: noted,
     body: jsonBody(fields, docs.example),
@@ -112,6 +117,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
       definitions.change(folder, request.params.reference, request.body, 'stay', termsOf(request)),
   })
   route(`DELETE ${path}`, `delete${name}`, `Delete ${one}`, {
+    access,
     description: [texts.delete, 'What is used cannot be deleted.'].filter(Boolean).join(' '),
     params,
     headers: ifMatch,

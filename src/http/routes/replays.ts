@@ -58,7 +58,7 @@ nameComponents('input', { ReplayFields: replayBody })
 nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
 
 export function addReplayRoutes(server: FastifyInstance, replays: Replays): void {
-  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  const route = routesOf(server, { tag: 'Endpoints', access: 'edit' })
   route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
     description:
       'Runs the most frequent requests that are in the cache against the current version and the new one, and ' +

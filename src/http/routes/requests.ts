@@ -10,7 +10,7 @@ import type { RequestReport, RequestReports } from '../../endpoints/report/reque
 import type { SlowRequests } from '../../observability/slow-requests.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { slowCall } from './endpoints.ts'
+import { shownSlow, slowCall } from './endpoints.ts'
 import { goneSignal } from './management.ts'
 import { callableEndpoint } from './query.ts'
 import { json, routesOf } from './route.ts'
@@ -105,13 +105,13 @@ export function addRequestRoutes(
     },
   })
   route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
-    access: 'admin',
+    access: 'read',
     description: 'At most 50 slow, failed and refused requests to this process in the last hour.',
     responses: { 200: json('Requests, slowest first.', z.array(slowRequest)) },
-    handler: async () =>
+    handler: async ({ caller }) =>
       slowRequests.all().flatMap(({ endpointId, call }) => {
         const endpoint = endpoints.findById(endpointId)?.definition.name
-        return endpoint === undefined ? [] : [{ endpoint, ...call }]
+        return endpoint === undefined ? [] : [{ endpoint, ...shownSlow(call, caller) }]
       }),
   })
 }

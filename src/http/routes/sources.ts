@@ -61,6 +61,7 @@ export const sourceDocs: KindDocs = {
   changeExample: { retention_days: 30 },
   view: source,
   referenceExample: 'edge_logs',
+  changes: 'admin',
   texts: { change: 'The name cannot be changed.', delete: 'Deletes its entries as well.' },
   confirms: true,
 }
@@ -71,7 +72,7 @@ export function addSourceRoutes(
   sources: SourceInfo,
 ): void {
   addKindRoutes(server, definitions, sourceDocs)
-  const route = routesOf(server, { tag: 'Sources', access: 'admin' })
+  const route = routesOf(server, { tag: 'Sources', access: 'read' })
   const params = sourceName
   route('GET /api/sources/:name/schema', 'getSourceSchema', 'Show the metadata paths of a source', {
     description:

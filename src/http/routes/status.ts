@@ -80,7 +80,7 @@ export function addStatusRoutes(
     },
   })
   route('GET /api/status', 'getStatus', 'Show versions and the state of the engine', {
-    access: 'admin',
+    access: 'read',
     responses: { 200: json('The state.', status) },
     handler: async () => ({ version, ...readinessNow(), engine: engineStatus() }),
   })

@@ -42,7 +42,7 @@ export function addUsageRoutes(
   usage: SourceUsage,
   { calls, endpoints }: Pick<QueryRoutes, 'calls' | 'endpoints'>,
 ): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
     query,
     responses: {
@@ -97,7 +97,7 @@ export function addEndpointCacheRoutes(
   server: FastifyInstance,
   { endpoints, calls }: Pick<QueryRoutes, 'endpoints' | 'calls'>,
 ): void {
-  const route = routesOf(server, { tag: 'Endpoints', access: 'admin' })
+  const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   const path = '/api/endpoints/:reference/cache'
   route(`GET ${path}`, 'listCachedResults', 'List the cached results of an endpoint', {
     description: 'Results in the memory of this process.',
@@ -110,6 +110,7 @@ export function addEndpointCacheRoutes(
     },
   })
   route(`DELETE ${path}`, 'dropCachedResults', 'Drop the cached results of an endpoint', {
+    access: 'edit',
     description: 'The next requests compute them again. Other processes keep theirs.',
     params,
     responses: { 204: json('The results are dropped.') },

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Caller } from '../../access/caller.ts'
+import { type Caller, roles } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
@@ -19,7 +19,14 @@ const callable = z.object({
 })
 const searched = source.pick({ name: true, description: true, columns: true })
 const permissions = z.object({
+  type: z.enum(['person', 'token']),
   id: z.string(),
+  name: z.string().describe('Name of the person, or description of the token. Empty for sessions.'),
+  email: z.string().nullable().describe('Of the person. Null for tokens.'),
+  role: z
+    .enum(roles)
+    .nullable()
+    .describe('Null: a token that only calls endpoints, reads entries or sends them.'),
   description: z.string().describe('Empty for the admin token and for sessions.'),
   session: z.boolean().describe('Whether this is a session of the token.'),
   admin: z.boolean(),
@@ -45,12 +52,13 @@ export function addWhoamiRoutes(
     responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
     handler: async (request) => {
       const caller = request.caller as Caller
+      const { description, requests_per_minute: requestsPerMinute } = tokens.summary(caller.id)
+      // Customers hold sessions; the description is for those who hold the token.
+      const shown = caller.isSession ? '' : description
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
-        id: caller.id,
-        ...tokens.summary(caller.id),
-        // Customers hold sessions; the description is for those who hold the token.
-        ...(caller.isSession && { description: '' }),
+        ...{ type: 'token', id: caller.id, email: null, role: caller.role ?? null },
+        ...{ name: shown, description: shown, requests_per_minute: requestsPerMinute },
         session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
@@ -61,7 +69,7 @@ export function addWhoamiRoutes(
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         logs: caller.mayReadEntries,
         sources: caller.mayReadEntries ? sources.list().map((source) => picked(searched, source)) : [],
-        bigquery: logflare && caller.isAdmin,
+        bigquery: logflare && caller.role !== undefined,
       }
     },
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 
 interface Deployed {
@@ -130,6 +130,21 @@ export function deploymentJourneys(running: () => RunningService): void {
       expect(outcome(swapped)).toEqual(['set.two updated 2', 'set.one updated 2'])
       expect((await admin('GET', '/api/endpoints/query/set.one')).body.result).toEqual([{ n: 2 }])
       await remove('set.one', 'set.two')
+    })
+
+    test('an editor deploys endpoints and alerts, and sources need an admin', async () => {
+      const { token } = await makeToken(running(), { scopes: ['edit'] })
+      const deployed = (body: unknown) => ask(running(), token, 'POST', '/api/deployments', body)
+      expect((await deployed({ endpoints: [one], sources: [] })).status).toBe(200)
+      expect((await admin('GET', '/api/endpoints/set.one')).body.updated_by).not.toBe('admin')
+      for (const body of [{ sources: [{ name: 'set_source' }] }, { delete: { sources: ['edge_logs'] } }]) {
+        const { status, body: refusal } = await deployed({ ...body, dry_run: true })
+        expect([status, refusal.error.message]).toEqual([
+          403,
+          'A deployment with sources requires the scope admin.',
+        ])
+      }
+      await remove('set.one')
     })
 
     test('of two concurrent deployments with the same expected versions, one succeeds and the other changes nothing', async () => {

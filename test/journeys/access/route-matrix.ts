@@ -61,14 +61,17 @@ type Outcomes = Record<RouteAccess, Outcome>
 
 const noAccess: Outcomes = {
   ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
-  ...{ ingest: 401, admin: 401 },
+  ...{ ingest: 401, read: 401, edit: 401, admin: 401 },
 }
 const noScope: Outcomes = {
   ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
-  ...{ query: 403, search: 403, 'query or search': 403, ingest: 403, admin: 403 },
+  ...{ query: 403, search: 403, 'query or search': 403 },
+  ...{ ingest: 403, read: 403, edit: 403, admin: 403 },
 }
 const querying: Outcomes = { ...noScope, query: 'allowed', 'query or search': 'allowed' }
 const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
+const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
+const editing: Outcomes = { ...reading, edit: 'allowed' }
 const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
 
 interface CallerKind {
@@ -86,9 +89,9 @@ const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
   'a wrong token': { outcomes: noAccess },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
-  admin: {
-    outcomes: { ...querying, ...searching, query: 'allowed', ingest: 'allowed', admin: 'allowed' },
-  },
+  admin: { outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' } },
+  edit: { fields: { scopes: ['edit'] }, outcomes: editing },
+  read: { fields: { scopes: ['read'] }, outcomes: reading },
   query: { fields: { scopes: ['query'] }, outcomes: querying },
   'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying },
   search: { fields: { scopes: ['search'] }, outcomes: searching },

@@ -128,19 +128,21 @@ nameComponents('input', { NewSearch: newSearchShape })
 nameComponents('output', { SavedSearch: savedSearch })
 
 export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSearches): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'admin' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   route('GET /api/searches', 'listSearches', 'List saved searches', {
     responses: { 200: json('All saved searches, by source and name.', z.array(savedSearch)) },
     handler: async () => searches.list(),
   })
   route('POST /api/searches', 'saveSearch', 'Save a search', {
-    description: 'At most 500 searches. Everybody with the scope `admin` sees them.',
+    access: 'edit',
+    description: 'At most 500 searches. Everybody with the scope `read` sees them.',
     body: jsonBody(newSearchShape, { name: 'Failing requests', source: 'edge_logs', query: 'status:>=500' }),
     responses: { 201: json('The saved search.', savedSearch) },
     errors: [404, 409],
     handler: async (request) => searches.create(request.body, changedBy(request)),
   })
   route('DELETE /api/searches/:id', 'deleteSearch', 'Delete a saved search', {
+    access: 'edit',
     params: z.object({
       id: z
         .string()
