@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { FiringBadge } from './alerts/alert-badges.tsx'
 import { useConnection } from './api/connection.ts'
@@ -68,6 +68,9 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   const onHelp = useCallback(() => setDialog('help'), [])
   const close = () => setDialog(undefined)
   useShortcuts({ onPalette, onHelp })
+  const drawer = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes it
+  useEffect(() => drawer.current?.hidePopover(), [location])
   const isCurrent = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
   return (
     <>
@@ -85,34 +88,40 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
             Go to
             <kbd>{commandKey} K</kbd>
           </button>
-          <nav className="nav" aria-label="Pages">
-            {pagesOf(who).map(({ path, name, icon }) => (
-              <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
-                <Icon name={icon} />
-                {name}
-                {name === 'Alerts' && <FiringBadge />}
-              </Link>
-            ))}
-          </nav>
-          <div className="side-foot">
-            <SignedInAs who={who} />
-            <ZoneChoice />
-            <div className="side-tools">
-              <Link className="button plain" href="/docs">
-                <Icon name="book" />
-                API docs
-              </Link>
-              <Button
-                look="plain icon"
-                aria-label="Keyboard shortcuts"
-                title="Keyboard shortcuts (?)"
-                onClick={onHelp}
-                icon="help"
-              />
-              <ThemeSwitch />
-              <Button look="plain" onClick={() => session.close()} icon="leave">
-                Sign out
-              </Button>
+          <button type="button" className="button icon menu-button" popoverTarget="pages" aria-label="Menu">
+            <Icon name="menu" />
+          </button>
+          {/* On a narrow screen, a drawer; otherwise, a part of the side. */}
+          <div className="drawer" id="pages" ref={drawer} popover="auto">
+            <nav className="nav" aria-label="Pages">
+              {pagesOf(who).map(({ path, name, icon }) => (
+                <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
+                  <Icon name={icon} />
+                  {name}
+                  {name === 'Alerts' && <FiringBadge />}
+                </Link>
+              ))}
+            </nav>
+            <div className="side-foot">
+              <SignedInAs who={who} />
+              <ZoneChoice />
+              <div className="side-tools">
+                <Link className="button plain" href="/docs">
+                  <Icon name="book" />
+                  API docs
+                </Link>
+                <Button
+                  look="plain icon"
+                  aria-label="Keyboard shortcuts"
+                  title="Keyboard shortcuts (?)"
+                  onClick={onHelp}
+                  icon="help"
+                />
+                <ThemeSwitch />
+                <Button look="plain" onClick={() => session.close()} icon="leave">
+                  Sign out
+                </Button>
+              </div>
             </div>
           </div>
         </header>

@@ -103,10 +103,7 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
       </div>
       <Targets targets={draft.notify} onChange={field('notify').onChange} />
       <TextField label="Description" {...field('description')} />
-      <AlertPreviewPart
-        draft={{ ...body, notify: [] }}
-        isComplete={draft.endpoint !== '' && draft.when !== ''}
-      />
+      <AlertPreviewPart draft={body} isComplete={draft.endpoint !== '' && draft.when !== ''} />
     </FormDialog>
   )
 }

@@ -19,6 +19,7 @@ import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { alertKind } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
+import { AlertOutcome } from './alert-preview.tsx'
 
 const hourMs = 3_600_000
 
@@ -54,6 +55,7 @@ export default function AlertPage({ name }: { name: string }) {
             {alert.description && <p>{alert.description}</p>}
           </PageHead>
           <AlertFacts alert={alert} />
+          <AlertOutcome alert={alert} />
           <Choices
             label="Part of the alert"
             options={tabs}

@@ -11,6 +11,17 @@ export const timeTicks: uPlot.Axis.Values = [
   [0.001, ':{ss}.{fff}', '\n{YYYY}-{MM}-{DD} {HH}:{mm}', null, '\n{HH}:{mm}', null, '\n{HH}:{mm}', null, 1],
 ]
 
+/** Steps between days and years, as the chart library names them. */
+const daySteps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 30, 60, 90, 120, 180, 365, 730, 1825, 3650, 36500].map(
+  (n) => n * days,
+)
+
+/** Days have no ticks between them, and neither has an axis of several days. */
+export function timeSteps(points: readonly number[], slot: number): uPlot.Axis.Incrs | undefined {
+  const span = (points.at(-1) ?? 0) - (points[0] ?? 0)
+  return slot >= days || span >= 4 * days ? daySteps : undefined
+}
+
 export const utcDate = (second: number): Date => uPlot.tzDate(new Date(second * 1000), 'UTC')
 
 /** Counts have no ticks between them. */

@@ -2,6 +2,8 @@ import type uPlot from 'uplot'
 import type { Series } from './series.ts'
 
 const maxBarPx = 72
+/** The radius of a point. */
+export const dotPx = 3.5
 
 interface Stack {
   /** Where each bar begins. */
@@ -40,10 +42,18 @@ interface BarPlace {
   of: number
   slot: number
   bases?: readonly number[]
+  /** Points instead of bars, which would be too narrow to see. */
+  isDotted: boolean
+}
+
+/** Whether so few of many buckets have values that their bars would look like scratches. */
+export function isSparse(series: readonly Pick<Series, 'values'>[], points: number): boolean {
+  const filled = series.map(({ values }) => values.filter((value) => value).length)
+  return points > 24 && Math.max(0, ...filled) <= points / 10
 }
 
 /** Draws a series as bars, around the position of each point. */
-export function barPaths({ place, of, slot, bases }: BarPlace): uPlot.Series.PathBuilder {
+export function barPaths({ place, of, slot, bases, isDotted }: BarPlace): uPlot.Series.PathBuilder {
   return (plot, index, from, to) => {
     const xs = plot.data[0]
     const tops = plot.data[index] as readonly (number | null | undefined)[]
@@ -57,6 +67,13 @@ export function barPaths({ place, of, slot, bases }: BarPlace): uPlot.Series.Pat
       const top = tops[at]
       if (top === null || top === undefined) continue
       const [one, other] = [y(top), y(bases?.[at] ?? 0)]
+      if (isDotted) {
+        const [middle, radius] = [x(xs[at] as number), dotPx * devicePixelRatio]
+        if (one === other) continue
+        fill.moveTo(middle + radius, one)
+        fill.arc(middle, one, radius, 0, 2 * Math.PI)
+        continue
+      }
       const left = x(xs[at] as number) - (width * of) / 2 + place * width
       // A bar of a small value stays visible.
       const height = Math.max(Math.abs(one - other), top === (bases?.[at] ?? 0) ? 0 : 1)

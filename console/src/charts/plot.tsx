@@ -3,9 +3,9 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useTheme } from '../ui/brand/theme.ts'
 import { toggled } from '../ui/toggled.ts'
-import { lastLabelPx, nameAxis, sideSize, timeTicks, utcDate, wholeSteps } from './axes.ts'
-import { barPaths, slotOf, stacksOf } from './bars.ts'
-import { type ChartKind, commonUnit, type Series, summaryOf, valueText } from './series.ts'
+import { lastLabelPx, nameAxis, sideSize, timeSteps, timeTicks, utcDate, wholeSteps } from './axes.ts'
+import { barPaths, dotPx, isSparse, slotOf, stacksOf } from './bars.ts'
+import { type ChartKind, colorsOf, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
 export interface PlotProps {
@@ -18,16 +18,15 @@ export interface PlotProps {
   kind: ChartKind
   height: number
   isUtc: boolean
+  /** Whether the last point is a bucket that is still being filled. */
+  isRunning?: boolean
   /** The point in words. */
   pointText: (index: number) => string
 }
 
-/** There are six colors; further series are dashed lines or pale bars. */
-const colorOf = ({ color }: Series, index: number) => color ?? `series-${(index % 6) + 1}`
-
 /** The legend toggles series and shows the values under the pointer, or else the last ones. Arrow keys move the pointer. */
 export default function Plot(props: PlotProps) {
-  const { label, points, names, series, kind, height, isUtc, pointText } = props
+  const { label, points, names, series, kind, height, isUtc, isRunning = false, pointText } = props
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const left = useRef(-1)
@@ -36,6 +35,7 @@ export default function Plot(props: PlotProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<number | null>(null)
   const words = useMemo(() => summaryOf(series), [series])
+  const colors = useMemo(() => colorsOf(series), [series])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colors
   useEffect(() => {
@@ -49,6 +49,8 @@ export default function Plot(props: PlotProps) {
     const stacks = kind === 'stacked' ? stacksOf(shown) : []
     const slot = slotOf(points)
     const unit = commonUnit(shown)
+    const isDotted = names === undefined && isSparse(shown, points.length)
+    const incrs = timeSteps(points, slot)
     const isWhole =
       unit === undefined && shown.every(({ values }) => values.every((one) => Number.isInteger(one ?? 0)))
     const axis = {
@@ -58,9 +60,9 @@ export default function Plot(props: PlotProps) {
       font: '11px system-ui',
     }
     const drawn = (one: Series): uPlot.Series => {
-      const index = series.indexOf(one)
-      const stroke = color(colorOf(one, index))
-      const isPale = index >= 6 && one.color === undefined
+      const look = colors[series.indexOf(one)]
+      const stroke = color(look?.color ?? 'text')
+      const isPale = look?.isPale ?? false
       if (kind === 'lines') {
         return {
           stroke,
@@ -76,7 +78,7 @@ export default function Plot(props: PlotProps) {
         ? { place: 0, of: 1, bases: stacks[place].bases }
         : { place, of: shown.length }
       const fill = isPale ? pale(stroke, 0.45) : stroke
-      return { stroke, fill, points: { show: false }, paths: barPaths({ ...bar, slot }) }
+      return { stroke, fill, points: { show: false }, paths: barPaths({ ...bar, slot, isDotted }) }
     }
     const made = new uPlot(
       {
@@ -91,7 +93,12 @@ export default function Plot(props: PlotProps) {
         },
         ...(isUtc && { tzDate: utcDate }),
         axes: [
-          { ...axis, ...(names ? nameAxis(names) : { values: timeTicks, space: 64, size: 40 }) },
+          {
+            ...axis,
+            ...(names
+              ? nameAxis(names)
+              : { values: timeTicks, space: 64, size: 40, ...(incrs && { incrs }) }),
+          },
           {
             ...axis,
             space: 26,
@@ -111,6 +118,15 @@ export default function Plot(props: PlotProps) {
         },
         series: [{}, ...shown.map(drawn)],
         hooks: {
+          draw: isRunning
+            ? [
+                fadeLast(
+                  kind === 'lines' ? slot : slot / 2,
+                  isDotted ? dotPx : 0,
+                  pale(color('surface'), 0.6),
+                ),
+              ]
+            : [],
           setCursor: [
             ({ cursor }) => {
               left.current = cursor.left ?? -1
@@ -131,7 +147,7 @@ export default function Plot(props: PlotProps) {
       watcher.disconnect()
       made.destroy()
     }
-  }, [points, names, series, kind, height, isUtc, hidden, theme])
+  }, [points, names, series, kind, height, isUtc, isRunning, hidden, theme])
 
   const last = points.length - 1
   const chosen = Math.min(at ?? last, last)
@@ -142,6 +158,7 @@ export default function Plot(props: PlotProps) {
     event.preventDefault()
     plot.current.setCursor({ left: plot.current.valToPos(to, 'x'), top: 0 })
   }
+  const chosenText = `${pointText(chosen)}${isRunning && chosen === last ? ', so far' : ''}`
   const valueAt = ({ values, unit }: Series) => valueText(values[chosen], unit)
   return (
     <div className="plot">
@@ -155,14 +172,14 @@ export default function Plot(props: PlotProps) {
             onClick={() => setHidden(toggled(hidden, one.name))}
           >
             <i
-              className={index < 6 || one.color ? undefined : 'dashed'}
-              style={{ color: `var(--${colorOf(one, index)})` }}
+              className={colors[index]?.isPale ? 'dashed' : undefined}
+              style={{ color: `var(--${colors[index]?.color})` }}
             />
             <span className="name">{one.name}</span>
             <output aria-live="off">{valueAt(one)}</output>
           </button>
         ))}
-        <span className="faint number">{pointText(chosen)}</span>
+        <span className="faint number">{chosenText}</span>
       </div>
       <div
         className="chart"
@@ -174,7 +191,7 @@ export default function Plot(props: PlotProps) {
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={chosen}
-        aria-valuetext={`${pointText(chosen)}: ${series.map((one) => `${one.name} ${valueAt(one)}`).join(', ')}`}
+        aria-valuetext={`${chosenText}: ${series.map((one) => `${one.name} ${valueAt(one)}`).join(', ')}`}
         onKeyDown={onKey}
       />
       <p id={summary} className="hidden-text">
@@ -182,6 +199,16 @@ export default function Plot(props: PlotProps) {
       </p>
     </div>
   )
+}
+
+/** Pales what is drawn of the last point. */
+const fadeLast = (width: number, px: number, color: string) => (plot: uPlot) => {
+  const { left, top, width: all, height } = plot.bbox
+  const from = plot.valToPos((plot.data[0].at(-1) ?? 0) - width, 'x', true) - px * devicePixelRatio
+  plot.ctx.fillStyle = color
+  // A zoomed chart may not reach it.
+  if (from < left + all)
+    plot.ctx.fillRect(Math.max(left, from), top, left + all - Math.max(left, from), height)
 }
 
 /** Zero is always visible, so that sizes can be compared. */

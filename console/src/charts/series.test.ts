@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { slotOf, stacksOf } from './bars.ts'
-import { summaryOf, valueText } from './series.ts'
+import { isSparse, slotOf, stacksOf } from './bars.ts'
+import { colorsOf, summaryOf, valueText } from './series.ts'
 
 test('writes small, large and negative numbers, durations and bytes readably', () => {
   expect(
@@ -38,4 +38,29 @@ test('stacks positive values upwards and negative ones downwards', () => {
 
 test('the room of a bar is the smallest distance', () => {
   expect([slotOf([0, 60, 90, 300]), slotOf([5])]).toEqual([30, 1])
+})
+
+test('draws failures red, and further ones and a seventh series pale', () => {
+  const named = (names: string[]) => colorsOf(names.map((name) => ({ name, values: [] })))
+  const looks = (names: string[]) =>
+    named(names).map(({ color, isPale }) => `${color}${isPale ? ' pale' : ''}`)
+  expect(looks(['requests', 'error_rate', '5xx', '500', 'terrors'])).toEqual([
+    'series-1',
+    'danger',
+    'danger pale',
+    'danger pale',
+    'series-2',
+  ])
+  expect(looks(['a', 'b', 'c', 'd', 'e', 'f', 'g']).slice(-2)).toEqual(['series-6', 'series-1 pale'])
+})
+
+test('draws points where few of many buckets have values', () => {
+  const values = (filled: number) => Array.from({ length: 60 }, (_, at) => (at < filled ? 1 : 0))
+  expect([1, 6, 7, 60].map((filled) => isSparse([{ values: values(filled) }], 60))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+  expect(isSparse([{ values: [1, null] }], 2)).toBe(false)
 })

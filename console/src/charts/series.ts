@@ -14,6 +14,23 @@ export interface Series {
   color?: string | undefined
 }
 
+const failures =
+  /(?:^|[_\s-])(?:err|errors?|fail(?:ed|ures?)|fatal|crit(?:ical)?|panics?)(?:$|[_\s-])|^5(?:xx|\d\d)$/i
+
+/**
+ * The color of each series: failures are red in every chart. There are six other colors; further series, and further
+ * failures, are pale.
+ */
+export function colorsOf(series: readonly Series[]): { color: string; isPale: boolean }[] {
+  let next = 0
+  let reds = 0
+  return series.map(({ name, color }) => {
+    if (color !== undefined) return { color, isPale: false }
+    if (failures.test(name)) return { color: 'danger', isPale: reds++ > 0 }
+    return { color: `series-${(next % 6) + 1}`, isPale: next++ >= 6 }
+  })
+}
+
 export function valueText(value: number | null | undefined, unit: Unit | undefined): string {
   if (value === null || value === undefined) return '–'
   if (value < 0) return `−${valueText(-value, unit)}`

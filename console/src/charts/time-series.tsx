@@ -2,7 +2,9 @@ import { useMemo } from 'react'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { LazyPlot } from './lazy-plot.tsx'
 import type { PlotProps } from './plot.tsx'
-import { withGaps } from './time-gaps.ts'
+import { stepOf, withGaps } from './time-gaps.ts'
+
+const dayMs = 86_400_000
 
 interface TimeSeriesProps extends Pick<PlotProps, 'label' | 'series' | 'kind' | 'height'> {
   /** Milliseconds, sorted and unique. */
@@ -18,9 +20,14 @@ export function TimeSeries({ timestamps, series, isDays = false, ...rest }: Time
   const content = JSON.stringify([timestamps, series])
   // biome-ignore lint/correctness/useExhaustiveDependencies: equal numbers need no new plot
   const drawn = useMemo(() => withGaps(timestamps, series), [content])
+  const last = timestamps.at(-1) ?? 0
+  const step = stepOf(timestamps)
+  // Buckets begin at whole minutes, hours or days; other times are instants.
+  const isRunning = step !== undefined && last % Math.min(step, dayMs) === 0 && last + step > Date.now()
   return (
     <LazyPlot
       {...rest}
+      isRunning={isRunning}
       points={drawn.seconds}
       series={drawn.series}
       isUtc={isDays || zone === 'utc'}

@@ -85,8 +85,12 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const [pairs, setPairs] = useState<Pair[]>(() => pairsOf(token))
   const [showProblem, setShowProblem] = useState(false)
   const fixed = readPairs(pairs)
+  // A new token asks for a project, so that nobody gives away all of them by accident.
+  const [isLimited, setLimited] = useState(token === undefined || token.project !== null)
   const { data: endpoints = [] } = useQuery(queries.endpoints())
   const { data: sources = [] } = useQuery(queries.sources())
+  const { data: tokens = [] } = useQuery(queries.tokens())
+  const projects = new Set(tokens.flatMap((one) => one.project ?? []))
   const { admin: isAdmin, query, ingest } = permissions
   const callable = endpoints.filter(
     ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
@@ -103,7 +107,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
     mutation.mutate({
       description: fields.description,
       scopes: writeScopes(permissions),
-      project: isAdmin || fields.project === '' ? null : fields.project,
+      project: isAdmin || !isLimited ? null : fields.project,
       parameters: (!isAdmin && fixed.parameters) || {},
       expires_at: isSameTime
         ? (token?.expires_at ?? null)
@@ -165,11 +169,18 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
       </div>
       {!isAdmin && (
         <>
-          <TextField
-            label="Project"
-            note="Restricts the token to entries of this project. Empty: no restriction."
-            {...text('project')}
+          <CheckField
+            label="One project only"
+            note="Without it, the token reaches the entries of every project."
+            checked={isLimited}
+            onChange={setLimited}
           />
+          {isLimited && <TextField label="Project" required list="token-projects" {...text('project')} />}
+          <datalist id="token-projects">
+            {[...projects].map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
           <FixedParametersFields
             pairs={pairs}
             names={parameterNames}

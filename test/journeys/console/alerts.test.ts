@@ -38,6 +38,9 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     await page.getByRole('cell', { name: 'firing' }).waitFor()
     await page.getByRole('link', { name: 'busy' }).click()
     await page.getByRole('cell', { name: 'alert.firing' }).waitFor()
+    const result = page.getByRole('region', { name: 'Result' })
+    await result.getByRole('slider', { name: 'Values of the last day' }).waitFor()
+    await result.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
     for (const [width, theme] of [
       [1280, 'light'],
       [390, 'dark'],

@@ -16,6 +16,7 @@ const queries = {
   lines,
   split: `SELECT ${minute}, name, number AS requests, 1 AS errors FROM numbers(12) ARRAY JOIN arrayMap(n -> concat('f', toString(n)), range(15)) AS name`,
   bars,
+  long: "SELECT concat('/a/long/path/', toString(number)) AS path, number AS requests, number AS errors FROM numbers(5)",
   days: "SELECT toDate('2026-01-01') + number AS day, number AS requests FROM numbers(3)",
   counts: 'SELECT toDateTime(1767225600 + 3600 * number) AS hour, number % 2 AS requests FROM numbers(25)',
   number: 'SELECT 1234567 AS requests',
@@ -71,6 +72,11 @@ describe('a chart', () => {
       await page.getByText('The 12 largest of 15. Not shown: f').waitFor()
     })
     await open('bars', (page) => chart(page, 'egress_bytes over path').waitFor())
+    await open('long', async (page) => {
+      const bars = page.getByRole('region', { name: 'Chart of requests, errors over path' })
+      await bars.getByText('/a/long/path/4').waitFor()
+      expect(await bars.getByTitle('errors: 4').locator('i').getAttribute('style')).toContain('--danger')
+    })
     await open('number', (page) => page.locator('.big-figures', { hasText: '1,234,567' }).waitFor())
     await open('logs', (page) => page.getByText('No column has numbers.').waitFor())
   })
@@ -108,10 +114,15 @@ describe('a chart', () => {
     open(
       'days',
       async (page) => {
+        await page.addInitScript(recordTexts)
+        await page.reload()
         await chart(page, 'requests over day').focus()
         await page.keyboard.press('Home')
         const text = () => chart(page, 'requests over day').getAttribute('aria-valuetext')
         await expect.poll(text).toBe('2026-01-01: requests 0')
+        const drawn = (await page.evaluate<DrawnText[]>('drawnTexts')).map((one) => one.text)
+        expect(drawn).toEqual(expect.arrayContaining(['01-01', '01-02']))
+        expect(drawn.filter((one) => one.includes(':'))).toEqual([])
         await page.getByRole('button', { name: 'Table' }).first().click()
         await page.getByRole('cell', { name: '2026-01-01', exact: true }).waitFor()
       },

@@ -39,14 +39,17 @@ describe('a tenant', () => {
         await route.fulfill({ response })
       })
       await page.goto('/')
-      const follow = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
       for (const width of [1440, 1024, 390]) {
         await page.setViewportSize({ width, height: 800 })
+        const follow = async (name: string) => {
+          if (width < 800) await page.getByRole('button', { name: 'Menu' }).click()
+          expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
+          await page.getByText(`app of ${shop}`).waitFor()
+          await page.getByRole('navigation').getByRole('link', { name }).click()
+        }
         await follow('Endpoints')
         await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
         await page.getByRole('link', { name: 'logs.all' }).waitFor()
-        expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
-        await page.getByText(`app of ${shop}`).waitFor()
         expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
 
         await page.getByRole('link', { name: 'logs.all' }).click()

@@ -180,6 +180,17 @@ describe('every page of the console', () => {
     })
   })
 
+  test('has its pages in a drawer on a phone', () =>
+    visit('/console/tokens', { ...admin(), width: 390 }, async (page) => {
+      const header = await page.locator('.side').boundingBox()
+      expect(header?.height).toBeLessThan(64)
+      await page.getByRole('button', { name: 'Menu' }).click()
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByRole('link', { name: 'Sources', exact: true }).click()
+      await page.getByRole('heading', { name: 'Sources', exact: true }).waitFor()
+      await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'hidden' })
+    }))
+
   test('has no accessibility violations for signing in', () =>
     visit('/', {}, async (page) => {
       await page.getByLabel('Access token').waitFor()
