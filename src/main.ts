@@ -3,8 +3,7 @@
 import type { WriteStream } from 'node:tty'
 import { systemClock } from './base/clock.ts'
 import { showSourcePositions } from './base/source-positions.ts'
-import { exitCodes } from './cli/command-failure.ts'
-import { type CommandIo, type CommandOutput, colorsFor } from './cli/command-io.ts'
+import { type CommandIo, type CommandOutput, colorsFor, exitCodes } from './cli/command-io.ts'
 import { runProgram } from './cli/program.ts'
 
 /** Width of lines if the output is not a terminal. */

@@ -3,8 +3,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { findService } from './find-service.ts'
-import { readServiceFile, removeServiceFile, serviceFilePath, writeServiceFile } from './service-file.ts'
+import {
+  findService,
+  readServiceFile,
+  removeServiceFile,
+  serviceFilePath,
+  writeServiceFile,
+} from './find-service.ts'
 
 let directory: ReturnType<typeof scratchDirectory>
 let cwd: string

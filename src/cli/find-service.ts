@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { writeWhole } from '../base/files/write-whole.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
-import { usageFailure } from './command-failure.ts'
-import type { CommandIo } from './command-io.ts'
-import { readServiceFile, serviceFilePath } from './service-file.ts'
+import { type CommandIo, usageFailure } from './command-io.ts'
 
 export interface ServiceChoice {
   url?: string
@@ -62,4 +61,35 @@ function normalizedUrl(text: string): string {
     throw usageFailure(`"${text}" is not a service URL. Use a URL such as ${defaultUrl}.`)
   }
   return `${url.origin}${trimEndOf(url.pathname, '/')}`
+}
+
+interface ServiceFile {
+  url: string
+  pid: number
+  version: string
+  started_at: string
+}
+
+export function serviceFilePath(dataDir: string): string {
+  return join(dataDir, 'service.json')
+}
+
+/** Written atomically, because commands read it at any time. */
+export function writeServiceFile(dataDir: string, content: ServiceFile): void {
+  writeWhole(serviceFilePath(dataDir), `${JSON.stringify(content)}\n`, 0o600)
+}
+
+/** Undefined if the file is missing or unreadable. */
+export function readServiceFile(dataDir: string): ServiceFile | undefined {
+  try {
+    const file = JSON.parse(readFileSync(serviceFilePath(dataDir), 'utf8')) as ServiceFile
+    return typeof file.url === 'string' && Number.isInteger(file.pid) && file.pid > 0 ? file : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes the file only if it belongs to this process: another service may use the directory now. */
+export function removeServiceFile(dataDir: string, pid: number): void {
+  if (readServiceFile(dataDir)?.pid === pid) rmSync(serviceFilePath(dataDir), { force: true })
 }

@@ -2,10 +2,9 @@ import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../base/errors.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { version } from '../base/package-file.ts'
-import { CommandFailure, exitCodes } from './command-failure.ts'
-import type { CommandIo } from './command-io.ts'
+import { startHere } from './command.ts'
+import { CommandFailure, type CommandIo, exitCodes } from './command-io.ts'
 import { defineCompletion } from './completion/completion-command.ts'
-import { startHere } from './help.ts'
 
 /** Adds the arguments, flags, subcommands and the action to a command. */
 type Define = (command: Command, io: CommandIo) => void
@@ -43,7 +42,7 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   sql: async () => (await import('./commands/sql-command.ts')).defineSql,
   source: async () => (await import('./commands/source-commands.ts')).defineSource,
   logs: async () => (await import('./commands/logs-commands.ts')).defineLogs,
-  import: async () => (await import('./commands/import-command.ts')).defineImport,
+  import: async () => (await import('./commands/data-commands.ts')).defineImport,
   mcp: async () => (await import('./commands/mcp-command.ts')).defineMcp,
   init: async () => (await import('./workspace/workspace-commands.ts')).defineInit,
   check: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
@@ -51,9 +50,9 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   diff: async () => (await import('./workspace/workspace-commands.ts')).defineDiff,
   deploy: async () => (await import('./workspace/workspace-commands.ts')).defineDeploy,
   pull: async () => (await import('./workspace/workspace-commands.ts')).definePull,
-  backup: async () => (await import('./commands/backup-commands.ts')).defineBackup,
-  restore: async () => (await import('./commands/backup-commands.ts')).defineRestore,
-  copy: async () => (await import('./commands/backup-commands.ts')).defineCopy,
+  backup: async () => (await import('./commands/data-commands.ts')).defineBackup,
+  restore: async () => (await import('./commands/data-commands.ts')).defineRestore,
+  copy: async () => (await import('./commands/data-commands.ts')).defineCopy,
   doctor: async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
   completion: async () => defineCompletion,
 }
@@ -97,7 +96,7 @@ export async function runProgram(args: readonly string[], io: CommandIo): Promis
   try {
     if (first === '__complete') {
       const program = await createProgram(io, (name) => name === rest[0])
-      await (await import('./completion/complete.ts')).printCompletions(program, rest, io)
+      await (await import('./completion/completion-command.ts')).printCompletions(program, rest, io)
       return exitCodes.done
     }
     const program = await createProgram(io, (name) => args.includes(name))

@@ -1,8 +1,7 @@
 import type { ErrorDetails } from '../base/errors.ts'
-import { CommandFailure } from './command-failure.ts'
-import type { CommandIo } from './command-io.ts'
+import { CommandFailure, type CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
-import { visible } from './output/visible.ts'
+import { visible } from './output/format.ts'
 
 /** `json` is serialized; `body` is sent unchanged. */
 export interface ServiceRequest {

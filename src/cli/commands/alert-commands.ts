@@ -2,14 +2,12 @@ import type { Command } from 'commander'
 import type { AlertView } from '../../alerts/alert-kind.ts'
 import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { alertsSource } from '../../catalog/built-in-sources.ts'
-import { durationSeconds } from '../arguments.ts'
+import { addExamples, addServiceAction, addServiceCommand, durationSeconds } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addExamples } from '../help.ts'
 import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
+import { visible } from '../output/format.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
-import { visible } from '../output/visible.ts'
 import { apiPath, listOf, objectWith } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 type AlertTest = Awaited<ReturnType<AlertTests['test']>>
 

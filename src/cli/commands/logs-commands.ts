@@ -1,15 +1,27 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { instant, wholeNumber } from '../arguments.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { addExamples } from '../help.ts'
+import { addExamples, addServiceAction, addServiceCommand, instant, wholeNumber } from '../command.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { findInputs } from '../logs/log-input.ts'
-import { entryText, queryArgument, searchEntries } from '../logs/search-entries.ts'
+import {
+  entryText,
+  type LoggedEntry,
+  newestEntries,
+  queryArgument,
+  searchEntries,
+} from '../logs/search-entries.ts'
 import { batchBounds, type SentInputs, sendInputs, summary } from '../logs/send-inputs.ts'
+import { plural } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import { apiPath, objectWith } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
-import { addLogsTailCommand } from './logs-tail-command.ts'
+import {
+  apiPath,
+  objectWith,
+  type ServiceClient,
+  ServiceFailure,
+  unexpectedResponse,
+} from '../service-client.ts'
 
 const sendHelp = `
 After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
@@ -115,4 +127,189 @@ function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       }
     },
   })
+}
+
+interface TailOptions {
+  project?: string
+  lines?: number
+  json?: true
+}
+
+const longestPauseMs = 30_000
+/** The service sends a heartbeat every 15 s. */
+const maxSilenceMs = 45_000
+
+const tailHelp = `
+A lost connection is reopened and resumes at the last entry if the service still has it. Missed entries are reported on
+standard error. Stop with Ctrl-C.
+`
+
+function addLogsTailCommand(logs: Command, io: CommandIo): void {
+  const tail = addServiceCommand(logs, 'tail', 'show new entries as they are stored')
+    .argument('<source>', 'source to follow')
+    .argument('[query...]', queryArgument)
+    .option('-n, --lines <count>', 'first show this many of the newest entries', wholeNumber(0, 10_000))
+    .option('--project <project>', 'only entries of this project')
+    .option('--json', 'print one JSON object per line (the default if the output is not a terminal)')
+    .addHelpText('after', tailHelp)
+  addServiceAction(tail, io, {
+    examples: [
+      'wellhead logs tail edge_logs -n 20 /rest/v1',
+      "wellhead logs tail edge_logs --project demo 'status:>=500 OR timeout'",
+      'wellhead logs tail edge_logs --project demo | jq .metadata',
+    ],
+    request: (client, source: string, words: string[], options: TailOptions) => {
+      const tailed = { ...options, source, query: words.join(' ').trim() }
+      return tailSource(client, tailed, io, (ms) => delay(ms, undefined, { signal: io.signal }))
+    },
+  })
+}
+
+/** Follows a source until the command is stopped or the service rejects the request. */
+export async function tailSource(
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse' | 'url'>,
+  { source, query, project, lines = 0, json }: TailOptions & { source: string; query: string },
+  io: CommandIo,
+  pause: (ms: number) => Promise<void>,
+): Promise<void> {
+  const asJson = json === true || !io.stdout.isTerminal
+  const filter = { ...(project !== undefined && { project }), ...(query !== '' && { query }) }
+  const path = apiPath('sources', source, 'tail')
+  /** Entries that the stream may repeat because they were stored while the newest ones were read. */
+  const shown = new Set<string>()
+  let missing = lines
+  let lastId: string | undefined
+  let retryMs = 2_000
+  for (let failures = 0, wasReached = false; !io.signal.aborted; ) {
+    const problem = await follow().catch((error: unknown) => {
+      if (io.signal.aborted) return ''
+      if (!wasReached || !isTemporary(error)) throw error
+      return (error as Error).message
+    })
+    if (io.signal.aborted) return
+    failures++
+    if (failures === 1) await io.stderr.write(`${problem} Reconnecting.\n`)
+    await pause(Math.min(longestPauseMs, retryMs * 2 ** Math.min(failures - 1, 10))).catch(() => {})
+
+    async function follow(): Promise<string> {
+      const response = await client.request('GET', path, {
+        query: filter,
+        headers: { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) },
+      })
+      // Another program's page would look like a stream without events.
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+        await response.body?.cancel()
+        throw unexpectedResponse(client.url, response.status, 'the body is not an event stream')
+      }
+      wasReached = true
+      // The stream is open, so it contains everything that this does not find.
+      if (missing > 0) await showNewest().catch((error) => closed(response, error))
+      for await (const event of readEventStream(withTimeout(response.body as ReadableStream, maxSilenceMs))) {
+        failures = 0
+        lastId = event.id ?? lastId
+        retryMs = event.retryMs ?? retryMs
+        await printEvent(event)
+      }
+      return 'The service ended the stream.'
+    }
+  }
+
+  async function showNewest(): Promise<void> {
+    const bounds = { count: missing, nowMs: io.clock.now() }
+    for (const { entry, json } of await newestEntries(client, source, { project, query }, bounds)) {
+      shown.add(keyOf(entry))
+      await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
+    }
+    missing = 0
+  }
+
+  async function printEvent({ event, data }: StreamEvent): Promise<void> {
+    switch (event) {
+      case 'entry': {
+        if (asJson && shown.size === 0) return io.stdout.write(`${data}\n`)
+        const entry = JSON.parse(data) as LoggedEntry
+        if (shown.delete(keyOf(entry))) return
+        return io.stdout.write(`${asJson ? data : entryText(entry, io.stdout)}\n`)
+      }
+      case 'missed': {
+        const { count } = JSON.parse(data) as { count: number }
+        return io.stderr.write(
+          `Skipped ${plural(count, 'entry', 'entries')} that arrived faster than they were read.\n`,
+        )
+      }
+      case 'reset':
+        return io.stderr.write('Entries may be missing here: the service cannot resume at the last entry.\n')
+    }
+  }
+}
+
+function keyOf({ timestamp, id }: LoggedEntry): string {
+  return `${timestamp} ${id}`
+}
+
+async function closed(response: Response, error: unknown): Promise<never> {
+  await response.body?.cancel()
+  throw error
+}
+
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof ServiceFailure)) return true
+  const { status } = error.details
+  return status === 0 || status === 429 || status >= 500
+}
+
+/** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */
+export async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
+  const stream = Readable.fromWeb(body)
+  const silent = () => stream.destroy(new Error('The service stopped sending heartbeats.'))
+  let timer = setTimeout(silent, maxSilenceMs).unref()
+  try {
+    for await (const chunk of stream) {
+      clearTimeout(timer)
+      yield chunk
+      timer = setTimeout(silent, maxSilenceMs).unref()
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface StreamEvent {
+  /** Empty for an event without a type. */
+  event: string
+  id: string | undefined
+  data: string
+  retryMs: number | undefined
+}
+
+/** Larger than any event: an entry has at most 1 MiB. */
+const maxEventLength = 8 * 2 ** 20
+
+/**
+ * Reads server-sent events. Unlike common parsers it also returns events without data, whose ids the service
+ * sends as heartbeats: they are the position to resume from. Skips comments and an incomplete last event.
+ */
+export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true }).replaceAll('\r', '')
+    const blocks = text.split('\n\n')
+    text = blocks.pop() as string
+    for (const block of blocks) yield readEvent(block)
+    if (text.length > maxEventLength) throw new Error('The service sent an event without an end.')
+  }
+}
+
+function readEvent(block: string): StreamEvent {
+  const event: StreamEvent = { event: '', id: undefined, data: '', retryMs: undefined }
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+    if (field === 'event') event.event = value
+    else if (field === 'id') event.id = value
+    else if (field === 'data') data.push(value)
+    else if (field === 'retry' && /^\d{1,6}$/.test(value)) event.retryMs = Number(value)
+  }
+  return { ...event, data: data.join('\n') }
 }

@@ -1,10 +1,10 @@
 import { addAbortSignal } from 'node:stream'
 import type { Command } from 'commander'
 import { z } from 'zod'
+import { addServiceAction, addServiceOptions } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
 import { splitLines } from '../logs/log-input.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { addServiceAction, addServiceOptions } from '../service-command.ts'
 
 const help = `
 Reads messages of JSON-RPC from standard input, one per line, and writes responses to standard output. When the input ends,

@@ -3,9 +3,8 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { plural } from '../output/format-amount.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
+import { plural } from '../output/format.ts'
 import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const

@@ -1,14 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
 import type { SourcePath } from '../../sources/source-info.ts'
-import { collect, durationSeconds } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { confirm } from '../confirm.ts'
-import { addExamples } from '../help.ts'
+import { addExamples, addServiceAction, addServiceCommand, collect, durationSeconds } from '../command.ts'
+import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { apiPath, listOf, objectWith } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface SourceOptions {
   description?: string

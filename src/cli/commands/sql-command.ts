@@ -5,11 +5,9 @@ import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import { collectPair, wholeNumber } from '../arguments.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
+import { addServiceAction, addServiceOptions, collectPair, wholeNumber } from '../command.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { ServiceFailure } from '../service-client.ts'
-import { addServiceAction, addServiceOptions } from '../service-command.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 interface SqlOptions extends RowsOptions {

@@ -2,14 +2,19 @@ import type { Command } from 'commander'
 import type { NewSession } from '../../access/access.ts'
 import { scopeNames } from '../../access/caller.ts'
 import type { TokenView } from '../../access/token-admin.ts'
-import { collect, collectPair, durationSeconds, instant, wholeNumber } from '../arguments.ts'
-import { usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { confirm } from '../confirm.ts'
-import { addExamples } from '../help.ts'
+import {
+  addExamples,
+  addServiceAction,
+  addServiceCommand,
+  collect,
+  collectPair,
+  durationSeconds,
+  instant,
+  wholeNumber,
+} from '../command.ts'
+import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { printFields, printList } from '../output/print.ts'
 import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
-import { addServiceAction, addServiceCommand } from '../service-command.ts'
 
 interface TokenOptions {
   scope?: string[]

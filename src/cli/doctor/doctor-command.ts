@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { readSettings } from '../../base/settings.ts'
-import { CommandFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { addExamples } from '../help.ts'
+import { addExamples } from '../command.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { printJson } from '../output/print.ts'
 import { type Finding, ok, printFindings, problem } from './finding.ts'
 

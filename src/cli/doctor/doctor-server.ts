@@ -6,7 +6,7 @@ import { ServerProblem } from '../../cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
 import { neededGrants } from '../../engine/grants.ts'
 import { queryRows, queryText } from '../../engine/json-rows.ts'
-import { formatBytes } from '../output/format-amount.ts'
+import { formatBytes } from '../output/format.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 const limits = { deadlineMs: 30_000 }

@@ -1,5 +1,5 @@
 import type { CommandIo } from '../command-io.ts'
-import { visible } from '../output/visible.ts'
+import { visible } from '../output/format.ts'
 
 export interface Finding {
   name: string

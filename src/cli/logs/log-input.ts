@@ -4,8 +4,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { CommandFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
 
 export interface LogInput {
   name: string

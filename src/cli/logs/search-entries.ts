@@ -1,6 +1,6 @@
 import { cursorAfter, type SearchCursor } from '../../sources/search-cursor.ts'
 import type { CommandOutput } from '../command-io.ts'
-import { visible } from '../output/visible.ts'
+import { visible } from '../output/format.ts'
 import { apiPath, listOf, type ServiceClient } from '../service-client.ts'
 
 export interface LoggedEntry {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceFailure } from '../service-client.ts'
-import type { LogBatch } from './log-batches.ts'
-import { sendBatch } from './send-batch.ts'
+import { type LogBatch, sendBatch } from './log-batches.ts'
 
 const batch: LogBatch = { body: Buffer.from('x\n'), lines: [7] }
 const stored = { accepted: 1, rejected: 0, errors: [] }

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { plural } from '../output/format-amount.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { plural, visible } from '../output/format.ts'
 import { Progress } from '../output/progress.ts'
-import { visible } from '../output/visible.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { batchKeys, gatherBatches, type Rejection } from './log-batches.ts'
+import { batchKeys, gatherBatches, type Rejection, sendBatch } from './log-batches.ts'
 import { type LogInput, readEntries, readUnpacked } from './log-input.ts'
-import { sendBatch } from './send-batch.ts'
 
 export const batchBounds = { maxBytes: 4 * 2 ** 20, maxEntries: 10_000 }
 const maxShownRejections = 100

@@ -1,5 +1,5 @@
 import type { CommandIo, CommandOutput } from '../command-io.ts'
-import { visible } from './visible.ts'
+import { visible } from './format.ts'
 
 export function printJson(io: CommandIo, value: unknown): Promise<void> {
   return io.stdout.write(`${JSON.stringify(value, null, 2)}\n`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
-import { formatBytes, formatCount, plural } from './format-amount.ts'
+import { formatBytes, formatCount, plural } from './format.ts'
 import { Progress } from './progress.ts'
 
 const ioWith = (choices: { isTerminal?: boolean; columns?: number }) => {

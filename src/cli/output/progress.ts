@@ -1,5 +1,5 @@
 import type { CommandIo } from '../command-io.ts'
-import { formatBytes } from './format-amount.ts'
+import { formatBytes } from './format.ts'
 
 const redrawEveryMs = 100
 const lineEveryMs = 10_000

@@ -1,8 +1,8 @@
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
+import { visible } from './format.ts'
 import { cutToWidth, formatRows, formatTable } from './table.ts'
-import { visible } from './visible.ts'
 
 const columns = [{ title: 'NAME' }, { title: 'COUNT', align: 'right' as const }]
 

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 import type { CommandOutput } from '../command-io.ts'
-import { visible } from './visible.ts'
+import { visible } from './format.ts'
 
 interface TableColumn {
   title: string

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLog, lineWriterOf } from '../../base/log.ts'
 import { colorsFor } from '../command-io.ts'
-import { readableLine } from './readable-log.ts'
+import { readableLine } from './run-service.ts'
 
 function openLog(colors = colorsFor(false, {})) {
   let text = ''

@@ -4,8 +4,7 @@ import { customerRequests } from '../../demo/customers.ts'
 import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
 import { readDefinitions } from '../../endpoints/definition/definition-file.ts'
-import { batchKeys, gatherBatches } from '../logs/log-batches.ts'
-import { sendBatch } from '../logs/send-batch.ts'
+import { batchKeys, gatherBatches, sendBatch } from '../logs/log-batches.ts'
 import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {

@@ -9,9 +9,8 @@ import {
 } from '../../base/settings.ts'
 import { keepTickShape } from '../../base/tick-shape.ts'
 import { launchHost } from '../../engine/embedded/launch-host.ts'
-import { usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { addExamples } from '../help.ts'
+import { addExamples } from '../command.ts'
+import { type CommandIo, usageFailure } from '../command-io.ts'
 
 const help = `
 Each setting is a flag or an environment variable; flags take precedence. Set secrets in the environment, because other

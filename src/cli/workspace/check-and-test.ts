@@ -10,11 +10,9 @@ import { runTests, type TestOutcome } from '../../workspace/run-tests.ts'
 import { openTemporaryService, type TemporaryService } from '../../workspace/temporary-service.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
 import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
-import { CommandFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { plural } from '../output/format-amount.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import { visible } from '../output/visible.ts'
 import { inWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {

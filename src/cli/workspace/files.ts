@@ -7,11 +7,9 @@ import {
 } from '../../workspace/file-problem.ts'
 import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
 import { NotAWorkspace, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { plural } from '../output/format-amount.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
+import { plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import { visible } from '../output/visible.ts'
 
 export function openWorkspace(directory: string, io: CommandIo): Workspace {
   return inWorkspace(() => readWorkspace(resolve(io.cwd, directory)))

@@ -10,12 +10,10 @@ import { newEndpointFiles, parametersOf } from '../../workspace/authoring/new-en
 import { newSourceFile } from '../../workspace/authoring/new-source.ts'
 import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
 import { sourceFiles } from '../../workspace/kinds/source-files.ts'
-import { CommandFailure, usageFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
 import { findInputs, type LogInput, readEntries, readUnpacked } from '../logs/log-input.ts'
-import { plural } from '../output/format-amount.ts'
-import { visible } from '../output/visible.ts'
+import { plural, visible } from '../output/format.ts'
 import { openWorkspace } from './files.ts'
 
 const maxSample = 10_000

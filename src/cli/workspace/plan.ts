@@ -12,9 +12,8 @@ import {
 import type { FileWarning } from '../../workspace/file-problem.ts'
 import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure } from '../command-failure.ts'
-import type { CommandIo } from '../command-io.ts'
-import { visible } from '../output/visible.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { visible } from '../output/format.ts'
 import { apiPath, listOf, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
 

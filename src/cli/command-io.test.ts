@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
-import { confirm } from './confirm.ts'
+import { confirm } from './command-io.ts'
 
 const warning = 'It will be deleted.'
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
 import { ServiceClient } from '../service-client.ts'
-import { readEventStream, tailSource, withTimeout } from './logs-tail-command.ts'
+import { readEventStream, tailSource, withTimeout } from './logs-commands.ts'
 
 const refuse = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status).end(JSON.stringify({ error: { code: 'c', message: `It is ${status}.` } }))

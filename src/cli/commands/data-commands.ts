@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
+import { addExamples, addServiceAction, addServiceCommand, addServiceOptions } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
-import { addExamples } from '../help.ts'
-import { addServiceAction, addServiceOptions } from '../service-command.ts'
-import type { RestoreOptions } from './backup-actions.ts'
-import type { CopyOptions } from './copy-action.ts'
+import type { CopyOptions, ImportOptions, RestoreOptions } from './data-actions.ts'
 
 const backupHelp = `
 The backup contains everything the service stores at one moment: entries, endpoints with their versions, tokens, and the
@@ -40,7 +38,7 @@ export function defineBackup(backup: Command, io: CommandIo): void {
   addServiceAction(backup, io, {
     examples: ['wellhead backup backups/$(date +%F)'],
     request: async (client, directory: string, { json }: { json?: true }) =>
-      (await import('./backup-actions.ts')).backUp(directory, json, client, io),
+      (await import('./data-actions.ts')).backUp(directory, json, client, io),
   })
 }
 
@@ -52,7 +50,7 @@ export function defineRestore(restore: Command, io: CommandIo): void {
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)
     .action(async (directory: string, options: RestoreOptions) =>
-      (await import('./backup-actions.ts')).restore(directory, options, io),
+      (await import('./data-actions.ts')).restore(directory, options, io),
     )
   addExamples(restore, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }
@@ -63,6 +61,30 @@ export function defineCopy(copy: Command, io: CommandIo): void {
     .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
     .option('--json', 'print JSON')
     .addHelpText('after', copyHelp)
-    .action(async (options: CopyOptions) => (await import('./copy-action.ts')).copyToServer(options, io))
+    .action(async (options: CopyOptions) => (await import('./data-actions.ts')).copyToServer(options, io))
   addExamples(copy, 'wellhead copy --from ./data --to https://wellhead@clickhouse.example.com:8443')
+}
+
+const help = `
+Reads the tables _analytics.log_events_… of a self-hosted Supabase and sends their entries to a service, oldest first.
+Postgres is only read. A temporary engine copies each table first, so the command needs free disk space.
+
+After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
+run is within a day and uses the same token. Entries that are older than the retention of their source are rejected.
+`
+
+/** The action is imported on demand: it loads the engine. */
+export function defineImport(parent: Command, io: CommandIo): void {
+  const logflare = addServiceCommand(parent, 'logflare', 'import the logs that Logflare stored in Postgres')
+    .option('--postgres-url <url>', 'database of Logflare (default: POSTGRES_BACKEND_URL)')
+    .option('--schema <name>', 'schema of its tables', '_analytics')
+    .option('--json', 'print the counts as JSON')
+    .addHelpText('after', help)
+  addServiceAction(logflare, io, {
+    examples: [
+      'wellhead import logflare --postgres-url postgres://supabase_admin:secret@localhost:5432/_supabase',
+    ],
+    request: async (client, options: ImportOptions) =>
+      (await import('./data-actions.ts')).importLogflare(client, options, io),
+  })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
-import { reportCopy } from './copy-action.ts'
+import { reportCopy } from './data-actions.ts'
 
 const row = { name: 'edge_logs', rows: 3, copied: 3, equal: true }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
 import type { Replay } from '../../endpoints/manage/replays.ts'
-import { differing, replayText } from './replay-report.ts'
+import { differing, replayText } from './deploy.ts'
 
 const side = (fields: object = {}) => ({
   rows: 24,

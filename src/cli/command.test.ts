@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collect, collectPair, durationSeconds, instant, wholeNumber } from './arguments.ts'
+import { collect, collectPair, durationSeconds, instant, wholeNumber } from './command.ts'
 
 test('collects repeated options', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])

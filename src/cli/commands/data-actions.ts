@@ -1,0 +1,313 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Manifest } from '../../backup/manifest.ts'
+import {
+  checkRestored,
+  countWebhookAlerts,
+  receiveBackup,
+  restoreBackup,
+} from '../../backup/restore-backup.ts'
+import { checkSpace } from '../../backup/staged-directory.ts'
+import { WellheadError } from '../../base/errors.ts'
+import { createLog } from '../../base/log.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { engineVariables, readSettings, type Settings } from '../../base/settings.ts'
+import { schemaVersion } from '../../catalog/migrations.ts'
+import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
+import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
+import { engineLibraryVersion, storeDirectoryOf } from '../../engine/embedded-engine.ts'
+import { type LogflareDatabase, LogflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
+import { batchBounds, sendInputs, summary } from '../logs/send-inputs.ts'
+import { offlineEngine } from '../offline-engine.ts'
+import { formatBytes, plural } from '../output/format.ts'
+import { printJson, printList } from '../output/print.ts'
+import { Progress } from '../output/progress.ts'
+import { explainStartProblem } from '../serve/start-problems.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+
+export interface RestoreOptions {
+  dataDir: string
+  open: boolean
+  json?: true
+}
+
+export async function backUp(
+  directory: string,
+  json: true | undefined,
+  client: ServiceClient,
+  io: CommandIo,
+) {
+  const target = resolve(io.cwd, directory)
+  const progress = new Progress('Backing up', io)
+  let response: Response | undefined
+  // Requested late: the service keeps its files until the response is read.
+  async function* archive(): AsyncGenerator<Uint8Array> {
+    response = await client.request('GET', '/api/backup')
+    progress.totalBytes = Number(response.headers.get('wellhead-backup-bytes'))
+    await checkSpace(dirname(target), { bytes: progress.totalBytes, files: 0 })
+    yield* response.body as AsyncIterable<Uint8Array>
+  }
+  try {
+    const manifest = await receiveBackup(archive(), target, (bytes) => progress.add(bytes))
+    progress.end()
+    if (json) return await printManifest(target, manifest, io)
+    await io.stdout.write(`Backed up ${amountOf(manifest)} to ${target}.\n`)
+  } catch (error) {
+    const retry = 'Check the log of the service, then run the command again.'
+    throw explain(error, 'The backup', retry, io)
+  } finally {
+    progress.end()
+    // Lets the service release its files after a failure.
+    await response?.body?.cancel().catch(() => {})
+  }
+}
+
+export async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
+  const target = resolve(io.cwd, options.dataDir)
+  const progress = new Progress('Restoring', io)
+  let silent = 'If it has alerts with webhooks, nothing is sent to those.'
+  const check = async (dataDir: string, expected: Manifest) => {
+    progress.end()
+    const count = await openAndCheck(dataDir, expected, io)
+    silent = count > 0 ? `It has ${plural(count, 'alert')} with webhooks, and nothing is sent to those.` : ''
+  }
+  try {
+    const manifest = await restoreBackup({
+      from: resolve(io.cwd, directory),
+      to: target,
+      here: { schema: schemaVersion, library: engineLibraryVersion() },
+      signal: io.signal,
+      check: options.open ? check : undefined,
+      onStart: ({ bytes }) => {
+        progress.totalBytes = bytes
+      },
+      onBytes: (bytes) => progress.add(bytes),
+    })
+    progress.end()
+    if (silent !== '' && !existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
+      await io.stderr.write(
+        `WARNING: The backup has no alert-key. ${silent} Copy the file alert-key from the data directory that was backed up ` +
+          `to ${target}, or set WELLHEAD_ALERT_KEY as it was. Otherwise remove the webhooks, then add them again.\n`,
+      )
+    }
+    if (options.json) return await printManifest(target, manifest, io)
+    await io.stdout.write(
+      `Restored ${amountOf(manifest)} to ${target}, as of ${manifest.taken_at}.\n` +
+        `Run: wellhead serve --data-dir ${target}\n`,
+    )
+  } catch (error) {
+    const retry = 'Run the command again. If it fails again, restore another backup.'
+    throw explain(error, 'The restore', retry, io)
+  } finally {
+    progress.end()
+  }
+}
+
+/** Opens the restored data with the engine and compares the rows with the manifest. Returns how many alerts have webhooks. */
+async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<number> {
+  const reading = readSettings(io.environment, { dataDir })
+  if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
+  const { settings } = reading
+  const engine = offlineEngine(settings, io, { dataDir, atRest: true })
+  try {
+    await engine.start().catch((error) => {
+      throw new CommandFailure(
+        `${explainStartProblem(error, settings) ?? (error as Error).message} ` +
+          'Use --no-open to restore the data without opening it.',
+      )
+    })
+    await checkRestored(engine, manifest)
+    return await countWebhookAlerts(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
+function printManifest(directory: string, manifest: Manifest, io: CommandIo): Promise<void> {
+  const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
+  return printJson(io, { directory, ...manifest, tables })
+}
+
+function amountOf({ tables, files, bytes }: Manifest): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  return `${plural(rows, 'row')} in ${plural(tables.length, 'table')} (${plural(files, 'file')}, ${formatBytes(bytes)})`
+}
+
+/** Adds to a failure that nothing was kept, and what to do next. */
+function explain(error: unknown, what: string, retry: string, io: CommandIo): unknown {
+  const options = { cause: error }
+  if (error instanceof ServiceFailure && isInterrupted(error)) {
+    return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
+  }
+  const isExplained = error instanceof CommandFailure || error instanceof OperatorError
+  if (isExplained || io.signal.aborted) return error
+  const { message } = error as Error
+  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)
+}
+
+/** The engine or the connection failed. Without any service, the message already says how to start one. */
+function isInterrupted({ details: { status, code } }: ServiceFailure): boolean {
+  return status === 503 || (status === 0 && code !== 'ECONNREFUSED')
+}
+
+export interface CopyOptions {
+  from: string
+  to?: string
+  json?: true
+}
+
+/** A chunk is in memory up to three times: as the engine's result, as a response and as a request. */
+const chunkBytes = 16 * 2 ** 20
+
+export async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
+  const settings = settingsOf(options, io)
+  const { dataDir } = settings
+  const progress = new Progress('Copying', io)
+  const log = createLog('silent')
+  const from = offlineEngine(settings, io, { dataDir, atRest: true })
+  const to = serverEngine(settings, settings.clickhouseUrl, { log })
+  try {
+    for (const engine of [to, from]) {
+      await engine.start().catch((error) => {
+        const text = explainStartProblem(error, settings)
+        throw text === undefined ? error : new CommandFailure(text, undefined, { cause: error })
+      })
+    }
+    const tables = await copyInstallation({
+      from,
+      to,
+      topology: topologyOf(to),
+      signal: io.signal,
+      now: io.clock.now,
+      chunkBytes,
+      onBytes: (bytes, note) => {
+        progress.note = note
+        progress.add(bytes)
+      },
+    }).catch((error) => {
+      throw explainCopy(error, io)
+    })
+    progress.end()
+    await reportCopy(tables, options, io)
+  } finally {
+    progress.end()
+    await Promise.all([from.close(), to.close()])
+  }
+}
+
+type CopySettings = Settings & { clickhouseUrl: string }
+
+function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
+  if (/^\w+:\/\//.test(from)) {
+    throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
+  }
+  const reading = readSettings(io.environment, {
+    dataDir: resolve(io.cwd, from),
+    clickhouseUrl: to,
+  })
+  if ('problems' in reading) {
+    throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
+  }
+  const { settings } = reading
+  if (settings.clickhouseUrl === undefined) {
+    throw usageFailure('Name the ClickHouse server with --to or WELLHEAD_CLICKHOUSE_URL.')
+  }
+  // An engine would create a missing directory.
+  if (!existsSync(storeDirectoryOf(settings.dataDir))) {
+    throw usageFailure(`${settings.dataDir} is not a data directory of Wellhead.`)
+  }
+  return settings as CopySettings
+}
+
+function explainCopy(error: unknown, io: CommandIo): unknown {
+  if (!(error instanceof WellheadError) || io.signal.aborted) return error
+  const again = 'Drop the database on the server, then copy again.'
+  return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
+}
+
+export async function reportCopy(
+  tables: CopiedRows[],
+  { json }: Pick<CopyOptions, 'json'>,
+  io: CommandIo,
+): Promise<void> {
+  const different = tables.filter((table) => !table.equal).length
+  if (json) await printJson(io, { equal: different === 0, tables })
+  else await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
+  if (different > 0) {
+    throw new CommandFailure(
+      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then drop the database and copy again.`,
+    )
+  }
+  await io.stderr.write(
+    'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
+      'WELLHEAD_ADMIN_TOKEN.\n',
+  )
+}
+
+export interface ImportOptions {
+  postgresUrl?: string
+  schema: string
+  json?: true
+}
+
+export async function importLogflare(
+  client: ServiceClient,
+  options: ImportOptions,
+  io: CommandIo,
+): Promise<void> {
+  const database = databaseOf(options, io)
+  const reading = readSettings(engineVariables(io.environment))
+  if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
+  // A missing token fails before anything is read.
+  client.find()
+  const dataDir = mkdtempSync(join(tmpdir(), 'wellhead-import-'))
+  const engine = offlineEngine(reading.settings, io, { dataDir, grants: [postgresGrant] })
+  const sources: object[] = []
+  try {
+    await engine.start()
+    const tables = new LogflareTables(engine, database)
+    const found = await tables.sources().catch((error) => {
+      throw new CommandFailure(`The tables of Logflare cannot be read: ${withoutPassword(error, database)}`)
+    })
+    if (found.length === 0)
+      throw new CommandFailure(`The schema ${database.schema} has no tables of Logflare.`)
+    for (const { source, table } of found) {
+      await tables.copy(table)
+      const input = { name: table, bytes: undefined, open: () => Readable.from(tables.pages()) }
+      const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client, io)
+      await io.stderr.write(`${summary(tally)}\n`)
+      const { accepted: stored, already_stored, rejected } = tally
+      sources.push({ source, read: stored + rejected, stored, already_stored, rejected })
+    }
+  } finally {
+    await engine.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  if (options.json) await printJson(io, { sources })
+}
+
+function databaseOf({ postgresUrl, schema }: ImportOptions, io: CommandIo): LogflareDatabase {
+  const text = postgresUrl ?? io.environment.POSTGRES_BACKEND_URL
+  const expected = 'such as postgres://user:password@localhost:5432/_supabase'
+  if (!text) throw usageFailure(`Name the database with --postgres-url, ${expected}.`)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol) || url.hostname === '' || url.pathname.length < 2) {
+    throw usageFailure(`--postgres-url must be a URL ${expected}.`)
+  }
+  return {
+    address: `${url.hostname}:${url.port || 5432}`,
+    database: decodeURIComponent(url.pathname.slice(1)),
+    user: decodeURIComponent(url.username) || 'postgres',
+    password: decodeURIComponent(url.password),
+    schema,
+  }
+}
+
+/** The engine quotes the statement, which contains the password. */
+function withoutPassword(error: unknown, { password }: LogflareDatabase): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return password === '' ? text : text.replaceAll(password, '…')
+}
