@@ -1,11 +1,25 @@
 import { z } from 'zod'
+import { keysOf, pathOf } from '../sql/metadata-path.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
+
+const key = /^[\p{L}\p{N}_@$][\p{L}\p{N}_.:@$/-]{0,199}$/u
+
+/** A path of `metadata`, in the form in which paths are stored. */
+const metadataPath = z
+  .string()
+  .max(500)
+  .overwrite((path) => pathOf(keysOf(path)))
+  .refine(
+    (path) => keysOf(path).every((each) => key.test(each)),
+    'must be keys with dots between them, such as request.path. A key that has dots itself is in quotes, as in attributes."http.route"',
+  )
+
+const ownFields = /^metadata\.(?!(?:project|id|event_message|message|timestamp)$)/
 
 /** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
 export const typedColumnShape = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
-  /** Position in `metadata`, with dots between the levels. */
-  path: z.string().regex(/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/),
+  path: metadataPath.describe('Position in `metadata`, such as `request.path` or `attributes."http.route"`.'),
   type: z.enum(['text', 'number']),
   /** Adds an index with which regular expressions skip data that cannot match. */
   searched: z.boolean().default(false),
@@ -51,6 +65,17 @@ export const newSourceShape = z.strictObject({
     .default([]),
   retention_days: z.int().min(1).max(3650).describe('How long entries are kept.').default(90),
   columns: typedColumns.default([]),
+  project: metadataPath
+    .overwrite((path) => path.replace(/^metadata\./, ''))
+    .nullable()
+    .describe('Path of the project in entries without a field `project`, such as `customer.id`.')
+    .default(null),
+  list_columns: z
+    .array(metadataPath.overwrite((path) => path.replace(ownFields, '')))
+    .max(20)
+    .refine((paths) => new Set(paths).size === paths.length, 'must be distinct')
+    .describe('Paths that lists of entries show, in order. Empty: the service proposes them.')
+    .default([]),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>

@@ -1,4 +1,5 @@
 import { onCluster, type Topology } from '../cluster/topology.ts'
+import { keysOf } from '../sql/metadata-path.ts'
 import { sqlText } from '../sql/names.ts'
 import { restName } from '../sql/paths.ts'
 import type { NewSource, Source } from './source.ts'
@@ -46,7 +47,7 @@ export interface StoredColumn {
 /** The columns of the engine for all typed columns. With its second one, a typed column has the values of casts: decision 3. */
 export function storedColumns({ columns }: Pick<Source, 'columns'>): StoredColumn[] {
   return columns.flatMap(({ name, path, type, searched }) => {
-    const keys = path.split('.')
+    const keys = keysOf(path)
     const text = textAtPath(keys)
     const number = finiteNumber(text)
     const exact = textAtPath(keys, 'metadata', 'Float64')

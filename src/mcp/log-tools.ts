@@ -9,7 +9,7 @@ import type { LogSearch } from '../sources/log-search.ts'
 import { cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
 import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceInfo } from '../sources/source-info.ts'
-import { countRows, jsonLines, rowResult, rowsSchema } from './row-result.ts'
+import { jsonLines, rowResult, rowsSchema } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named } from './tool.ts'
 
 const text = { type: 'string' }
@@ -134,15 +134,15 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
     run: async (input, reader) => {
       const { source, limit, before, ...filter } = readShape(shape, input)
       const page = before && { ...before, timestamp: microsOf(before.timestamp) }
-      const body = await parts.search.entries(
+      const { lines, count, searchedSince } = await parts.search.entries(
         source,
         { ...filter, limit, ...(page && { before: page }) },
         reader,
         'iso',
       )
-      const count = countRows(body)
       const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
-      return rowResult(body, {
+      const since = searchedSince?.toISOString()
+      return rowResult(lines, {
         total: count,
         more: (shown) => {
           const isAll = shown.length === count && count < limit
@@ -150,7 +150,10 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
           return `There may be more: to continue, set before to ${nextPage(shown, page)}.`
         },
         narrow: 'Narrow the search with query, from and to.',
-        notes: found?.notes ?? [],
+        notes: [
+          ...(since ? [`Only entries since ${since} were read within the time limit.`] : []),
+          ...(found?.notes ?? []),
+        ],
       })
     },
   }

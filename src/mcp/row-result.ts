@@ -119,7 +119,7 @@ function readRows(body: Buffer): ShownRows {
   return shown
 }
 
-export function countRows(body: Buffer): number {
+function countRows(body: Buffer): number {
   let count = 0
   for (const _ of rowLines(body)) count++
   return count

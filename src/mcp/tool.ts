@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { JsonSchema } from '../base/validation.ts'
-import type { EntryReader } from '../sources/log-search.ts'
+import type { EntryReader } from '../sources/entry-queries.ts'
 
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult

@@ -57,5 +57,10 @@ export const histogramShape = z.strictObject({
 export const valuesShape = z.strictObject({
   ...range,
   path: path.describe('`project`, `id`, or a path of `metadata`.'),
-  limit: z.int().min(1).max(100).default(20).describe('Maximum number of values.'),
+  search: z
+    .string()
+    .max(500)
+    .default('')
+    .describe('Only values that contain this text. Letter case does not matter.'),
+  limit: z.int().min(1).max(1000).default(20).describe('Maximum number of values.'),
 })

@@ -7,6 +7,7 @@ import type { Sources } from '../catalog/sources.ts'
 import type { DefinitionChange, Kind, NextDefinitions } from '../definitions/kind.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
+import { shownPath } from '../sql/metadata-path.ts'
 import { sqlName } from '../sql/names.ts'
 
 interface SourceKindOptions {
@@ -65,8 +66,9 @@ export function sourceKind(options: SourceKindOptions): Kind<Source> {
   }
 }
 
-function fieldsOf({ name, description, aliases, retention_days, columns }: Source) {
-  return { name, description, aliases, retention_days, columns }
+function fieldsOf(source: Source) {
+  const { name, description, aliases, retention_days, columns, project, list_columns } = source
+  return { name, description, aliases, retention_days, columns, project, list_columns }
 }
 
 function removedColumns(before: Source, after: Source): TypedColumn[] {
@@ -89,6 +91,13 @@ async function changesOf(
     return changes
   }
   if (after.description !== before.description) add('description_changed', false, 'description changed')
+  if (after.project !== before.project) {
+    const from = after.project === null ? 'removed' : `is ${shownPath(after.project)}`
+    add('project_path_changed', false, `path of the project ${from}; stored entries keep theirs`)
+  }
+  if (after.list_columns.join() !== before.list_columns.join()) {
+    add('list_columns_changed', false, 'columns of the list changed')
+  }
   for (const alias of new Set([...after.aliases, ...before.aliases])) {
     if (!before.aliases.includes(alias)) add('alias_added', false, `alias ${alias} added`)
     if (!after.aliases.includes(alias))
@@ -113,14 +122,14 @@ async function changesOf(
   }
   for (const { name: column, path } of removedColumns(before, after)) {
     const filled = await count(options, name, `ifNull(toString(${sqlName(column)}), '') != ''`)
-    const remains = `metadata.${path} remains in ${filled}, and queries then read it from JSON text`
+    const remains = `metadata.${shownPath(path)} remains in ${filled}, and queries then read it from JSON text`
     add('column_removed', false, `column ${column} removed; ${remains}`, column)
   }
   return changes
 }
 
 function contentOf({ path, type, searched }: TypedColumn): string {
-  return `metadata.${path}, ${type}${searched ? ', searched' : ''}`
+  return `metadata.${shownPath(path)}, ${type}${searched ? ', searched' : ''}`
 }
 
 /** Counts entries of a source, in words. */

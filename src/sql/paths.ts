@@ -6,6 +6,7 @@ import {
   metadata,
   pathAt,
   pathExpression,
+  pathOf,
   tableNameOf,
 } from './metadata-path.ts'
 import { sqlName } from './names.ts'
@@ -162,10 +163,10 @@ function tableOf(path: MetadataPath, scope: SelectScope | undefined): ReadTable 
 
 function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable): FoundPath['place'] {
   const [keys = []] = steps
-  if (!name || keys.some((key) => key.includes('.'))) return undefined
+  if (!name) return undefined
   // Only a name that begins with a letter can qualify a column: the others are reserved.
   if (!/^\p{L}[\p{L}\p{N}_]*$/u.test(alias)) return undefined
-  return { source: name, path: keys.join('.'), qualifier: qualifier ?? name }
+  return { source: name, path: pathOf(keys), qualifier: qualifier ?? name }
 }
 
 /** The same value, read from a typed column. */

@@ -56,7 +56,8 @@ export type Session = Schemas['NewSession']
 
 export type Facets = Result<paths['/api/sources/{name}/facets']['post']>
 export type Facet = Facets['facets'][number]
-export type DetectedField = Facets['detected'][number]
+/** A field without a typed column. */
+export type DetectedField = Facet
 export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */
 export type LogSource = Whoami['sources'][number]

@@ -45,7 +45,10 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const tail = useLiveEntries(search, live, paused, isReading)
   const [isTyping, setTyping] = useState(false)
   const facets = useFacets(search, live, source.columns.length, showFacets || isTyping)
-  const detected = facets.data?.detected ?? noFields
+  const detected = useMemo(
+    () => facets.data?.facets.filter(({ column }) => column === null) ?? noFields,
+    [facets.data],
+  )
   const shownFacets = useMemo(
     () => facets.data && facetsOf(facets.data, source.columns),
     [facets.data, source],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultSplit, facetsOf, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
+import { defaultSplit, fieldOfPath, fieldsOf, splitFields } from './source-fields.ts'
 
 const column = (name: string, path = name, type: 'text' | 'number' = 'text') => ({ name, path, type })
 const columns = [
@@ -10,6 +10,7 @@ const columns = [
 ]
 const path = (field: string, distinct: number | null = 1) => ({
   field,
+  column: null,
   entries: 1,
   sampled: 4,
   distinct,
@@ -44,35 +45,11 @@ test('splits by the status, else by the level', () => {
   ])
   expect(fieldsOf([], [path('a'), path('b', null)]).slice(-2)).toEqual([
     { name: 'a', note: '25 %, 1 value' },
-    { name: 'b', note: '25 %, more than 100 values' },
+    { name: 'b', note: '25 %, more than 50 values' },
   ])
   expect(defaultSplit(columns)).toBe('status_code')
   expect(defaultSplit([column('error_severity', 'parsed.error_severity')])).toBe('error_severity')
   expect(defaultSplit([column('topic')])).toBeUndefined()
-})
-
-test('shows facets of the status and the level first, those of long values last', () => {
-  const facet = (column: string, ...values: string[]) => ({
-    column,
-    field: `request.${column}`,
-    values: values.map((value) => ({ value, count: 1 })),
-  })
-  const facets = [
-    facet('url', `https://example.com/${'a'.repeat(40)}`),
-    facet('method', 'GET', 'POST'),
-    facet('region', 'eu'),
-    facet('status_code', '200', '404', '500'),
-    facet('level', 'info'),
-  ]
-  const shown = facetsOf({ facets, detected: [path('http.severity'), path('trace_id', null)] }, [])
-  expect(shown.map(({ field }) => field)).toEqual([
-    'level',
-    'http.severity',
-    'status_code',
-    'region',
-    'method',
-    'url',
-  ])
 })
 
 test('names a path so that it does not mean a column or a field of the entry', () => {

@@ -36,20 +36,18 @@ export function fieldsOf(columns: readonly Column[], detected: readonly Detected
 const shareOf = ({ entries, sampled }: DetectedField) => percent(entries / Math.max(1, sampled))
 
 const valuesOf = ({ distinct }: DetectedField) =>
-  distinct === null ? 'more than 100 values' : counted(distinct, 'value')
+  distinct === null ? 'more than 50 values' : counted(distinct, 'value')
 
 /** The fields that the histogram can be split by: text columns, the status, and detected fields with few values. */
 export function splitFields(columns: readonly Column[], detected: readonly DetectedField[]): string[] {
   const typed = columns.filter((column) => column.type === 'text' || isStatus(column))
-  const others = detected.filter(({ values }) => values.length > 0)
+  const others = detected.filter(({ distinct }) => distinct !== null)
   return [...typed.map(({ name }) => name), ...others.map(({ field }) => fieldOfPath(field, columns))]
 }
 
 export function defaultSplit(columns: readonly Column[]): string | undefined {
   return (columns.find(isStatus) ?? columns.find(isLevel))?.name
 }
-
-const longValue = 40
 
 /** Values of a field, to be included or excluded. */
 export interface ShownFacet {
@@ -61,26 +59,14 @@ export interface ShownFacet {
   values: { value: string; count: number }[]
 }
 
-export function facetsOf({ facets, detected }: Facets, columns: readonly Column[]): ShownFacet[] {
-  const typed = facets.map(({ field, column, values }) => ({ field: column, path: field, values }))
-  const others = detected
-    .filter(({ values }) => values.length > 0)
-    .map((one) => ({
-      field: fieldOfPath(one.field, columns),
-      path: one.field,
-      detected: { sampled: one.sampled, share: shareOf(one) },
-      values: one.values,
-    }))
-  return inOrder([...typed, ...others])
-}
-
-/** Status and level first, then columns with few values. Long values, such as URLs, are last. */
-function inOrder(facets: readonly ShownFacet[]): ShownFacet[] {
-  const rank = ({ field: name, path, values }: ShownFacet) => {
-    if (isStatus({ name, path }) || isLevel({ name, path })) return 0
-    return values.some(({ value }) => value.length > longValue) ? 2 : 1
-  }
-  return facets.toSorted((one, other) => rank(one) - rank(other) || one.values.length - other.values.length)
+/** In the order of the service. */
+export function facetsOf({ facets }: Pick<Facets, 'facets'>, columns: readonly Column[]): ShownFacet[] {
+  return facets.map((one) => ({
+    field: one.column ?? fieldOfPath(one.field, columns),
+    path: one.field,
+    ...(one.column === null && { detected: { sampled: one.sampled, share: shareOf(one) } }),
+    values: one.values,
+  }))
 }
 
 const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp']

@@ -23,6 +23,7 @@ export const headerComponents = {
   'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Read-Bytes': header(`Bytes that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Read-Rows': header(`Rows that the engine read. ${onlyAdmins}`, 'integer'),
+  'Wellhead-Searched-Since': header('Only entries since this time were read within the time limit.'),
   'Wellhead-Truncated': header('`true` if the result was cut at the maximum number of rows.'),
   'Wellhead-Version': header('Version of the endpoint.', 'integer'),
   'Wellhead-Without-Project': header('Number of entries that no tenant can see. Absent if none.', 'integer'),

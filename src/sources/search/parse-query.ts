@@ -31,7 +31,7 @@ export type QueryNode =
 export const queryLimits = { maxLength: 5_000, maxConditions: 50, maxDepth: 20 } as const
 
 /** A field before its colon. What follows `https` in an address is not a value. */
-const fieldName = /([\p{L}_@$][^\s":()]*):(?!\/\/)/uy
+const fieldName = /([\p{L}_@$](?:[^\s":()]|(?<=\.)"(?:[^"\\]|\\.)*")*):(?!\/\/)/uy
 export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const rangeEnd = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+))?$/
 const comparison = /^(>=|<=|>|<)(.*)$/s

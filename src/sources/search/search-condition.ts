@@ -1,6 +1,6 @@
 import { invalidParameter } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
-import { keysOf } from '../../sql/metadata-path.ts'
+import { keysOf, pathOf } from '../../sql/metadata-path.ts'
 import {
   type FieldNode,
   type FieldTest,
@@ -123,10 +123,12 @@ export type SearchField =
 export function searchField(name: string, columns: readonly TypedColumn[]): SearchField | undefined {
   const own = ownColumns.find((column) => column === (name === 'message' ? 'event_message' : name))
   if (own) return { kind: 'own', column: own }
-  const path = name.replace(/^metadata\./, '')
-  const typed = path === name ? shortName(name, columns) : columns.find((column) => column.path === path)
-  if (typed) return { kind: 'typed', column: typed.name, type: typed.type, keys: typed.path.split('.') }
-  const keys = keysOf(path)
+  const keys = keysOf(name.replace(/^metadata\./, ''))
+  const path = pathOf(keys)
+  const typed = name.startsWith('metadata.')
+    ? columns.find((column) => column.path === path)
+    : shortName(path, columns)
+  if (typed) return { kind: 'typed', column: typed.name, type: typed.type, keys: keysOf(typed.path) }
   return keys.some((key) => key === '' || key.includes('\0')) ? undefined : { kind: 'path', keys }
 }
 

@@ -34,7 +34,7 @@ const maxPaths = 500
 const maxTypedColumns = 32
 
 /** The form of paths that a typed column can have. */
-const columnPath = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
+const columnPath = /^[A-Za-z_][\w-]*(?:(?:\.|%2E)[A-Za-z_][\w-]*)*$/
 
 interface ReadPath extends FoundPath {
   place: NonNullable<FoundPath['place']>
@@ -98,20 +98,20 @@ const isScalar = (types: readonly string[] = ['']) =>
 
 function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
   const closest = closestPath(place.path, paths.keys())
-  const help = didYouMean(closest && pathSql(metadata, keysOf(closest), ''))
-  const message = `No recent entry of ${place.source} has metadata.${place.path}.${help}`
+  const help = didYouMean(closest && writtenPath(closest))
+  const message = `No recent entry of ${place.source} has ${writtenPath(place.path)}.${help}`
   return { code: 'unknown_path', message, at: path.first }
 }
 
 function slowPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
   const type = typeFor(paths.get(place.path) ?? [])
   const kind = type === 'Nullable(Float64)' ? 'number' : 'text'
-  const name = place.path.toLowerCase().replace(/\W/g, '_').replace(/^_+/, '').slice(0, 64)
+  const name = keysOf(place.path).join('_').toLowerCase().replace(/\W/g, '_').replace(/^_+/, '').slice(0, 64)
   const column = `${name}=${place.path}${kind === 'number' ? ',number' : ''}`
   const isAnswered = columnRead(kind, '', '', path.cast?.type ?? '') !== undefined
   const message =
-    `metadata.${place.path} is read from the JSON text of each entry, and ${place.source} has many. ` +
-    `${isAnswered ? 'Add' : `Read it as metadata.${place.path}::${type}, and add`} a typed column with: ` +
+    `${writtenPath(place.path)} is read from the JSON text of each entry, and ${place.source} has many. ` +
+    `${isAnswered ? 'Add' : `Read it as ${writtenPath(place.path)}::${type}, and add`} a typed column with: ` +
     `wellhead source update ${place.source} --column ${column}`
   return { code: 'slow_path', message, at: path.first }
 }
@@ -164,6 +164,8 @@ function correctedKeys(keys: readonly string[], paths: readonly string[]): strin
   }
   return corrected.slice(0, -1)
 }
+
+const writtenPath = (path: string) => pathSql(metadata, keysOf(path), '')
 
 const withDots = (path: string) => keysOf(path).join('.')
 

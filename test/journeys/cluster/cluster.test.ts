@@ -255,6 +255,8 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     aliases: [],
     retention_days: 90,
     columns: [column, number],
+    project: null,
+    list_columns: [],
     id: '00000000-0000-4000-8000-000000000001',
     version: 1,
     created_at: '',

@@ -256,15 +256,20 @@ describe('counting entries', () => {
 
   test('returns the values of typed columns', async () => {
     const { body } = await admin('POST', `${path}/facets`, { query: 'project:a' })
-    expect(body.facets.map(({ column }: { column: string }) => column)).toEqual([
-      'request_url',
+    const typed = body.facets.filter(({ column }: { column: string | null }) => column !== null)
+    expect(typed.map(({ column }: { column: string }) => column)).toEqual([
+      'status_code',
       'request_path',
       'request_method',
-      'status_code',
+      'request_url',
     ])
-    expect(body.facets[1]).toEqual({
+    expect(body.entries).toBe(3)
+    expect(typed[1]).toEqual({
       field: 'request.path',
       column: 'request_path',
+      entries: 3,
+      sampled: 3,
+      distinct: 2,
       values: [
         { value: '/rest/v1/orders', count: 2 },
         { value: '/auth/v1', count: 1 },
@@ -288,63 +293,94 @@ describe('counting entries', () => {
       },
     }))
     await logClient(() => service).send('own_shape', JSON.stringify(sent))
-    const detected = async (body: object, token?: string) => {
-      const url = '/api/sources/own_shape/facets'
-      const answer = await (token ? ask(service, token, 'POST', url, body) : admin('POST', url, body))
-      return answer.body.detected
-    }
-    expect(await detected({})).toEqual([
+    const facets = async (body: object, token = service.adminToken.token) =>
+      (await ask(service, token, 'POST', '/api/sources/own_shape/facets', body)).body.facets
+    const all = await facets({})
+    expect(all).toEqual([
       {
-        field: 'http.status',
-        entries: 120,
-        sampled: 120,
-        distinct: 2,
+        ...{ field: 'http.status', column: null, entries: 120, sampled: 120, distinct: 2 },
         values: [
           { value: '200', count: 60 },
           { value: '500', count: 60 },
         ],
       },
       {
-        field: 'level',
-        entries: 120,
-        sampled: 120,
-        distinct: 2,
+        ...{ field: 'level', column: null, entries: 120, sampled: 120, distinct: 2 },
         values: [
           { value: 'info', count: 80 },
           { value: 'secret', count: 40 },
         ],
       },
-      // Nearly every entry has its own.
-      { field: 'trace', entries: 120, sampled: 120, distinct: null, values: [] },
-      { field: 'http.x%2Ey', entries: 30, sampled: 120, distinct: 1, values: [{ value: 'true', count: 30 }] },
+      {
+        ...{ field: 'trace', column: null, entries: 120, sampled: 120, distinct: null },
+        values: Array.from({ length: 120 }, (_, n) => ({ value: `t${n}`, count: 1 }))
+          .sort((one, other) => (one.value < other.value ? -1 : 1))
+          .slice(0, 10),
+      },
+      {
+        ...{ field: 'region', column: 'region', entries: 120, sampled: 120, distinct: 1 },
+        values: [{ value: 'eu', count: 120 }],
+      },
+      {
+        ...{ field: 'http.x%2Ey', column: null, entries: 30, sampled: 120, distinct: 1 },
+        values: [{ value: 'true', count: 30 }],
+      },
     ])
     const schema = (await admin('GET', '/api/sources/own_shape/schema')).body as { path: string }[]
     expect(schema.filter(({ path: each }) => each.startsWith('http.x'))).toEqual([
       expect.objectContaining({ path: 'http.x%2Ey', entries: 30, column: null, examples: ['true'] }),
     ])
-    const [first] = await detected({ query: 'http.x%2Ey:true' })
-    expect(first).toMatchObject({ field: 'http.status', entries: 30, sampled: 30, distinct: 1 })
-    expect(await detected({ query: 'level:none' })).toEqual([])
+    for (const query of ['http.x%2Ey:true', 'http."x.y":true', 'metadata.http."x.y":true']) {
+      const status = (await facets({ query })).find(({ field }: { field: string }) => field === 'http.status')
+      expect(status).toMatchObject({ entries: 30, sampled: 30, distinct: 1 })
+    }
+    expect(await facets({ query: 'level:none' })).toEqual([])
     const { token } = await makeToken(service, { scopes: ['search'], project: 'ours' })
-    const own = await detected({}, token)
-    expect(own.find(({ field }: { field: string }) => field === 'level')).toMatchObject({
-      sampled: 80,
-      values: [{ value: 'info', count: 80 }],
+    const own = (await facets({}, token)).find(({ field }: { field: string }) => field === 'level')
+    expect(own).toMatchObject({ sampled: 80, values: [{ value: 'info', count: 80 }] })
+    const columns = async (asked?: string) =>
+      (await ask(service, asked ?? service.adminToken.token, 'GET', '/api/sources/own_shape/list-columns'))
+        .body
+    expect(await columns()).toEqual({
+      proposed: true,
+      columns: [
+        { path: 'level', kind: 'level' },
+        { path: 'http.status', kind: 'status' },
+      ],
     })
+    // In the tenant's entries, the level is always the same.
+    expect((await columns(token)).columns).toEqual([{ path: 'http.status', kind: 'status' }])
+    const change = { list_columns: ['metadata.http."x.y"', 'http.status', 'metadata.project'] }
+    const changed = await admin('PATCH', '/api/sources/own_shape', change)
+    expect(changed.body.list_columns).toEqual(['http.x%2Ey', 'http.status', 'metadata.project'])
+    expect((await columns(token)).columns.map(({ path: each }: { path: string }) => each)).toEqual(
+      changed.body.list_columns,
+    )
+    const refused = await admin('PATCH', '/api/sources/own_shape', { list_columns: ['a..b'] })
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      expect.stringContaining('must be keys with dots between them, such as request.path'),
+    ])
   })
 
-  test('omits a typed column with many values', async () => {
+  test('shows the top ten of a typed column with many values, and finds the others', async () => {
     const columns = ['few', 'many'].map((name) => ({ name, path: name, type: 'text' }))
     await admin('POST', '/api/sources', { name: 'faceted', columns })
-    const sent = Array.from({ length: 101 }, (_, index) => ({
-      metadata: { few: `f${index % 30}`, many: `m${index}` },
+    const sent = Array.from({ length: 400 }, (_, index) => ({
+      metadata: { few: `f${index % 30}`, many: `M${index % 350}` },
     }))
     await logClient(() => service).send('faceted', JSON.stringify(sent))
     const { body } = await admin('POST', '/api/sources/faceted/facets', {})
-    expect(body.facets).toHaveLength(1)
-    expect(body.facets[0]).toMatchObject({ field: 'few', column: 'few' })
-    expect(body.facets[0].values).toHaveLength(20)
-    expect(body.facets[0].values[0]).toEqual({ value: 'f0', count: 4 })
+    expect(body.facets.map(({ field }: { field: string }) => field)).toEqual(['few', 'many'])
+    expect(body.facets[0].values).toHaveLength(30)
+    expect(body.facets[0].values[0]).toEqual({ value: 'f0', count: 14 })
+    expect(body.facets[1]).toMatchObject({ entries: 400, sampled: 400, distinct: null })
+    expect(body.facets[1].values).toHaveLength(10)
+    expect(body.facets[1].values[0]).toEqual({ value: 'M0', count: 2 })
+    const found = await admin('POST', '/api/sources/faceted/values', { path: 'many', search: 'm34' })
+    expect(found.body.map(({ value }: { value: string }) => value).sort()).toEqual(
+      ['M34', ...Array.from({ length: 10 }, (_, index) => `M34${index}`)].sort(),
+    )
   })
 
   test.each([

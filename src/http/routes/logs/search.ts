@@ -1,6 +1,8 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
-import type { LogSearch } from '../../../sources/log-search.ts'
+import type { Facet } from '../../../sources/facets.ts'
+import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.ts'
+import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
 import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
@@ -20,26 +22,38 @@ const histogram = z.object({
     }),
   ),
   notes: z.array(z.string()).describe('If there are no entries: sentences that say why.'),
+  newest: z
+    .int()
+    .nullable()
+    .describe(
+      'If the time range has no entries: timestamp of the newest entry. Microseconds since 1970, UTC.',
+    ),
 })
 const facets = z.object({
-  facets: z.array(
-    z.object({
-      field: z.string().describe('Path of `metadata`.'),
-      column: z.string(),
-      values,
-    }),
-  ),
-  detected: z
+  entries: z.int().describe('Number of matching entries.'),
+  facets: z
     .array(
-      z.object({
+      z.object<FieldShapes<Facet>>({
         field: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
-        entries: z.int().describe('Sampled entries that have it.'),
-        sampled: z.int().describe('Newest matching entries that were sampled, at most 2,000.'),
-        distinct: z.int().nullable().describe('Number of values in the sample. Null: more than 100.'),
-        values: values.describe('The most frequent values in the sample. Empty if most values differ.'),
+        column: z.string().nullable().describe('Its typed column. Null: no typed column.'),
+        entries: z.int().describe('Counted entries that have the field.'),
+        sampled: z
+          .int()
+          .describe('Number of matching entries that were counted; fewer than all if there are many.'),
+        distinct: z.int().nullable().describe('Number of values. Null: more than 50.'),
+        values: values.describe('The most frequent values: all up to 50, else the top 10.'),
       }),
     )
-    .describe('Fields that no typed column stores, frequent ones first.'),
+    .describe('Fields with 2 to 50 values first, those with one value last.'),
+})
+const shownColumns = z.object({
+  proposed: z.boolean().describe('Whether the service proposes the columns. False: the source names them.'),
+  columns: z.array(
+    z.object<FieldShapes<ListColumn>>({
+      path: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
+      kind: z.enum(listColumnKinds).nullable().describe('What the values mean, if the path is well known.'),
+    }),
+  ),
 })
 
 const range = 'must be an integer from 1 to 1000'
@@ -55,22 +69,22 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
     params,
     body: jsonBody(searchShape, example),
-    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Searched-Since']) },
     errors,
-    handler: async (request, reply) => {
-      const rows = await search.entries(request.params.name, request.body ?? {}, entryReader(request, reply))
-      return reply.type('application/json; charset=utf-8').send(rows)
-    },
+    handler: async (request, reply) =>
+      sendEntries(
+        reply,
+        await search.entries(request.params.name, request.body ?? {}, entryReader(request, reply)),
+      ),
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
     params,
     query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
-    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Searched-Since']) },
     errors: [400, 504],
     handler: async (request, reply) => {
       const body = { limit: request.query.limit, from: beginningOfTime }
-      const rows = await search.entries(request.params.name, body, entryReader(request, reply))
-      return reply.type('application/json; charset=utf-8').send(rows)
+      return sendEntries(reply, await search.entries(request.params.name, body, entryReader(request, reply)))
     },
   })
   route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
@@ -109,11 +123,27 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of fields', {
     params,
     body: jsonBody(entryFilterShape, example),
-    responses: { 200: json('Up to 20 values of each field that has at most 100.', facets) },
+    responses: { 200: json('The most frequent values of each field.', facets) },
     errors,
     handler: async (request, reply) =>
       search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
   })
+  route('GET /api/sources/:name/list-columns', 'listListColumns', 'Show the columns of lists of entries', {
+    description:
+      'The field `list_columns` of the source. If it is empty, level, method, route, status, duration and error, where the ' +
+      'newest entries differ in them.',
+    params,
+    responses: { 200: json('Paths in order.', shownColumns) },
+    errors: [504],
+    handler: async (request, reply) => search.listColumns(request.params.name, entryReader(request, reply)),
+  })
+}
+
+function sendEntries(reply: FastifyReply, { lines, searchedSince }: FoundEntries) {
+  if (searchedSince) reply.header('Wellhead-Searched-Since', searchedSince.toISOString())
+  return reply
+    .type('application/json; charset=utf-8')
+    .send(`[\n${lines.toString().trimEnd().replaceAll('\n', ',\n')}\n]\n`)
 }
 
 const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>> = {

@@ -1,0 +1,133 @@
+import { keysOf } from '../sql/metadata-path.ts'
+import type { EntryQueries, Search } from './entry-queries.ts'
+import { present } from './search/condition-sql.ts'
+import { isStatus, requiredField, searchField } from './search/search-condition.ts'
+import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
+
+/** Fields are found in this many of the newest entries. */
+const inspectedEntries = 2_000
+const maxDetected = 40
+/** Fields without a typed column are counted in about as many entries at most, because their JSON text is parsed. */
+const maxParsed = 20_000
+/** A statement counts until then, and says how many entries it has read. */
+const countWithinMs = 8_000
+/** A field with more values shows only its most frequent ones. */
+const maxValues = 50
+const topOfMany = 10
+
+export interface Facet {
+  /** Path of metadata. */
+  field: string
+  column: string | null
+  /** Number of counted entries that have it. */
+  entries: number
+  /** Number of matching entries that were counted. */
+  sampled: number
+  /** Null: more than 50. */
+  distinct: number | null
+  values: { value: string; count: number }[]
+}
+
+interface Field {
+  field: string
+  column: string | null
+  /** SQL of the text; empty if there is none. */
+  value: string
+}
+
+/** Counts of a statement are those of the same entries, so none exceeds the number of entries. */
+export async function facetsOf(queries: EntryQueries, search: Search) {
+  const { table, sql, parameters, source } = search
+  const [counts, detected] = await Promise.all([
+    queries.rows<{ _n: number }>(search, `SELECT count() AS _n FROM ${table} WHERE ${sql}`, parameters),
+    detectedFields(queries, search),
+  ])
+  const matching = counts[0]?._n ?? 0
+  const typed = source.columns.flatMap(({ name: column, path, type }): Field[] => {
+    const field = requiredField(column, source.columns, 'column')
+    return type === 'text' || isStatus(field) ? [{ field: path, column, value: present(field) }] : []
+  })
+  const every = Math.ceil(matching / maxParsed)
+  // Those of all times and projects, unlike the newest ones.
+  const some = every > 1 ? ` AND cityHash64(timestamp, id) % ${every} = 0` : ''
+  const all = await Promise.all([
+    countFields(queries, search, typed, `${table} WHERE ${sql}`),
+    countFields(queries, search, detected, `${table} WHERE ${sql}${some}`),
+  ])
+  const facets = all.flat().filter(({ entries }) => entries > 0)
+  return { entries: matching, facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)) }
+}
+
+/** The fields of the newest matching entries that no typed column stores, frequent ones first. */
+async function detectedFields(queries: EntryQueries, search: Search): Promise<Field[]> {
+  const { table, sql, parameters, source } = search
+  const newest = `(${newestSql(`${table} WHERE ${sql}`, inspectedEntries)})`
+  const seen = await queries.rows<{ path: string }>(
+    search,
+    `SELECT p.1 AS path, count() AS entries FROM ${pathsIn(newest)} ` +
+      "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
+      `GROUP BY path ORDER BY entries DESC, path LIMIT ${maxDetected + source.columns.length}`,
+    parameters,
+    pathSettings,
+  )
+  const found = seen.flatMap(({ path }): Field[] => {
+    const field = searchField(`metadata.${path}`, source.columns)
+    return field?.kind === 'path' ? [{ field: path, column: null, value: present(field) }] : []
+  })
+  return found.slice(0, maxDetected)
+}
+
+async function countFields(
+  queries: EntryQueries,
+  search: Search,
+  fields: readonly Field[],
+  from: string,
+): Promise<Facet[]> {
+  if (fields.length === 0) return []
+  const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
+  const read = <Row>(sql: string) =>
+    queries.rows<Row>(search, sql, search.parameters, { timeout_overflow_mode: 'break' }, countWithinMs)
+  // The engine counts three times as many values exactly.
+  const tops = fields.map(
+    (field, index) =>
+      `countIf(${field.value} != '') AS _has${index}, ` +
+      `topKIf(${maxValues + 1}, 3, 'counts')(${shown(field)}, ${field.value} != '') AS _top${index}`,
+  )
+  const [row = {}] = await read<Record<string, unknown>>(
+    `SELECT count() AS _entries, ${tops.join(', ')} FROM ${from}`,
+  )
+  const facets = fields.map(({ field, column }, index): Facet => {
+    const top = (row[`_top${index}`] ?? []) as { item: string; count: number }[]
+    const values = top.map(({ item, count }) => ({ value: item, count })).sort(byCount)
+    const distinct = values.length > maxValues ? null : values.length
+    const [entries, sampled] = [Number(row[`_has${index}`] ?? 0), Number(row._entries ?? 0)]
+    return { field, column, entries, sampled, distinct, values }
+  })
+  // Of many values, the engine only estimates counts in one pass.
+  const many = facets.filter(({ distinct }) => distinct === null)
+  await Promise.all(
+    many.map(async (facet) => {
+      const field = fields[facets.indexOf(facet)] as Field
+      const rows = await read<{ _value: string; _n: number; _entries: number; _has: number }>(
+        `SELECT ${shown(field)} AS _value, count() AS _n, sum(_n) OVER () AS _entries, ` +
+          `sumIf(_n, _value != '') OVER () AS _has FROM ${from} GROUP BY _value ` +
+          `ORDER BY _value = '', _n DESC, _value LIMIT ${topOfMany}`,
+      )
+      facet.sampled = rows[0]?._entries ?? 0
+      facet.entries = rows[0]?._has ?? 0
+      facet.values = rows.map(({ _value, _n }) => ({ value: _value, count: _n })).filter(({ value }) => value)
+    }),
+  )
+  return facets
+}
+
+/** Fields that split the entries come first, those with one value last; of each, level and status first. */
+function rankOf({ field, distinct }: Facet): number {
+  const group = distinct === null ? 2 : distinct < 2 ? 4 : 0
+  const last = keysOf(field).at(-1) ?? ''
+  return /(?:^|[._])(?:level|severity|severity_text|status|status_code)$/i.test(last) ? group : group + 1
+}
+
+function byCount(one: Facet['values'][number], other: Facet['values'][number]): number {
+  return other.count - one.count || (one.value < other.value ? -1 : 1)
+}
