@@ -27,6 +27,8 @@ incremental:
     1hr: { window_seconds: 3600, bucket_seconds: 60 }
     7day: { window_seconds: 604800, bucket_seconds: 86400 }
   otherwise: { window_seconds: 86400, bucket_seconds: 3600 }
+timestamps: logflare
+published: true
 */
 WITH
     -- How far back the series goes, and how long one of its buckets is.

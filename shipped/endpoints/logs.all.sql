@@ -22,6 +22,8 @@ parameters:
     example: "2026-01-31T13:00:00Z"
 max_rows: 1000
 cache: none
+timestamps: logflare
+published: true
 */
 WITH
     @now - toIntervalDay(

@@ -22,6 +22,8 @@ incremental:
     minutely: { window_seconds: 3600, bucket_seconds: 60 }
     hourly: { window_seconds: 3600, bucket_seconds: 3600 }
     daily: { window_seconds: 604800, bucket_seconds: 86400 }
+timestamps: logflare
+published: true
 */
 WITH
     multiIf(

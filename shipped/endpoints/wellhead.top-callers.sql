@@ -13,7 +13,7 @@ parameters:
     example: 1day
 max_rows: 1000
 cache: 10s
-published: false
+timestamps: logflare
 */
 WITH
     multiIf(@interval = '5min', 300, @interval = '1day', 86400, @interval = '7day', 604800, 3600) AS window_seconds,

@@ -11,6 +11,7 @@ parameters:
     description: Length of each period.
 max_rows: 2
 cache: 60s
+timestamps: logflare
 */
 WITH
     if(timestamp > @now - INTERVAL 1 DAY, 'current', 'previous') AS in_period,

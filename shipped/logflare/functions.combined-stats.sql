@@ -14,6 +14,7 @@ parameters:
     description: How far back. Buckets are minutes, and for 1day 10 minutes.
 max_rows: 1000
 cache: 30s
+timestamps: logflare
 */
 WITH
     multiIf(@interval = '15min', 900, @interval = '3hr', 10800, @interval = '1day', 86400, 3600) AS window_seconds,

@@ -14,6 +14,7 @@ parameters:
     empty_is_omitted: true
     description: No later entries.
 sandbox: true
+timestamps: logflare
 */
 WITH
     Logs AS (

@@ -19,6 +19,7 @@ parameters:
     description: Length of a bucket.
 max_rows: 1500
 cache: 10s
+timestamps: logflare
 */
 WITH
     ifNull(@iso_timestamp_start, @now - INTERVAL 1 HOUR) AS start,

@@ -11,6 +11,7 @@ parameters:
     description: How far back. Buckets are minutes up to 3hr, hours up to 3day, and days for 7day.
 max_rows: 1000
 cache: 60s
+timestamps: logflare
 */
 WITH
     multiIf(

@@ -90,5 +90,6 @@ export function bigQueryDefinition(typedColumnsOf: TypedColumnsOf): EndpointDefi
     query: `WITH ${views.join(',\n')}\nSELECT * FROM ${viewOf('edge_logs')}`,
     parameters,
     sandbox: true,
+    timestamps: 'logflare',
   })
 }

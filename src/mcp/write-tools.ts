@@ -9,7 +9,7 @@ import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } f
 
 const written = z.object(definitionShape.shape).pick({
   ...{ name: true, description: true, query: true, parameters: true, max_rows: true, cache_seconds: true },
-  ...{ warm_seconds: true, timeout_seconds: true, sandbox: true, published: true },
+  ...{ warm_seconds: true, timeout_seconds: true, sandbox: true, timestamps: true, published: true },
 })
 const checkInput = changeOf(written)
 const saveTerms = z.looseObject({

@@ -13,6 +13,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'timeout_seconds'
   | 'sandbox'
   | 'strict'
+  | 'timestamps'
   | 'published'
   | 'chart'
 >
@@ -29,6 +30,7 @@ export const newDraft: EndpointDraft = {
   timeout_seconds: 30,
   sandbox: false,
   strict: false,
+  timestamps: 'iso',
   published: true,
   chart: null,
 }

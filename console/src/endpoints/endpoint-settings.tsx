@@ -55,6 +55,12 @@ export function EndpointSettings({ draft, isNew, onChange }: EndpointSettingsPro
           checked={draft.strict}
           onChange={(strict) => set({ strict })}
         />
+        <CheckField
+          label="Timestamps as in Logflare"
+          note="Microseconds since 1970, or text without a time zone, instead of ISO 8601 text."
+          checked={draft.timestamps === 'logflare'}
+          onChange={(checked) => set({ timestamps: checked ? 'logflare' : 'iso' })}
+        />
         {!isNew && (
           <CheckField
             label="Published to tenants"

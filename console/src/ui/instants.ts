@@ -28,16 +28,16 @@ export function showInstant(
   return { full, seconds: full.slice(0, 19), short: full.slice(5, 16), time: full.slice(11) }[parts]
 }
 
-/** Milliseconds of a value in a result: an integer in microseconds, or a text in UTC without a zone. */
+/** Milliseconds of a value in a result: an integer in microseconds, or a text in UTC. */
 export function instantOf(value: unknown, type: string | undefined): number | undefined {
   const bare = (type ?? '')
     .replace(/^(?:LowCardinality|Nullable)\((.*)\)$/, '$1')
     .replace(/^Nullable\((.*)\)$/, '$1')
   if (bare !== '' && !bare.startsWith('Date')) return undefined
   if (typeof value === 'number') return value > 1e14 && value < 1e17 ? value / 1000 : undefined
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?)?$/.test(value))
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z?)?$/.test(value))
     return undefined
-  const ms = Date.parse(value.length === 10 ? `${value}T00:00:00Z` : `${value}Z`)
+  const ms = Date.parse(value.length === 10 ? `${value}T00:00:00Z` : `${value.replace('Z', '')}Z`)
   return Number.isNaN(ms) ? undefined : ms
 }
 

@@ -1,4 +1,5 @@
 import { textRows } from '../../engine/json-rows.ts'
+import type { EndpointDefinition } from '../definition/definition.ts'
 import type { OutputForm } from '../definition/output-types.ts'
 
 export interface OutputFormat {
@@ -122,23 +123,24 @@ export const outputFormats: readonly OutputFormat[] = [
 
 const isoSettings = { date_time_output_format: 'iso' }
 
-const isoFormats = new Map(
-  outputFormats
-    .filter(({ form }) => form !== 'typed')
-    .map((format): [string, OutputFormat] => [
-      format.name,
-      {
-        ...format,
-        id: `${format.name}-iso`,
-        isoTimestamps: true,
-        settings: { ...format.settings, ...isoSettings },
-      },
-    ]),
-)
+const inIso = (format: OutputFormat, id: string): OutputFormat =>
+  // Parquet and Arrow have a type for timestamps, so they stay the same.
+  format.form === 'typed'
+    ? format
+    : { ...format, id, isoTimestamps: true, settings: { ...format.settings, ...isoSettings } }
 
-/** Parquet and Arrow have a type for timestamps, so they stay the same. */
+const isoFormats = new Map(outputFormats.map((format) => [format.name, inIso(format, `${format.name}-iso`)]))
+
 export function withIsoTimestamps(format: OutputFormat): OutputFormat {
   return isoFormats.get(format.name) ?? format
+}
+
+/** The format in which an endpoint returns a result. Requests for its own form of timestamps share results with others. */
+export function formatOf(
+  { timestamps }: Pick<EndpointDefinition, 'timestamps'>,
+  format: OutputFormat,
+): OutputFormat {
+  return timestamps === 'iso' ? inIso(format, format.id.replace(/-iso$/, '')) : format
 }
 
 export function findFormat(id: string): OutputFormat | undefined {

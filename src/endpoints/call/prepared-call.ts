@@ -8,7 +8,7 @@ import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
 import { resultTag } from '../definition/result-tag.ts'
 import type { EngineTime } from './engine-time.ts'
-import type { OutputFormat } from './output-formats.ts'
+import { formatOf, type OutputFormat } from './output-formats.ts'
 
 export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
 
@@ -45,8 +45,9 @@ export const follower = { caller: 'wellhead:following', purpose: 'follow' } as c
 
 /** Throws if a parameter is missing or invalid. */
 export function prepareCall(call: EndpointCall): PreparedCall {
-  const { endpoint, parameters, format, project } = call
+  const { endpoint, parameters, project } = call
   const { definition, compiled } = endpoint
+  const format = formatOf(definition, call.format)
   const values = compiled.check(parameters)
   const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
   const key = cacheKey({
@@ -56,7 +57,7 @@ export function prepareCall(call: EndpointCall): PreparedCall {
     parameters: sql === undefined ? values : { ...values, sql },
     format: format.id,
   })
-  return Object.freeze({ ...call, values, sql, key })
+  return Object.freeze({ ...call, format, values, sql, key })
 }
 
 type BlamedCall = Pick<PreparedCall, 'sql' | 'project' | 'caller'> & {

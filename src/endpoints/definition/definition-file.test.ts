@@ -35,7 +35,8 @@ json: [details]
 sandbox: true
 strict: true
 chart: { type: stacked, x: timestamp, series: status }
-published: false
+timestamps: logflare
+published: true
 */
 -- Counts.
 SELECT @project, @interval, @limit;
@@ -65,7 +66,8 @@ SELECT @project, @interval, @limit;
       sandbox: true,
       strict: true,
       chart: { type: 'stacked', x: 'timestamp', y: [], series: 'status' },
-      published: false,
+      timestamps: 'logflare',
+      published: true,
     })
   })
 
@@ -279,6 +281,7 @@ describe('a definition', () => {
           series: fc.option(anyText),
         }),
       ),
+      timestamps: fc.constantFrom('iso', 'logflare'),
       published: fc.boolean(),
     })
     .map((fields) => definitionShape.safeParse(fields))
@@ -331,6 +334,7 @@ describe('the shipped files', () => {
       warm_seconds: null,
       timeout_seconds: 30,
       sandbox: false,
+      timestamps: 'logflare',
       published: true,
     }
     const statistics = { ...common, cache_seconds: 10, published: false }

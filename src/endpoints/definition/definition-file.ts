@@ -11,7 +11,6 @@ import {
   definitionShape,
   type EndpointDefinition,
   fieldProblems,
-  isReserved,
   problemSentence,
   withInferredTypes,
 } from './definition.ts'
@@ -138,8 +137,8 @@ export function splitFile(content: string): FileParts | undefined {
 
 /** The text of an endpoint's file. Reading it returns the same definition. */
 export function formatDefinition(definition: EndpointDefinition): string {
-  const { id, name, description, cache_seconds, warm_seconds, published } = definition
-  const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental } = definition
+  const { id, description, cache_seconds, warm_seconds, published } = definition
+  const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental, timestamps } = definition
   const told = inferredTypes(definition.query)
   const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => {
     const { type, required, empty_is_omitted, description, ...values } = parameter
@@ -162,8 +161,9 @@ export function formatDefinition(definition: EndpointDefinition): string {
       timeout: formatDuration(timeout_seconds),
       ...{ json, sandbox, strict },
       chart: chart && given(chart),
+      timestamps: timestamps === 'iso' ? null : timestamps,
+      published,
     }),
-    ...((isReserved(name) || !published) && { published }),
   })
   visit(header, {
     Scalar(_key, node) {

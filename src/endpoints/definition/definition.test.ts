@@ -26,7 +26,8 @@ test('requires only id, name and query', () => {
     sandbox: false,
     strict: false,
     chart: null,
-    published: true,
+    timestamps: 'iso',
+    published: false,
   })
   expect(definitionShape.parse({ ...least, parameters: { a: {} } }).parameters).toEqual({
     a: { type: 'string', required: false, empty_is_omitted: false, description: '' },
@@ -50,16 +51,12 @@ test('has a chart whose columns are optional', () => {
   expect(chartProblems('lines')).toEqual(['chart must be a list of fields, such as { type: lines }'])
 })
 
-test('is published by default, except for endpoints about the service', () => {
-  const published = (fields: object) => definitionShape.parse({ ...least, ...fields }).published
-  expect(published({ name: 'wellhead.own' })).toBe(false)
-  expect(published({ name: 'wellhead.own', published: true })).toBe(true)
-  expect(published({ name: 'wellheads' })).toBe(true)
-  expect(published({ published: false })).toBe(false)
+test('is published only if it says so, and has ISO timestamps by default', () => {
   expect(problems({ published: 'no' })).toEqual(['published must be true or false'])
   expect(problems({ published: null })).toEqual(['published must be true or false'])
+  expect(problems({ timestamps: 'unix' })).toEqual(['timestamps must be iso or logflare'])
   // Definitions are compared by their JSON, so the order of the fields must not depend on what was sent.
-  const [bare, full] = [definitionShape.parse(least), definitionShape.parse({ published: true, ...least })]
+  const [bare, full] = [definitionShape.parse(least), definitionShape.parse({ published: false, ...least })]
   expect(JSON.stringify(bare)).toBe(JSON.stringify(full))
 })
 
@@ -161,7 +158,7 @@ describe('parameters', () => {
     [{ enum: ['a', 'b'], example: 'c' }, 'example must be one of a, b'],
     [
       { type: 'timestamp', example: 'now' },
-      'example must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
+      'example must be an ISO 8601 date, or date and time, such as 2026-01-31T12:00:00Z',
     ],
     [{ default: null }, 'default must be text, a number, or true or false'],
     [{ description: 1 }, 'description must be text'],

@@ -96,8 +96,6 @@ const chartShape = z.strictObject(
 export type Chart = z.output<typeof chartShape>
 
 export const parametersText = 'Parameters that callers can send, by name.'
-export const publishedText =
-  'Whether tokens with a project can see and call the endpoint. Default: true, except for names that start with `wellhead.`.'
 
 const fields = z.strictObject({
   id: z
@@ -150,11 +148,15 @@ const fields = z.strictObject({
     .nullable()
     .default(null)
     .describe('How the console and embedded pages show the result. Null: chosen from the columns.'),
-  // Always set: the default depends on the name.
+  timestamps: z
+    .enum(['iso', 'logflare'], must('iso or logflare'))
+    .default('iso')
+    .describe(
+      'How JSON and CSV show timestamps. `iso`: ISO 8601 text with `Z`. `logflare`: microseconds since 1970, and text without a time zone for whole seconds.',
+    ),
   published: trueOrFalse
-    .optional()
-    .transform((published) => published as boolean)
-    .describe(publishedText),
+    .default(false)
+    .describe('Whether tokens with a project can see and call the endpoint.'),
 })
 
 /** Whether an endpoint is about the service itself: it is for operators, and no workspace has it. */
@@ -168,10 +170,6 @@ const caching = z.object({ cache_seconds: optionalSeconds, warm_seconds: optiona
 const cachingIsReadable = ({ value }: { value: unknown }) => caching.safeParse(value).success
 
 export const definitionShape = fields
-  .overwrite(({ published, ...others }) => ({
-    ...others,
-    published: published ?? !isReserved(others.name),
-  }))
   .refine(({ cache_seconds, warm_seconds }) => warm_seconds === null || cache_seconds !== null, {
     path: ['warm_seconds'],
     error: 'requires caching',

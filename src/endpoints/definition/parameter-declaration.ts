@@ -18,6 +18,8 @@ export const timestampType = "DateTime64(6, 'UTC')"
 
 const wholeNumber = /^-?\d{1,19}$/
 const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+/** Midnight, UTC. */
+const dateForm = /^\d{4}-\d\d-\d\d$/
 const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
 
 const string = {
@@ -56,10 +58,10 @@ export const parameterTypes = {
   },
   timestamp: {
     engineType: timestampType,
-    expected: 'an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
+    expected: 'an ISO 8601 date, or date and time, such as 2026-01-31T12:00:00Z',
     samples: ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'],
     read: (text) => {
-      const micros = parseIsoTimestamp(text)
+      const micros = parseIsoTimestamp(dateForm.test(text) ? `${text}T00:00Z` : text)
       return micros === undefined ? undefined : formatMicros(micros)
     },
   },

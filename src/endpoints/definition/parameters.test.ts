@@ -200,7 +200,7 @@ describe('a value', () => {
 
   test('that is invalid is reported with the expected and the received value', () => {
     expect(refused({ type: 'timestamp' }, 'yester"day').message).toBe(
-      'x must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z; received "yester\\"day".',
+      'x must be an ISO 8601 date, or date and time, such as 2026-01-31T12:00:00Z; received "yester\\"day".',
     )
     expect(refused({ type: 'integer' }, 'a'.repeat(5000)).message.length).toBeLessThan(200)
   })

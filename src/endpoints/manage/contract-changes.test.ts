@@ -59,13 +59,9 @@ describe('contractChanges', () => {
     expect(changes(lines, { chart: { type: 'lines', y: [] } })).toEqual([])
   })
 
-  test('unpublishing breaks tokens with a project, also by a new name', () => {
-    expect(changes({}, { published: false })).toEqual(['unpublished breaking'])
-    expect(changes({ published: false }, {})).toEqual(['published compatible'])
-    expect(changes({}, { name: 'wellhead.sample' })).toEqual([
-      'endpoint_renamed breaking',
-      'unpublished breaking',
-    ])
+  test('unpublishing breaks tokens with a project', () => {
+    expect(changes({ published: true }, {})).toEqual(['unpublished breaking'])
+    expect(changes({}, { published: true })).toEqual(['published compatible'])
   })
 
   test('reports removed and added values of a list', () => {

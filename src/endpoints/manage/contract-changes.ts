@@ -14,6 +14,7 @@ export const changeKinds = [
   ...['parameter_default_changed', 'parameter_type_changed', 'parameter_values_added'],
   ...['parameter_values_removed', 'parameter_empty_changed', 'parameter_description_changed'],
   ...['column_added', 'column_removed', 'column_renamed', 'column_type_changed', 'columns_reordered'],
+  'timestamps_changed',
   ...['max_rows_raised', 'max_rows_lowered'],
   ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
   ...['strict_on', 'strict_off', 'published', 'unpublished', 'cache_changed', 'timeout_changed'],
@@ -56,6 +57,9 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   add(was.name !== is.name, 'endpoint_renamed', 'breaking', renamed)
   addParameterChanges(was, is, add)
   addColumnChanges(outputColumns(before), outputColumns(after), add)
+  const shown = `Timestamps were in the form ${was.timestamps} and are now in the form ${is.timestamps}.`
+  const hasTimes = after.columns.some(({ type }) => type.includes('DateTime'))
+  add(was.timestamps !== is.timestamps, 'timestamps_changed', hasTimes ? 'breaking' : 'compatible', shown)
   const rows = `The maximum number of rows changed from ${was.max_rows} to ${is.max_rows}.`
   add(is.max_rows < was.max_rows, 'max_rows_lowered', 'breaking', rows)
   add(is.max_rows > was.max_rows, 'max_rows_raised', 'compatible', rows)
@@ -83,7 +87,6 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   return changes
 }
 
-/** Throws if a change breaks callers. The remedy follows "… would break callers, so". */
 function cached(seconds: number | null): string {
   return seconds === null ? 'not cached' : `cached for ${seconds} s`
 }

@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
-import type { OutputFormat } from '../call/output-formats.ts'
+import { formatOf, type OutputFormat } from '../call/output-formats.ts'
 import { definitionShape, parseDefinition, reservedName } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
@@ -45,6 +45,7 @@ export const sqlShape = z.strictObject(
       .default({})
       .describe('A value for each parameter. Its type follows from the JSON; null is a null text.'),
     max_rows: definitionShape.shape.max_rows,
+    timestamps: definitionShape.shape.timestamps,
   },
   must('a JSON object'),
 )
@@ -74,14 +75,23 @@ export class EndpointDrafts {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#inTurn(caller, signal, () => this.#compile(fields))
     const values = endpoint.compiled.check(parameters)
-    const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
+    const output = formatOf(endpoint.definition, format)
+    const call = {
+      endpoint,
+      values,
+      format: output,
+      caller,
+      project: undefined,
+      signal,
+      purpose: 'preview',
+    } as const
     return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
   }
 
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
   async run(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal): Promise<RunResult> {
-    const { query, parameters, max_rows } = readShape(sqlShape, body)
-    const fields = { query, parameters: declarationsOf(parameters), max_rows }
+    const { query, parameters, ...settings } = readShape(sqlShape, body)
+    const fields = { query, parameters: declarationsOf(parameters), ...settings }
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
       value === null ? [] : [[name, String(value)] as const],
     )
@@ -100,7 +110,16 @@ export class EndpointDrafts {
       return compiled
     })
     const values = endpoint.compiled.check(onlyRun.values)
-    const call = { endpoint, values, format, caller, project: undefined, signal, purpose: 'preview' } as const
+    const output = formatOf(endpoint.definition, format)
+    const call = {
+      endpoint,
+      values,
+      format: output,
+      caller,
+      project: undefined,
+      signal,
+      purpose: 'preview',
+    } as const
     return this.#options.runner.run(call, { nowMicros })
   }
 

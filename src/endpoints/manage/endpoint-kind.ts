@@ -51,6 +51,7 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     notFound: (reference) => endpointNotFound(reference, closestName(reference, endpoints.names())),
     read: (record) => endpoints.read(record),
     fieldsOf: ({ definition }) => definition,
+    kept: ({ definition: { timestamps, published } }) => ({ timestamps, published }),
     // The type of a column of a source can change.
     isSame: (before, after) => JSON.stringify(before.columns) === JSON.stringify(after.columns),
     deletedBody: ({ id, name, createdAt: created_at }) => ({

@@ -7,14 +7,20 @@ import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
-import { definitionShape } from '../definition/definition.ts'
+import { definitionShape, isReserved } from '../definition/definition.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
 import { resultTag } from '../definition/result-tag.ts'
 
+/** Records of earlier releases lack these fields. Their endpoints return what they always did. */
+function withEarlierDefaults(definition: unknown): unknown {
+  const { name } = definition as { name: unknown }
+  return { timestamps: 'logflare', published: !isReserved(String(name)), ...(definition as object) }
+}
+
 /** The catalog record of an endpoint. It contains the columns, so that a start need not ask the engine. */
 const storedEndpointShape = z.object({
-  definition: definitionShape,
+  definition: z.preprocess(withEarlierDefaults, definitionShape),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
   created_at: z.string(),
   /** Versions of earlier releases have none. */

@@ -3,7 +3,7 @@ import { parseEngineType } from '../definition/engine-type.ts'
 import { columnSchema } from './column-schema.ts'
 
 const shapeOf = (type: string) => {
-  const { description: _, ...schema } = columnSchema(type)
+  const { description: _, ...schema } = columnSchema(type, 'logflare')
   return schema
 }
 
@@ -84,11 +84,11 @@ describe('columnSchema', () => {
 
 test('what is no type that can be read is taken as a name', () => {
   for (const text of ['', '(', ')', 'Array(', 'Array)', "Enum8('", 'Tuple(,)', 'Map(`']) {
-    expect(() => columnSchema(text)).not.toThrow()
+    expect(() => columnSchema(text, 'logflare')).not.toThrow()
   }
   expect(parseEngineType('Array(')).toMatchObject({ name: 'Array(', arguments: [] })
 })
 
 test.each(['2026-01-31T12:00:00', '2026-01-31T12:00:00Z'])('a datetime can be %s', (text) => {
-  expect(text).toMatch(new RegExp(String(columnSchema("DateTime('UTC')").pattern)))
+  expect(text).toMatch(new RegExp(String(columnSchema("DateTime('UTC')", 'logflare').pattern)))
 })

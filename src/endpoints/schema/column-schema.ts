@@ -42,7 +42,7 @@ const dateTime: JsonSchema = {
 }
 const inexact = 'A string if a double cannot hold it exactly.'
 
-export function columnSchema(type: string, timestamps: 'as stored' | 'iso' = 'as stored'): JsonSchema {
+export function columnSchema(type: string, timestamps: 'iso' | 'logflare'): JsonSchema {
   return schemaOf(parseEngineType(type), timestamps === 'iso')
 }
 

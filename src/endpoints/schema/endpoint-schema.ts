@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../base/validation.ts'
+import type { EndpointDefinition } from '../definition/definition.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { ParameterDeclaration } from '../definition/parameter-declaration.ts'
 import { isJsonColumn } from '../definition/result-columns.ts'
@@ -17,7 +18,7 @@ const jsonColumn: JsonSchema = { description: 'JSON, as it was sent.' }
 
 export function rowSchema(
   { columns, definition }: Endpoint,
-  timestamps?: Parameters<typeof columnSchema>[1],
+  timestamps: EndpointDefinition['timestamps'] = definition.timestamps,
 ): JsonSchema {
   const properties = Object.fromEntries(
     columns.map((column) => [

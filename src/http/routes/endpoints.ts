@@ -7,7 +7,6 @@ import {
   definitionShape,
   type EndpointDefinition,
   parametersText,
-  publishedText,
 } from '../../endpoints/definition/definition.ts'
 import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
@@ -33,7 +32,6 @@ const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
 const shown = {
   ...definitionShape.shape,
   parameters: z.record(z.string(), parameter).describe(parametersText),
-  published: z.boolean().describe(publishedText),
   ...view,
 }
 const endpoint = z.object(shown)

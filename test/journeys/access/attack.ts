@@ -38,6 +38,7 @@ export function attackJourneys(
       }))
       expect((await admin('POST', '/api/logs?source=edge_logs', sent)).body.accepted).toBe(2)
       const made = await admin('POST', '/api/endpoints', {
+        published: true,
         name: 'attack.entries',
         query: 'SELECT id, event_message FROM edge_logs WHERE @id IS NULL OR id = @id',
         cache_seconds: 60,
@@ -164,7 +165,7 @@ export function attackJourneys(
         updated_at: '1999',
         updated_by: 'wellhead',
       }
-      const fields = { name: 'attack.forged', query: 'SELECT 1 AS one', ...forged }
+      const fields = { name: 'attack.forged', query: 'SELECT 1 AS one', published: true, ...forged }
       const real = { updated_by: 'admin', columns: [{ name: 'one', type: 'UInt8' }] }
       const made = await admin('POST', '/api/endpoints', fields)
       expect(made.body).toMatchObject({

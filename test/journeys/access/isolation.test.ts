@@ -41,7 +41,7 @@ beforeAll(async () => {
     },
   ]
   for (const definition of definitions) {
-    expect((await admin('POST', '/api/endpoints', definition)).status).toBe(201)
+    expect((await admin('POST', '/api/endpoints', { published: true, ...definition })).status).toBe(201)
   }
   const entries = ['one', 'two'].map((project) => ({ project, id: project, event_message: project }))
   expect((await admin('POST', '/api/logs?source=edge_logs', entries)).body.accepted).toBe(2)

@@ -16,7 +16,12 @@ const call = (token: string, reference: string, headers?: Record<string, string>
 
 /** Saves an endpoint and returns its id. */
 async function save(name: string, fields: object = {}): Promise<string> {
-  const saved = await admin('POST', '/api/endpoints', { name, query: 'SELECT 1 AS n', ...fields })
+  const saved = await admin('POST', '/api/endpoints', {
+    published: true,
+    name,
+    query: 'SELECT 1 AS n',
+    ...fields,
+  })
   expect([saved.status, saved.body.error]).toEqual([201, undefined])
   return saved.body.id
 }
@@ -118,20 +123,16 @@ describe('an unpublished endpoint', () => {
     expect((await call(token, 'watched?_version=2')).status).toBe(200)
   })
 
-  test('keeps that in deployments, and endpoints about the service are unpublished by default', async () => {
+  test('is the default, and deployments without the field keep what is set', async () => {
     expect((await admin('GET', '/api/endpoints/wellhead.top-callers')).body.published).toBe(false)
     expect((await admin('GET', '/api/endpoints/logs.all')).body.published).toBe(true)
-    const endpoints = [
-      { name: 'wellhead.own', query: 'SELECT 1 AS n' },
-      { name: 'hidden.deployed', query: 'SELECT 1 AS n', published: false },
-    ]
-    const deploy = (body: object) => admin('POST', '/api/deployments', body)
-    expect((await deploy({ endpoints })).status).toBe(200)
-    expect((await admin('GET', '/api/endpoints/wellhead.own')).body.published).toBe(false)
-    const again = await deploy({ endpoints })
-    expect(again.body.endpoints).toMatchObject([{ action: 'unchanged' }, { action: 'unchanged' }])
-    const published = await deploy({ endpoints: [{ name: 'hidden.deployed', query: 'SELECT 1 AS n' }] })
+    const bare = { name: 'hidden.deployed', query: 'SELECT 1 AS n' }
+    const deploy = (endpoint: object) => admin('POST', '/api/deployments', { endpoints: [endpoint] })
+    expect((await deploy(bare)).body.endpoints[0].action).toBe('created')
+    expect((await admin('GET', '/api/endpoints/hidden.deployed')).body.published).toBe(false)
+    const published = await deploy({ ...bare, published: true })
     expect(published.body.endpoints[0].changes).toMatchObject([{ kind: 'published', breaking: false }])
-    expect((await deploy({ endpoints: endpoints.slice(1) })).status).toBe(409)
+    expect((await deploy(bare)).body.endpoints[0].action).toBe('unchanged')
+    expect((await deploy({ ...bare, published: false })).status).toBe(409)
   })
 })

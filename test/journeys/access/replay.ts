@@ -22,7 +22,12 @@ export function replayJourneys(running: () => RunningService, clock: ManualClock
     admin('POST', `/api/endpoints/${name}/replay`, { endpoint, ...more })
   /** Creates an endpoint whose results are cached. */
   const make = async (name: string, fields: object) => {
-    const made = await admin('POST', '/api/endpoints', { name, cache_seconds: 600, ...fields })
+    const made = await admin('POST', '/api/endpoints', {
+      published: true,
+      name,
+      cache_seconds: 600,
+      ...fields,
+    })
     expect([made.status, made.body.error]).toEqual([201, undefined])
   }
 

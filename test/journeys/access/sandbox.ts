@@ -56,9 +56,20 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       }
       const parameters = { project: { required: true } }
       const made = [
-        await admin('POST', '/api/endpoints', { name: 'sandbox.mine', query, parameters, sandbox: true }),
-        await admin('POST', '/api/endpoints', { name: 'sandbox.open', query: openQuery, sandbox: true }),
-        await admin('POST', '/api/endpoints', { name: 'sandbox.off', query: openQuery }),
+        await admin('POST', '/api/endpoints', {
+          published: true,
+          name: 'sandbox.mine',
+          query,
+          parameters,
+          sandbox: true,
+        }),
+        await admin('POST', '/api/endpoints', {
+          published: true,
+          name: 'sandbox.open',
+          query: openQuery,
+          sandbox: true,
+        }),
+        await admin('POST', '/api/endpoints', { published: true, name: 'sandbox.off', query: openQuery }),
       ]
       expect(made.map(({ status }) => status)).toEqual([201, 201, 201])
     })
@@ -149,7 +160,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
     test('is stopped at the time limit of the endpoint while it is being checked', async () => {
       const views = 'WITH mine AS (SELECT 1 AS one) SELECT one FROM mine'
       const brief = { name: 'sandbox.brief', query: views, sandbox: true, timeout_seconds: 1 }
-      expect((await admin('POST', '/api/endpoints', brief)).status).toBe(201)
+      expect((await admin('POST', '/api/endpoints', { published: true, ...brief })).status).toBe(201)
       // The engine runs the subquery to find the type of the column.
       const sql = 'SELECT (SELECT sum(sipHash64(number)) FROM numbers(1000000000000)) AS n'
       expect(await admin('POST', '/api/endpoints/query/sandbox.brief', { sql })).toMatchObject({
@@ -167,7 +178,7 @@ export function sandboxJourneys(running: () => RunningService, clock: ManualCloc
       // Long enough to check the SQL, and too short for the view.
       const seconds = many(2, 5)
       const made = { name: 'sandbox.stubborn', query: stubborn, sandbox: true, timeout_seconds: seconds }
-      expect((await admin('POST', '/api/endpoints', made)).status).toBe(201)
+      expect((await admin('POST', '/api/endpoints', { published: true, ...made })).status).toBe(201)
       const [anna, bert] = [
         await makeToken(running(), { scopes: ['query'] }),
         await makeToken(running(), { scopes: ['query'] }),

@@ -14,7 +14,7 @@ beforeAll(async () => {
   })
   const counted = { name: 'counted', query: 'SELECT count() AS n FROM edge_logs', cache_seconds: 3600 }
   for (const fields of [counted, { ...counted, name: 'other' }]) {
-    expect((await admin('POST', '/api/endpoints', fields)).status).toBe(201)
+    expect((await admin('POST', '/api/endpoints', { published: true, ...fields })).status).toBe(201)
   }
 })
 afterAll(() => service?.close())

@@ -38,7 +38,11 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       )
       await Promise.all(
         Object.entries({ ...readers, ...counters, ...oracles }).map(async ([name, sql]) => {
-          const made = await admin('POST', '/api/endpoints', { name: `tenants.${name}`, query: sql })
+          const made = await admin('POST', '/api/endpoints', {
+            published: true,
+            name: `tenants.${name}`,
+            query: sql,
+          })
           expect(made.status, `${name} ${JSON.stringify(made.body)}`).toBe(201)
         }),
       )
@@ -138,17 +142,20 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
 
     test('no concurrent caller sees rows of another project, even if requests fail or are aborted', async () => {
       await admin('POST', '/api/endpoints', {
+        published: true,
         name: 'tenants.failing',
         query:
           'SELECT id, event_message, intDiv(1, number < 100) AS q FROM edge_logs CROSS JOIN numbers(1000) AS n ORDER BY number',
       })
       await admin('POST', '/api/endpoints', {
+        published: true,
         name: 'tenants.slow',
         query:
           'SELECT event_message FROM edge_logs UNION ALL SELECT toString(sum(sipHash64(number))) FROM numbers(100000000000)',
         timeout_seconds: 1,
       })
       await admin('POST', '/api/endpoints', {
+        published: true,
         name: 'tenants.sandbox',
         sandbox: true,
         query: 'WITH entries AS (SELECT id, project, event_message FROM edge_logs) SELECT * FROM entries',

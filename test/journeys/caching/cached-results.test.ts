@@ -8,7 +8,7 @@ let service: RunningService
 const admin = (method: string, path: string, body?: unknown) =>
   ask(service, service.adminToken.token, method, path, body)
 const save = async (name: string, fields: object) => {
-  const made = await admin('POST', '/api/endpoints', { name, ...fields })
+  const made = await admin('POST', '/api/endpoints', { published: true, name, ...fields })
   expect([name, made.status]).toEqual([name, 201])
 }
 const call = async (path: string, token = service.adminToken.token) => {

@@ -60,7 +60,12 @@ export function describeSharedProxy(running: () => RunningService): void {
       const service = running()
       const query = 'SELECT project, event_message FROM realtime_logs'
       const admin = service.adminToken.token
-      await ask(service, admin, 'POST', '/api/endpoints', { name: 'proxied', query, cache_seconds: 600 })
+      await ask(service, admin, 'POST', '/api/endpoints', {
+        published: true,
+        name: 'proxied',
+        query,
+        cache_seconds: 600,
+      })
       const entries = ['proxy-a', 'proxy-b'].map((project) => ({ project, event_message: `of ${project}` }))
       await logClient(running).send('realtime_logs', JSON.stringify(entries))
       const tenant = async (project: string) =>

@@ -107,7 +107,7 @@ export function oracleJourneys(running: () => RunningService): void {
             'SELECT metadata FROM endpoint_requests WHERE endpoint = @endpoint ORDER BY timestamp, id LIMIT 100',
         },
       ]) {
-        const { status, body } = await admin('POST', '/api/endpoints', endpoint)
+        const { status, body } = await admin('POST', '/api/endpoints', { published: true, ...endpoint })
         expect(status, JSON.stringify(body)).toBe(201)
       }
       tenant = (await makeToken(running(), { scopes: ['query', 'search'], project: 'oracle-spy' })).token

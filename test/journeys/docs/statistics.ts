@@ -45,7 +45,12 @@ export function statisticsJourneys(running: () => RunningService): void {
           parameters: { text: {}, rows: { type: 'integer', required: true, example: 1 } },
         },
       })) {
-        const made = await admin('POST', '/api/endpoints', { name, parameters: { text: {} }, ...fields })
+        const made = await admin('POST', '/api/endpoints', {
+          published: true,
+          name,
+          parameters: { text: {} },
+          ...fields,
+        })
         expect(made.status).toBe(201)
       }
     })

@@ -209,6 +209,8 @@ const forms: Record<string, (value: unknown) => boolean> = {
     isNumber(value) ? String(value).length < 18 : isText(value) && !Number.isSafeInteger(Number(value)),
   'number; `null` for NaN and infinity': isNumber,
   '`2026-01-31T12:00:00`, in UTC': (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(String(value)),
+  '`2026-01-31T12:00:00Z`, with the digits of the type': (value) =>
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/.test(String(value)),
   'integer, microseconds since 1970': (value) => Number.isSafeInteger(value),
   '`2026-01-31`': (value) => /^\d{4}-\d\d-\d\d$/.test(String(value)),
   array: Array.isArray,
@@ -234,7 +236,7 @@ export function formatJourneys(running: () => RunningService): void {
       const response = await running().call(`/api/sql?${search}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ query: sql }),
+        body: JSON.stringify({ query: sql, timestamps: 'logflare' }),
       })
       const bytes = Buffer.from(await response.arrayBuffer())
       expect(response.status, bytes.toString('utf8', 0, 500)).toBe(200)
@@ -345,7 +347,10 @@ export function formatJourneys(running: () => RunningService): void {
         const own = cases.filter((_, index) =>
           [types[index] ?? '', plainType(types[index] ?? '')].some(isOf(name)),
         )
-        const values = own.map(({ json }) => json).filter((value) => value !== null)
+        const isIso = form.includes('00:00Z`')
+        const values = own
+          .map(({ json, iso = json }) => (isIso ? iso : json))
+          .filter((value) => value !== null)
         expect([name, own.length > 0]).toEqual([name, true])
         expect([name, form, values.filter((value) => !forms[form]?.(value))]).toEqual([name, form, []])
       }

@@ -49,7 +49,7 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
       const query = 'SELECT id FROM edge_logs LIMIT 5'
       const expected = ['unbounded_time', 'no_order']
       const path = `/api/endpoints/${name}`
-      const created = await request('POST', '/api/endpoints', { name, query })
+      const created = await request('POST', '/api/endpoints', { published: true, name, query })
       expect(created.status).toBe(201)
       expect(codes(created.body.warnings)).toEqual(expected)
       const read = await request('GET', path)
@@ -144,7 +144,7 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
       const { body } = await request('POST', '/api/access-tokens', { scopes: ['query'], project: 'abc' })
       const draft = { query: 'SELECT count() AS n FROM edge_logs WHERE project = @project OR id = @idd' }
       expect((await request('POST', '/api/endpoints/check', draft, body.token)).status).toBe(403)
-      const endpoint = { name: 'warned.tenant', ...draft, parameters: { project: {} } }
+      const endpoint = { name: 'warned.tenant', published: true, ...draft, parameters: { project: {} } }
       expect((await request('POST', '/api/endpoints', endpoint, body.token)).status).toBe(403)
       expect((await request('POST', '/api/endpoints', endpoint)).body.warnings).toHaveLength(2)
       const { status, body: answer } = await request(

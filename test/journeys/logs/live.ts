@@ -26,8 +26,13 @@ export function liveJourneys(running: () => RunningService): void {
     beforeAll(async () => {
       await admin('POST', '/api/sources', { name: 'live_logs', aliases: ['live.logs'] })
       const counted = 'SELECT project, count() AS n FROM live_logs GROUP BY project ORDER BY project'
-      await admin('POST', '/api/endpoints', { name: 'live.counts', query: counted })
-      await admin('POST', '/api/endpoints', { name: 'live.cached', query: counted, cache_seconds: 1 })
+      await admin('POST', '/api/endpoints', { published: true, name: 'live.counts', query: counted })
+      await admin('POST', '/api/endpoints', {
+        published: true,
+        name: 'live.cached',
+        query: counted,
+        cache_seconds: 1,
+      })
       tenant = await makeToken(running(), { scopes: ['query', 'search'], project: 'a' })
     })
     afterAll(() => {

@@ -224,7 +224,7 @@ describe('the tool of a sandbox', () => {
     const query = `WITH mine AS (SELECT id, timestamp FROM edge_logs WHERE project = @project)
       SELECT count() AS n FROM mine`
     const made = { name: 'box', query, parameters: { project: { required: true } }, sandbox: true }
-    expect((await owner('POST', '/api/endpoints', made)).status).toBe(201)
+    expect((await owner('POST', '/api/endpoints', { published: true, ...made })).status).toBe(201)
     const { tools } = await tenant.client.listTools()
     const box = tools.find(({ name }) => name === 'box')
     expect(box?.description).toContain("- mine(id String, timestamp DateTime64(6, 'UTC'))")

@@ -93,7 +93,7 @@ sharedService(async (shared) => {
     'pipe.stopped': endless('stopped'),
   }
   for (const [name, fields] of Object.entries(endpoints)) {
-    expect((await owner('POST', '/api/endpoints', { name, ...fields })).status).toBe(201)
+    expect((await owner('POST', '/api/endpoints', { published: true, name, ...fields })).status).toBe(201)
   }
 })
 

@@ -120,7 +120,7 @@ export function describeLogsAll(): void {
 
     test('a bound that is not an ISO 8601 timestamp is an error', () => {
       expect(() => saved.logs.check({ project, iso_timestamp_end: '2026-02-30T00:00:00Z' })).toThrow(
-        'iso_timestamp_end must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z; received "2026-02-30T00:00:00Z".',
+        'iso_timestamp_end must be an ISO 8601 date, or date and time, such as 2026-01-31T12:00:00Z; received "2026-02-30T00:00:00Z".',
       )
     })
 
