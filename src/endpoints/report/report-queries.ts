@@ -96,7 +96,10 @@ function reportQuery(
 ): Endpoint {
   const name = `wellhead.${part}`
   const id = '00000000-0000-4000-8000-000000000000'
-  const parsed = parseDefinition({ id, name, query, parameters, max_rows: 1000, cache_seconds: cacheSeconds })
+  const parsed = parseDefinition({
+    ...{ id, name, query, parameters, max_rows: 1000, cache_seconds: cacheSeconds },
+    timestamps: 'logflare',
+  })
   // No saved endpoint can have such an id.
   const definition = { ...parsed, id: `${name}:${interval}` }
   return { definition, version: 1, compiled: bindQuery(query, definition.parameters), columns }

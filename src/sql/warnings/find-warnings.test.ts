@@ -203,6 +203,27 @@ describe('unbounded_time', () => {
   })
 })
 
+describe('current_time and mixed_intervals', () => {
+  const warnedTimes = (sql: string) => warned(`SELECT ${sql} AS x`, /current_time|mixed_intervals/)
+
+  test.each([
+    ['now()', ['now']],
+    ['NOW() - INTERVAL 1 DAY', ['NOW']],
+    ['today() + now64(3)', ['today', 'now64']],
+    ["multiIf(@by = 'week', toIntervalWeek(1), toIntervalDay(1))", ['multiIf']],
+    ['if(1, toIntervalHour(1), toIntervalMinute(1) * 5)', ['if']],
+  ])('%s is reported', async (sql, found) => expect(await warnedTimes(sql)).toEqual(found))
+
+  test.each([
+    '@now',
+    'now',
+    "'now()'",
+    'multiIf(@a, toIntervalDay(1), @b, toIntervalDay(7), toIntervalDay(30))',
+    'if(1, timestamp + toIntervalDay(1), timestamp + toIntervalHour(1))',
+    'f(1, toIntervalDay(1), toIntervalHour(1))',
+  ])('%s is not reported', async (sql) => expect(await warnedTimes(sql)).toEqual([]))
+})
+
 describe('no_order', () => {
   const warnedOrders = (sql: string) => warned(sql, /no_order/)
   const from = `FROM edge_logs WHERE ${recent}`

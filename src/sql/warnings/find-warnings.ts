@@ -35,6 +35,8 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     ...castWarnings(query),
     ...aliasWarnings(query, columnsOf),
     ...timeWarnings(query, columnsOf, sandbox),
+    ...clockWarnings(query),
+    ...intervalWarnings(query),
     ...orderWarnings(query),
     ...(sampled ? await pathWarnings(query, columnsOf, sampled) : []),
   ]
@@ -72,6 +74,46 @@ function parameterWarnings(
     findings.push({ code: 'unused_parameter', message, at: -1 })
   }
   return findings
+}
+
+const clocks: Record<string, string> = {
+  now: '@now',
+  now64: '@now',
+  current_timestamp: '@now',
+  today: 'toDate(@now)',
+  yesterday: 'toDate(@now) - 1',
+}
+
+/** The engine's clock, which a test or a replay cannot set. */
+function clockWarnings({ tokens }: QueryText): Finding[] {
+  return tokens.flatMap(({ text }, at): Finding[] => {
+    const name = text.toLowerCase()
+    if (!isSymbol(tokens[at + 1], '(') || !Object.hasOwn(clocks, name)) return []
+    const message = `${text}() is the clock of the engine. Use ${clocks[name]}: it is the same instant in the whole query, and tests and replays can set it.`
+    return [{ code: 'current_time', message, at }]
+  })
+}
+
+/** A choice between intervals in different units, which all become the unit of the first. */
+function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
+  const units = new Map<number, string[]>()
+  for (const [at, { text }] of tokens.entries()) {
+    const unit = /^toInterval(\w+)$/i.exec(text)?.[1]
+    if (unit === undefined || !isSymbol(tokens[at - 1], ',')) continue
+    const call = (brackets[at] ?? 0) - 1
+    const before = units.get(call)
+    if (before) before.push(unit)
+    else units.set(call, [unit])
+  }
+  return [...units].flatMap(([at, [first = '', ...others]]): Finding[] => {
+    const other = others.find((unit) => unit.toLowerCase() !== first.toLowerCase())
+    if (other === undefined || !/^(?:if|multiIf)$/i.test(tokens[at]?.text ?? '')) return []
+    const bucket = (unit: string) => `toStartOfInterval(timestamp, toInterval${unit}(1))`
+    const message =
+      `${tokens[at]?.text} returns all of these intervals in the unit of the first, ${first}. ` +
+      `Choose between the results instead: multiIf(…, ${bucket(first)}, ${bucket(other)}).`
+    return [{ code: 'mixed_intervals', message, at }]
+  })
 }
 
 interface DefaultValue {

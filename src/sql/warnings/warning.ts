@@ -5,6 +5,8 @@ export const warningCodes = [
   'cast_hides_missing',
   'alias_shadows_column',
   'unbounded_time',
+  'current_time',
+  'mixed_intervals',
   'no_order',
   'slow_path',
 ] as const

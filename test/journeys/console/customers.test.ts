@@ -80,7 +80,12 @@ describe('a tenant', () => {
 
   test('sees its own rows only after another tenant used the browser: same tab, second tab, back button', async () => {
     const query = 'SELECT event_message FROM edge_logs ORDER BY timestamp DESC LIMIT 3'
-    const made = await asAdmin('POST', '/api/endpoints', { name: 'own.messages', query, cache_seconds: 600 })
+    const made = await asAdmin('POST', '/api/endpoints', {
+      published: true,
+      name: 'own.messages',
+      query,
+      cache_seconds: 600,
+    })
     expect(made.status).toBe(201)
     const other = await tenantOf(notes)
     const path = '/console/endpoints/own.messages'
@@ -182,7 +187,7 @@ describe('a tenant', () => {
   test('no longer sees an endpoint that is not published', async () => {
     const name = 'own.hidden'
     const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
-    expect((await asAdmin('POST', '/api/endpoints', { name, query })).status).toBe(201)
+    expect((await asAdmin('POST', '/api/endpoints', { published: true, name, query })).status).toBe(201)
     await visit(`/console/endpoints/${name}?_tab=settings`, admin(), async (page) => {
       await page.getByLabel('Published to tenants').uncheck()
       await page.getByRole('button', { name: 'Save as new version' }).click()

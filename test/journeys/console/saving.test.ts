@@ -50,7 +50,7 @@ describe('saving in the console', () => {
 WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY
 GROUP BY event_message ORDER BY event_message`
     const parameters = { project: { required: true } }
-    await asAdmin('POST', '/api/endpoints', { name, query, parameters, cache_seconds: 600 })
+    await asAdmin('POST', '/api/endpoints', { published: true, name, query, parameters, cache_seconds: 600 })
     const { token: tenant } = await makeToken(stage.service(), { scopes: ['query'], project: notes })
     const requests = async () => {
       const path = `/api/endpoints/query/${name}`
