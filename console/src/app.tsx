@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
-import { useToken } from './api/session.ts'
+import { session, useSession } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { homeOf, PublicPage, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
@@ -55,9 +55,9 @@ const isForOthers =
   /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
-  const token = useToken()
-  if (token === '') return null
-  if (token !== null) return <SignedIn />
+  const state = useSession()
+  if (state === 'over') return null
+  if (state !== 'none') return <SignedIn />
   if (location.pathname !== '/docs') return <SignIn />
   return (
     <PublicPage>
@@ -70,9 +70,13 @@ export function App() {
 
 function SignedIn() {
   const { data, error, failureReason, refetch } = useQuery(queries.whoami())
+  const id = data?.id
   useEffect(() => {
-    if (data?.admin) hideBrand()
-  }, [data?.admin])
+    if (id !== undefined) session.opened(id)
+  }, [id])
+  useEffect(() => {
+    if (data?.role) hideBrand()
+  }, [data?.role])
   if (data) return <Pages who={data} />
   return (
     <main className="sign-in">

@@ -118,7 +118,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
                   icon="help"
                 />
                 <ThemeSwitch />
-                <Button look="plain" onClick={() => session.close()} icon="leave">
+                <Button look="plain" onClick={() => void session.close()} icon="leave">
                   Sign out
                 </Button>
               </div>

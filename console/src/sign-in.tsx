@@ -2,7 +2,6 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { ApiError, api } from './api/api.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { isSession, session } from './api/session.ts'
-import type { Whoami } from './api/shapes.ts'
 import { useBrand, useProductName } from './ui/brand/brand.ts'
 import { Button } from './ui/button.tsx'
 import { Mark } from './ui/icon.tsx'
@@ -21,9 +20,9 @@ export function SignIn() {
     setBusy(true)
     setProblem('')
     try {
-      const who = await api<Whoami>('/api/whoami', { token: token.trim() })
-      queryClient.setQueryData(queries.whoami().queryKey, who)
-      session.open(token.trim())
+      await api('/auth/token', { method: 'POST', token: token.trim() })
+      const who = await queryClient.fetchQuery(queries.whoami())
+      session.opened(who.id)
     } catch (error) {
       const isUnknown = error instanceof ApiError && error.status === 401
       setProblem(isUnknown ? refusal(token.trim()) : (error as Error).message)
@@ -39,7 +38,9 @@ export function SignIn() {
         </div>
         <div>
           <h1>Sign in</h1>
-          <p className="soft">Use an access token. It is stored for this tab only.</p>
+          <p className="soft">
+            Use an access token. Every tab of this browser is signed in, until you sign out.
+          </p>
         </div>
         <div className="field">
           <label htmlFor="token">Access token</label>

@@ -9,6 +9,7 @@ import {
   commonRights,
   maxSessionLength,
   narrowedRights,
+  type Session,
   sessionKey,
   signSession,
   splitSession,
@@ -37,6 +38,15 @@ interface Key extends RecognizedToken {
   /** A clock that is set back must not prolong a session beyond the longest one. */
   readonly validFromMs: number
   readonly validUntilMs: number
+  /** When the token or person ends; a session may end earlier. */
+  readonly ownerUntilMs: number
+  /** What a cookie says of itself. */
+  readonly cookie?: { readonly id: string; readonly signedInMs: number }
+}
+
+export interface SessionCookie {
+  text: string
+  expiresMs: number
 }
 
 export interface NewSession extends Rights {
@@ -50,6 +60,9 @@ const maxLimited = 50_000
 const maxFailingAddresses = 10_000
 
 const maxSessionMs = maxSessionMinutes * 60_000
+const maxEnded = 10_000
+/** How far the clocks of services may differ. */
+const clockToleranceMs = 60_000
 
 const failedTooOften =
   'Too many requests with an invalid token from this address. Check the token; valid tokens are not limited.'
@@ -70,6 +83,8 @@ export class Access {
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
   readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
   readonly #onChange: (() => void)[] = []
+  /** Ids of cookies whose owners signed out here. */
+  readonly #ended = new LRUCache<string, true>({ max: maxEnded })
   /** Compared with if no key matches, so that the time is the same. */
   readonly #nobody: Key
   #changes = 0
@@ -129,8 +144,8 @@ export class Access {
   /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
   createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
     const nowMs = this.#clock.now()
-    const own = secret === undefined ? this.#tokens.get(id)?.token.hash : hashToken(secret).toString('hex')
-    const key = own === undefined ? undefined : this.#keyOf(own)
+    const own = this.#tokens.get(id)?.token.hash
+    const key = secret === undefined ? own && this.#keyOf(own) : this.#find(secret, nowMs)
     if (!key || key.caller.id !== id || !isValid(key, nowMs)) return undefined
     const rights = narrowedRights(key.rights, fields)
     const perMinute = key.limits[0]?.perMinute ?? Infinity
@@ -148,6 +163,50 @@ export class Access {
       throw invalidParameter('scopes', message)
     }
     return { token, token_id: id, expires_at: new Date(expiresMs).toISOString(), ...rights }
+  }
+
+  /** A cookie for the console, with the rights of the token. A session is its own cookie. */
+  createCookie(token: string, lengthMs: number): SessionCookie | undefined {
+    const nowMs = this.#clock.now()
+    const key = this.#find(token, nowMs)
+    if (key?.caller.isSession) return { text: token, expiresMs: key.validUntilMs }
+    return key && this.#cookie(key, { id: randomUUID(), signedInMs: nowMs }, lengthMs)
+  }
+
+  /** A cookie of a person who has just signed in. */
+  createCookieOf(id: string, lengthMs: number): SessionCookie | undefined {
+    const key = this.#keyOf(this.#tokens.get(id)?.token.hash ?? '')
+    return key && this.#cookie(key, { id: randomUUID(), signedInMs: this.#clock.now() }, lengthMs)
+  }
+
+  /** A cookie that lasts longer, if it has been used for a while. */
+  renewCookie(text: string, lengthMs: number): SessionCookie | undefined {
+    const key = this.#find(text, this.#clock.now())
+    const renewed = key?.cookie && this.#cookie(key, key.cookie, lengthMs)
+    return renewed && renewed.expiresMs - (key as Key).validUntilMs > lengthMs / 12 ? renewed : undefined
+  }
+
+  /** Returns the id of the cookie and of its owner. */
+  endCookie(text: string): { id: string; owner: string } | undefined {
+    const key = this.#find(text, this.#clock.now())
+    if (!key?.cookie) return undefined
+    this.#ended.set(key.cookie.id, true)
+    this.#recent.clear()
+    for (const listener of this.#onChange) listener()
+    return { id: key.cookie.id, owner: key.caller.id }
+  }
+
+  /** Lasts for the length after its last use, and twice as long after signing in. */
+  #cookie(
+    { hash, caller, ownerUntilMs }: Key,
+    begun: NonNullable<Key['cookie']>,
+    lengthMs: number,
+  ): SessionCookie {
+    const lastMs = Math.min(begun.signedInMs + 2 * lengthMs, ownerUntilMs)
+    const expiresMs = Math.min(this.#clock.now() + lengthMs, lastMs)
+    const rights = { scopes: [], project: null, parameters: {}, requestsPerMinute: null }
+    const session = { ...begun, ...rights, expiresMs }
+    return { text: signSession(caller.id, session, sessionKey(this.#adminToken, hash)), expiresMs }
   }
 
   #find(token: string | undefined, nowMs: number): Key | undefined {
@@ -168,6 +227,7 @@ export class Access {
     const parents = known && hashesOf(known.token).map((hash) => this.#keyOf(hash) as Key)
     for (const parent of parents ?? [this.#nobody]) {
       const session = verifySession(parts, sessionKey(this.#adminToken, parent.hash))
+      if (session?.signedInMs !== undefined) return this.#cookieKey(parent, session.signedInMs, session)
       const rights = session && commonRights(parent.rights, session)
       if (!rights) continue
       const { id, tag } = parent.caller
@@ -180,9 +240,20 @@ export class Access {
           perMinute === null ? parent.limits : [...parent.limits, { id: `${id} ${session.id}`, perMinute }],
         validFromMs: session.expiresMs - maxSessionMs,
         validUntilMs: Math.min(session.expiresMs, parent.validUntilMs),
+        ownerUntilMs: parent.ownerUntilMs,
       }
     }
     return undefined
+  }
+
+  #cookieKey(parent: Key, signedInMs: number, { id, expiresMs }: Session): Key | undefined {
+    if (this.#ended.has(id)) return undefined
+    return {
+      ...parent,
+      validFromMs: signedInMs - clockToleranceMs,
+      validUntilMs: Math.min(expiresMs, parent.validUntilMs),
+      cookie: { id, signedInMs },
+    }
   }
 
   put(id: string, token: StoredToken, mayQueryGateway = false): void {
@@ -230,14 +301,16 @@ function keyWith({ id, token, tag, mayQueryGateway }: KnownToken, hash: string):
   const { scopes, project, parameters, requests_per_minute: perMinute, expires_at, previous } = token
   const rights = { scopes, project, parameters }
   const expiresMs = expires_at === null ? Infinity : Date.parse(expires_at)
-  const untilMs = previous?.hash === hash ? Date.parse(previous.valid_until) : Infinity
+  const secretUntilMs = previous?.hash === hash ? Date.parse(previous.valid_until) : Infinity
+  const untilMs = Math.min(expiresMs, secretUntilMs)
   return {
     hash: Buffer.from(hash, 'hex'),
     rights,
     caller: callerWith({ id, tag, mayQueryGateway, ...rights }),
     limits: perMinute === null ? [] : [{ id, perMinute }],
     validFromMs: -Infinity,
-    validUntilMs: Math.min(expiresMs, untilMs),
+    validUntilMs: untilMs,
+    ownerUntilMs: untilMs,
   }
 }
 

@@ -18,6 +18,8 @@ const shape = z.strictObject({
   project: z.string().nullable(),
   parameters: z.record(z.string(), z.string()),
   requestsPerMinute: z.int().nullable(),
+  /** Of a cookie: when it began. It has all rights of its token or person. */
+  signedInMs: z.int().optional(),
 })
 
 export type Session = z.output<typeof shape>

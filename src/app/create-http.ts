@@ -9,6 +9,7 @@ import { Replays } from '../endpoints/manage/replays.ts'
 import { requestReports } from '../endpoints/report/request-report.ts'
 import { readConsoleFiles } from '../http/routes/console.ts'
 import { createServer } from '../http/server.ts'
+import { SessionCookies } from '../http/session-cookies.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
 import { LogIntake } from '../intake/log-intake.ts'
 import { LogSearch } from '../sources/log-search.ts'
@@ -43,9 +44,11 @@ export function createHttp(
     maxBodyBytes: maxPendingLogBytes,
     maxReaders: Math.min(2, availableParallelism()),
   })
+  const cookies = new SessionCookies({ access, ...settings })
   const server = createServer({
     log,
     access,
+    cookies,
     engineStatus: storage.engineStatus,
     leak: storage.leak,
     stopping: () => phase() === 'stopping',

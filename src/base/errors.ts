@@ -99,6 +99,11 @@ export const unauthorized = define('unauthorized', 401, (mistyped: boolean = fal
   message: 'A valid access token is required. Send it as X-API-KEY or Authorization: Bearer.',
   cause: mistyped ? 'The token is mistyped or incomplete.' : undefined,
 }))
+export const crossSite = define(
+  'cross_site',
+  403,
+  'Requests with a cookie that change something must come from a page of this service. Send a token instead, or set WELLHEAD_PUBLIC_URL to the origin of the service.',
+)
 export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',

@@ -44,6 +44,7 @@ describe('readSettings', () => {
       metrics: 'token',
       logLevel: 'info',
       mcpWrite: false,
+      sessionHours: 12,
       logFormat: 'auto',
     })
   })
@@ -143,6 +144,7 @@ describe('readSettings', () => {
       metrics: 'open',
       logLevel: 'debug',
       mcpWrite: false,
+      sessionHours: 12,
       logFormat: 'json',
     })
   })

@@ -110,6 +110,17 @@ const definitions = {
     description: 'The admin token. Default: created at the first start and stored in <data>/admin-token.',
     secret: true,
   },
+  publicUrl: {
+    schema: z.string().refine(isOrigin),
+    expected: 'an origin such as https://logs.example.com',
+    description: 'Origin of the service as browsers see it, for example behind a proxy that ends TLS.',
+  },
+  sessionHours: {
+    ...wholeNumber(1, 720),
+    default: '12',
+    description:
+      'How long a session of the console lasts after its last use. It ends after twice as long in any case.',
+  },
   authFailuresPerMinute: {
     ...wholeNumber(1, 1_000_000),
     default: '60',

@@ -50,7 +50,7 @@ describe('headers of a result', () => {
       'Cache-Control': 'private, max-age=900, stale-while-revalidate=900',
       Age: '290',
       ETag: '"tag-br"',
-      Vary: 'Accept, Accept-Encoding, X-API-KEY, Authorization',
+      Vary: 'Accept, Accept-Encoding, X-API-KEY, Authorization, Cookie',
     })
   })
 

@@ -10,7 +10,7 @@ type CacheDirectives = NonNullable<EndpointCall['directives']>
 type Coding = 'identity' | Compression
 
 /** Request headers that every response of a route with tokens depends on: `private` does not separate two users of a browser. */
-export const tokenVary = 'X-API-KEY, Authorization'
+export const tokenVary = 'X-API-KEY, Authorization, Cookie'
 
 export const resultVary = `Accept, Accept-Encoding, ${tokenVary}`
 

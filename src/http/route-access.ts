@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Quota } from '../access/request-quota.ts'
-import { forbidden, rateLimited } from '../base/errors.ts'
+import { crossSite, forbidden, rateLimited } from '../base/errors.ts'
+import type { SessionCookies } from './session-cookies.ts'
 
 /** `public` and `optional` need no token, `any` needs a valid one, the others one with that scope. `optional` shows more with one. */
 export type RouteAccess = keyof typeof isAllowed
@@ -23,12 +24,19 @@ export const isAllowed = {
 
 /** Throws 401, 429 or 403, in this order. Handlers check the endpoint or source. */
 export function admitCaller(
-  access: Access,
+  { access, cookies }: { access: Access; cookies: SessionCookies },
   needed: RouteAccess,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Caller | undefined {
   const token = tokenOf(request)
+  if (token !== undefined && token === request.cookieToken) {
+    // The browser sends the cookie with requests of other sites, too.
+    if (!isSafe(request.method) && !cookies.isOwn(request)) throw crossSite()
+    const isValid = access.recognize(token) !== undefined
+    cookies.renew(request, reply, isValid)
+    if (needed === 'optional' && !isValid) return undefined
+  }
   if (needed === 'optional' && token === undefined) return undefined
   const { caller, quota } = access.admit(token, request.ip)
   // Set before the checks below, so that statistics know whose requests are refused.
@@ -42,6 +50,10 @@ export function admitCaller(
     throw forbidden(`This requires a token with the scope ${needed}${limit}.`)
   }
   return caller
+}
+
+function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 export function checkQuota({ exceeded, limit, resetSeconds }: Quota): void {
@@ -58,11 +70,11 @@ export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): Record<
   }
 }
 
-/** A repeated header counts as an invalid token. */
+/** A token in a header goes before the session in a cookie. A repeated header counts as an invalid token. */
 export function tokenOf(request: FastifyRequest): string | undefined {
   const key = request.headers['x-api-key']
   if (key !== undefined) return typeof key === 'string' ? key : ''
-  if (request.headers.authorization === undefined) return undefined
+  if (request.headers.authorization === undefined) return request.cookieToken
   const [authorization = '', ...more] = request.raw.headersDistinct.authorization ?? []
   return (more.length === 0 && bearerToken(authorization)) || ''
 }

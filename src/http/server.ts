@@ -43,6 +43,7 @@ import { addMcpRoutes } from './mcp/mcp-route.ts'
 import { pathOf, RequestRecorder, requestIdOf } from './request-recorder.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { addAlertRoutes } from './routes/alerts.ts'
+import { addAuthRoutes } from './routes/auth.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes } from './routes/console.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
@@ -63,6 +64,7 @@ import { addTokenRoutes } from './routes/tokens.ts'
 import { addEndpointCacheRoutes, addUsageRoutes } from './routes/usage.ts'
 import { addWhoamiRoutes } from './routes/whoami.ts'
 import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
+import type { SessionCookies } from './session-cookies.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
 declare module 'fastify' {
@@ -78,6 +80,7 @@ type PartOf<Add extends (server: FastifyInstance, part: never, ...more: never[])
 export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
+  cookies: SessionCookies
   intake: PartOf<typeof addLogRoutes>
   definitions: PartOf<typeof addDeploymentRoutes>
   sources: SourceInfo
@@ -188,6 +191,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addSecurityHeaders(server)
   addCrossOrigin(server, options.corsOrigins ?? [])
   server.decorateRequest('caller', undefined)
+  server.decorateRequest('cookieToken', undefined)
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
     const hosts = hostsIn(request.raw.rawHeaders)
@@ -197,10 +201,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const access = accessOf(request)
     if (access === 'public') return
     reply.header('Vary', tokenVary)
+    request.cookieToken = options.cookies.read(request.headers.cookie)
     // Which tokens are valid is known only after the start; a 401 would sign people out.
     const isEarly = !options.open()
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
-    request.caller = admitCaller(options.access, access, request, reply)
+    request.caller = admitCaller(options, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
     const leak = options.leak()
     // Sending entries and describing the API show nothing of what is stored.
@@ -248,6 +253,7 @@ function addRoutes(
   addSourceRoutes(server, definitions, options.sources)
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
+  addAuthRoutes(server, options)
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)

@@ -1,6 +1,6 @@
 import { connection } from './connection.ts'
 import { quota } from './quota.ts'
-import { isSession, session } from './session.ts'
+import { session } from './session.ts'
 import type { ContractChange } from './shapes.ts'
 
 export interface ErrorBody {
@@ -50,18 +50,17 @@ export interface Request {
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Replaces the token of the session, for signing in. */
+  /** Used instead of the session. */
   token?: string
 }
 
 /** Throws for a response that is an error. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
   const { method = request.body === undefined ? 'GET' : 'POST', body, headers, signal } = request
-  const token = request.token ?? session.token() ?? ''
   const response = await fetch(path, {
     method,
     headers: {
-      'X-API-KEY': token,
+      ...(request.token !== undefined && { 'X-API-KEY': request.token }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     },
@@ -76,12 +75,8 @@ export async function send(path: string, request: Request = {}): Promise<Respons
   quota.note(response.headers)
   if (response.ok) return response
   const { error = {} } = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
-  if (response.status === 401 && request.token === undefined && token === session.token()) {
-    session.close(
-      isSession(token)
-        ? 'The session has expired. Ask for a new one, or sign in with a token.'
-        : 'The token is no longer valid.',
-    )
+  if (response.status === 401 && request.token === undefined) {
+    session.refused('The session has ended. Sign in again.')
   }
   if (error.code === 'engine_unavailable') connection.doubt()
   throw new ApiError(response.status, error)

@@ -135,6 +135,6 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
     action(`Use the ${theme} theme`, () => setTheme(theme)),
     action(zone === 'utc' ? 'Show times in UTC' : 'Show times in local time', () => setZone(zone)),
     action('Keyboard shortcuts', onHelp),
-    action('Sign out', () => session.close()),
+    action('Sign out', () => void session.close()),
   ]
 }

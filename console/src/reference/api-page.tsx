@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { send } from '../api/api.ts'
-import { useToken } from '../api/session.ts'
+import { useSession } from '../api/session.ts'
 import { InlineCode } from '../ui/inline-code.tsx'
 import { PageHead } from '../ui/page-head.tsx'
 import { matches, wordsOf } from '../ui/search.tsx'
@@ -11,18 +11,12 @@ import { OperationDetails } from './operation-details.tsx'
 
 /** The API of the service. With a token, it has the endpoints that the token can request. */
 export default function ApiPage() {
-  const session = useToken() ?? ''
-  const [token, setToken] = useState(session)
+  const isSignedIn = useSession() === 'open'
+  const [token, setToken] = useState('')
   const [search, setSearch] = useState('')
   const query = useQuery({
-    queryKey: ['api', session],
-    queryFn: async ({ signal }) => {
-      const response = await fetch('/openapi.json', {
-        headers: session === '' ? {} : { 'X-API-KEY': session },
-        signal,
-      })
-      return (await (response.ok ? response : await send('/openapi.json')).json()) as ApiDocument
-    },
+    queryKey: ['api', isSignedIn],
+    queryFn: async ({ signal }) => (await (await send('/openapi.json', { signal })).json()) as ApiDocument,
     staleTime: 60_000,
   })
   return (
@@ -53,7 +47,7 @@ export default function ApiPage() {
             type="password"
             autoComplete="off"
             spellCheck={false}
-            placeholder="wh_…"
+            placeholder={isSignedIn ? 'Empty: your session' : 'wh_…'}
             value={token}
             onChange={(event) => setToken(event.target.value.trim())}
           />

@@ -8,10 +8,12 @@ import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
 import { pathOf, queryRoute, type RequestRecorder, requestIdOf, text } from '../request-recorder.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
+import type { SessionCookies } from '../session-cookies.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
 interface HotCallsOptions {
   access: Access
+  cookies: SessionCookies
   calls: EndpointCalls
   recorder: RequestRecorder
   unread: UnreadResponses
@@ -77,9 +79,9 @@ export class HotCalls {
   #serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
-    const { access, calls, open, unread, recorder } = this.#options
+    const { access, cookies, calls, open, unread, recorder } = this.#options
     const { headers } = request
-    const token = tokenOf(request)
+    const token = tokenOf(request, cookies)
     const recognized = token ? access.recognize(token) : undefined
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept ?? '', recognized.caller))
     if (!call || !open()) return false
@@ -149,10 +151,10 @@ const needFramework =
   'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
 
 /** The token of a request that needs nothing of the framework, which refuses some headers that occur twice. */
-function tokenOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+function tokenOf({ headers, rawHeaders }: IncomingMessage, cookies: SessionCookies): string | undefined {
   if (rawHeaders.length !== 2 * Object.keys(headers).length) return undefined
   for (const name of needFramework) if (headers[name] !== undefined) return undefined
-  const { host, 'x-api-key': key, authorization } = headers
+  const { host, 'x-api-key': key, authorization, cookie } = headers
   if (host === undefined || (key !== undefined && authorization !== undefined)) return undefined
-  return text(key) ?? (authorization === undefined ? undefined : bearerToken(authorization))
+  return text(key) ?? (authorization === undefined ? cookies.read(cookie) : bearerToken(authorization))
 }

@@ -31,6 +31,7 @@ const tags = [
   { name: 'Endpoints', description: 'Create, change and delete endpoints.' },
   { name: 'Sources', description: 'Where entries are stored, and for how long.' },
   { name: 'Access tokens', description: 'Who can call endpoints and send entries.' },
+  { name: 'Signing in', description: 'Sessions of the console, in a cookie.' },
   { name: 'Backups', description: 'Back up everything that the service stores.' },
   { name: 'Alerts', description: 'Evaluate endpoints at intervals, and notify when a condition is met.' },
   { name: 'Exploring', description: 'Search entries, and try endpoints before you save them.' },
@@ -41,6 +42,7 @@ const tags = [
 const securitySchemes = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
   bearer: { type: 'http', scheme: 'bearer' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'wellhead' },
 }
 
 const anyToken = Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] }))

@@ -46,6 +46,8 @@ const requests: Record<string, Expected> = {
   },
   // This service does not record requests.
   'GET /api/requests': { status: 404 },
+  'POST /auth/token': { status: 204 },
+  'POST /auth/logout': { status: 204 },
   'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 
@@ -74,10 +76,16 @@ const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
 const editing: Outcomes = { ...reading, edit: 'allowed' }
 const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
 
+/** Of a browser: what a cookie allows depends on the page that sends it. */
+const ownPage = (url: string) => ({ Origin: url })
+const otherPage = () => ({ Origin: 'https://other.example.com' })
+
 interface CallerKind {
   /** Fields of its token. Undefined: no token is created. */
   fields?: Record<string, unknown>
   outcomes: Outcomes
+  /** Sends the cookie of an admin with these headers instead of a token. */
+  page?: (url: string) => Record<string, string>
   /** Routes that refuse it although its scope matches: the endpoint or source is another one. */
   refused?: readonly string[]
 }
@@ -90,6 +98,15 @@ const callers: Record<string, CallerKind> = {
   'a wrong token': { outcomes: noAccess },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
   admin: { outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' } },
+  'a cookie of an admin': { page: ownPage, outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' } },
+  'a cookie of an admin, on a page of another site': {
+    page: otherPage,
+    outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' },
+  },
+  'a cookie of an admin, without a page': {
+    page: () => ({}),
+    outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' },
+  },
   edit: { fields: { scopes: ['edit'] }, outcomes: editing },
   read: { fields: { scopes: ['read'] }, outcomes: reading },
   query: { fields: { scopes: ['query'] }, outcomes: querying },
@@ -125,6 +142,7 @@ const callers: Record<string, CallerKind> = {
 export function routeMatrix(running: () => RunningService): void {
   describe('every route and every caller', () => {
     const tokens = new Map<string, string | undefined>()
+    let cookie: string
 
     beforeAll(async () => {
       const { token: admin } = running().adminToken
@@ -136,6 +154,8 @@ export function routeMatrix(running: () => RunningService): void {
       )
       await ask(running(), admin, 'DELETE', `/api/access-tokens/${revoked.id}`)
       tokens.set('admin', admin)
+      const signedIn = await ask(running(), admin, 'POST', '/auth/token')
+      cookie = /^wellhead=[^;]+/.exec(signedIn.headers.get('set-cookie') ?? '')?.[0] as string
       tokens.set('a wrong token', `wh_${'0'.repeat(38)}`)
     })
 
@@ -147,12 +167,21 @@ export function routeMatrix(running: () => RunningService): void {
         for (const route of running().http.routeList) {
           const { method, path, access } = route
           const { target, body, status } = requestOf(route)
-          const outcome = caller.refused?.includes(`${method} ${path}`) ? 403 : caller.outcomes[access]
+          const headers: Record<string, string> | undefined = caller.page && {
+            ...caller.page(running().url),
+            Cookie: cookie,
+          }
+          const isForeign =
+            headers && headers.Origin !== running().url && method !== 'GET' && access !== 'public'
+          const isRefused = isForeign || caller.refused?.includes(`${method} ${path}`)
+          const outcome = isRefused ? 403 : caller.outcomes[access]
+          // It would end the cookie of the others.
+          if (caller.page === ownPage && path === '/auth/logout') continue
           for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
             const cell = `${sent} ${path}`
-            const answer = await ask(running(), tokens.get(name), sent, target, body)
+            const answer = await ask(running(), tokens.get(name), sent, target, body, headers)
             // A cache of a browser or proxy must not send a response to another token.
-            const varies = /\bX-API-KEY, Authorization\b/.test(answer.headers.get('vary') ?? '')
+            const varies = /\bX-API-KEY, Authorization, Cookie\b/.test(answer.headers.get('vary') ?? '')
             answers[cell] = [answer.status, varies]
             expected[cell] = [outcome === 'allowed' ? status : outcome, access !== 'public']
           }
@@ -163,9 +192,10 @@ export function routeMatrix(running: () => RunningService): void {
 
     test.each(Object.entries(callers))(
       '%s learns nothing from paths without a route',
-      async (name, { outcomes }) => {
+      async (name, { outcomes, page }) => {
+        const headers = page && { ...ownPage(running().url), Cookie: cookie }
         const status = async (method: string, path: string) =>
-          (await ask(running(), tokens.get(name), method, path)).status
+          (await ask(running(), tokens.get(name), method, path, undefined, headers)).status
         const allowed = outcomes.any === 'allowed'
         for (const path of ['/api', '/api/nothing', '/v1/traces', '/metrics/x']) {
           expect([path, await status('GET', path)]).toEqual([path, allowed ? 404 : 401])

@@ -265,3 +265,108 @@ describe('a session', () => {
     expect([statuses[60], await attempt(session)]).toEqual([429, 200])
   })
 })
+
+describe('a cookie', () => {
+  const origin = () => ({ Origin: service.url })
+  const signIn = async (token: string, headers: Record<string, string> = origin()) => {
+    const answer = await ask(service, token, 'POST', '/auth/token', undefined, headers)
+    return { status: answer.status, set: answer.headers.get('set-cookie') ?? '' }
+  }
+  const cookieOf = async (token: string) => (await signIn(token)).set.split(';')[0] as string
+  const send = (Cookie: string, method = 'GET', path = '/api/whoami', more = {}) =>
+    ask(service, undefined, method, path, undefined, { Cookie, ...more })
+
+  test('has the rights of its token, and ends with it', async () => {
+    const { id, token } = await makeToken(service, { scopes: ['query:counted'], project: 'demo' })
+    const { status, set } = await signIn(token)
+    expect(status).toBe(204)
+    expect(set).toMatch(/^wellhead=whs_[\w.-]+; Expires=[^;]+GMT; Path=\/; HttpOnly; SameSite=Lax$/)
+    const [cookie = ''] = set.split(';')
+    const { body } = await send(`theme=dark; ${cookie}; x`)
+    expect(body).toMatchObject({ id, session: false, query: true, project: 'demo', role: null })
+    const answers = [await send(cookie, 'GET', '/api/endpoints/query/counted')]
+    answers.push(await send(cookie, 'GET', '/api/endpoints/query/counted'))
+    expect(answers.map(({ headers }) => headers.get('cache-status'))).toEqual([
+      expect.stringContaining('fwd=miss'),
+      expect.stringContaining('hit'),
+    ])
+    expect((await send(cookie, 'GET', '/api/endpoints/query/other')).status).toBe(403)
+    // A token in a header goes before it.
+    expect((await ask(service, 'wh_wrong', 'GET', '/api/whoami', undefined, { Cookie: cookie })).status).toBe(
+      401,
+    )
+    await admin('DELETE', `/api/access-tokens/${id}`)
+    const over = await send(cookie)
+    expect([over.status, over.headers.get('set-cookie')]).toEqual([
+      401,
+      expect.stringContaining('wellhead=; Max-Age=0'),
+    ])
+    expect((await send(cookie, 'GET', '/openapi.json')).status).toBe(200)
+  })
+
+  test('is renewed while it is used, and ends after twice its length', async () => {
+    let cookie = await cookieOf(service.adminToken.token)
+    const hour = 3_600_000
+    clock.advance(11 * hour)
+    const renewed = (await send(cookie)).headers.get('set-cookie')
+    expect((await send(cookie)).status).toBe(200)
+    cookie = renewed?.split(';')[0] as string
+    clock.advance(11 * hour)
+    expect((await send(cookie)).status).toBe(200)
+    clock.advance(2 * hour)
+    expect((await send(cookie)).status).toBe(401)
+  })
+
+  test('that signs out no longer works, nor do renewed ones', async () => {
+    const cookie = await cookieOf(service.adminToken.token)
+    clock.advance(3_600_000 * 2)
+    const renewed = (await send(cookie)).headers.get('set-cookie')?.split(';')[0] as string
+    expect([(await send(cookie)).status, (await send(renewed)).status]).toEqual([200, 200])
+    expect((await send(cookie, 'POST', '/auth/logout')).body.error.code).toBe('cross_site')
+    const out = await send(cookie, 'POST', '/auth/logout', origin())
+    expect([out.status, out.headers.get('set-cookie')]).toEqual([
+      204,
+      expect.stringMatching(/^wellhead=; Max-Age=0/),
+    ])
+    expect([(await send(cookie)).status, (await send(renewed)).status]).toEqual([401, 401])
+    expect((await send(cookie, 'POST', '/auth/logout', origin())).status).toBe(204)
+  })
+
+  test('of a session ends with the session, and creates none', async () => {
+    const session = await sessionOf(service.adminToken.token, { minutes: 5, scopes: ['query'] })
+    const cookie = await cookieOf(session)
+    expect(cookie).toBe(`wellhead=${session}`)
+    const refused = await send(cookie, 'POST', '/api/access-tokens/self/session', origin())
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden'])
+    const own = await cookieOf(service.adminToken.token)
+    expect((await send(own, 'POST', '/api/access-tokens/self/session', origin())).status).toBe(201)
+    clock.advance(300_000)
+    expect((await send(cookie)).status).toBe(401)
+  })
+
+  test('is secure behind a proxy that ends TLS, and only a page of this service can get one', async () => {
+    const https = service.url.replace('http:', 'https:')
+    const { set } = await signIn(service.adminToken.token, { Origin: https })
+    expect(set).toMatch(/^__Host-wellhead=whs_.*; Secure$/)
+    expect((await send(set.split(';')[0] as string)).status).toBe(200)
+    expect((await signIn(service.adminToken.token, { Origin: 'https://other.example.com' })).status).toBe(403)
+    expect((await signIn(service.adminToken.token, {})).status).toBe(204)
+    expect((await signIn('wh_wrong')).status).toBe(401)
+  })
+
+  test('that is not one of ours is ignored: a token, a foreign signature, 8 KB', async () => {
+    const cookie = await cookieOf(service.adminToken.token)
+    const foreign = `${cookie.slice(0, -2)}${cookie.endsWith('AA') ? 'BB' : 'AA'}`
+    const values = [
+      `wellhead=${service.adminToken.token}`,
+      foreign,
+      'wellhead=',
+      'wellhead',
+      `wellhead=whs_${'x'.repeat(8192)}`,
+    ]
+    for (const value of values)
+      expect([value.length, (await send(value)).status]).toEqual([value.length, 401])
+    expect((await send(`other=${'x'.repeat(8192)}; ${cookie}`)).status).toBe(200)
+    expect((await send(`${cookie}; ${foreign}`)).status).toBe(200)
+  })
+})

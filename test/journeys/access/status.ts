@@ -7,6 +7,7 @@ import { Access } from '../../../src/access/access.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { listErrors } from '../../../src/base/errors.ts'
 import { createServer, type ServerOptions } from '../../../src/http/server.ts'
+import { SessionCookies } from '../../../src/http/session-cookies.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
 import { rawRequest } from '../../support/network/raw-request.ts'
@@ -238,9 +239,11 @@ function halfServer(lines: string[], open: () => boolean) {
     },
   })
   const unreached = {} as never
+  const access = new Access(token, systemClock)
   const options: ServerOptions = {
     log: pino(sink),
-    access: new Access(token, systemClock),
+    access,
+    cookies: new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 }),
     engineStatus: () => {
       throw new Error('the pump is broken')
     },

@@ -60,7 +60,7 @@ describe('cached endpoints', () => {
     expect(first.headers.get('cache-control')).toBe('private, max-age=900, stale-while-revalidate=900')
     expect(first.headers.get('age')).toBe('0')
     expect(first.headers.get('etag')).toMatch(/^"[\w-]+"$/)
-    expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization')
+    expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization, Cookie')
     time.advance(5_000)
     for (const path of [
       `${counts}?interval=daily&project=abc`,
@@ -376,7 +376,7 @@ describe('cached endpoints', () => {
       expect(repeated).toEqual({ ...usual, isRepeated: true })
       expect(repeated.values).toMatchObject({
         'wellhead-truncated': 'true',
-        vary: 'Accept, Accept-Encoding, X-API-KEY, Authorization',
+        vary: 'Accept, Accept-Encoding, X-API-KEY, Authorization, Cookie',
       })
       expect(repeated.values).not.toHaveProperty('content-security-policy')
     }

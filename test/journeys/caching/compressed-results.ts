@@ -28,11 +28,11 @@ export function describeCompressedResults({ get, rawGet, post }: ResultCaller): 
     const wanted = { 'Accept-Encoding': coding }
     const computed = await get(path('computed'), wanted)
     expect(computed.headers.get('content-encoding')).toBe(coding)
-    expect(computed.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization')
+    expect(computed.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization, Cookie')
     expect(computed.headers.get('etag')).toBeNull()
     const plain = await get(path('computed'), { 'Accept-Encoding': 'identity' })
     expect(plain.headers.get('content-encoding')).toBeNull()
-    expect(plain.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization')
+    expect(plain.headers.get('vary')).toBe('Accept, Accept-Encoding, X-API-KEY, Authorization, Cookie')
     expect(computed.body).toEqual(plain.body)
     const missed = await get(path('missed'), wanted)
     expect(missed.headers.get('cache-status')).toMatch(/^Wellhead; fwd=miss; stored/)

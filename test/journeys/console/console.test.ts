@@ -9,7 +9,7 @@ const visit = onPage(stage)
 const { admin, asAdmin } = stage
 
 describe('the console', () => {
-  test('signs in with a token, keeps it for the tab only, and shows sources with entries', () =>
+  test('signs in with a token for all tabs, keeps it from scripts, and shows sources with entries', () =>
     visit('/', {}, async (page) => {
       await page.getByLabel('Access token').fill('wh_wrong')
       await page.getByRole('button', { name: 'Sign in' }).click()
@@ -19,12 +19,16 @@ describe('the console', () => {
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       await page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
       await page.getByText('Ready', { exact: true }).waitFor()
-      expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(
-        stage.service().adminToken.token,
-      )
+      expect(
+        await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])'),
+      ).not.toContain(stage.service().adminToken.token)
+      const second = await page.context().newPage()
+      await second.goto('/console/tokens')
+      await second.getByRole('heading', { name: 'Tokens' }).waitFor()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-      expect(await page.evaluate("sessionStorage.getItem('wellhead.token')")).toBeNull()
+      await second.getByRole('heading', { name: 'Sign in' }).waitFor()
+      expect(await page.context().cookies()).toEqual([])
     }))
 
   test.each([

@@ -132,26 +132,22 @@ describe('a tenant', () => {
 
       const second = await page.context().newPage()
       await second.goto(path)
-      await signIn(second, mine.token)
-      await expectOnly(second, shop, notes)
-      await second.close()
-      await page.reload()
-      await expectOnly(page, notes, shop)
-
-      // Both tabs have the same token.
-      const [opened] = await Promise.all([
-        page.context().waitForEvent('page'),
-        page.evaluate(`void open('${path}')`),
-      ])
-      await expectOnly(opened, notes, shop)
-      // A page that comes back from the browser's memory belongs to the token that was used since.
-      await page.evaluate(
-        `sessionStorage.setItem('wellhead.token', '${mine.token}'); dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`,
+      await expectOnly(second, notes, shop)
+      // Somebody else signs in on another tab: all tabs belong to them.
+      await second.evaluate(
+        `fetch('/auth/token', { method: 'POST', headers: { 'X-API-KEY': '${mine.token}' } })`,
       )
+      await second.reload()
+      await expectOnly(second, shop, notes)
       await expectOnly(page, shop, notes)
-      await page.evaluate(`sessionStorage.setItem('wellhead.token', '${other.token}'); location.reload()`)
+      // A page that comes back from the browser's memory belongs to the session that was opened since.
+      await page.evaluate(
+        `fetch('/auth/token', { method: 'POST', headers: { 'X-API-KEY': '${other.token}' } })`,
+      )
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
       await expectOnly(page, notes, shop)
-      await opened.getByRole('button', { name: 'Sign out' }).click()
+      await expectOnly(second, notes, shop)
+      await second.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       expect(await page.locator('body').textContent()).not.toMatch(new RegExp(`${shop}|${notes}`))
     })
@@ -223,7 +219,7 @@ describe('a tenant', () => {
       expect(await links(page)).toEqual(['Endpoints', 'Usage'])
       await asAdmin('DELETE', `/api/access-tokens/${id}`)
       await page.getByRole('button', { name: /^Run/ }).click()
-      await page.getByText('The session has expired.', { exact: false }).waitFor()
+      await page.getByText('The session has ended.', { exact: false }).waitFor()
       await signIn()
       await page.getByText('This session has expired or was ended.', { exact: false }).waitFor()
     })

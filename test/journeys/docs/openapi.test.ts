@@ -226,7 +226,7 @@ describe('the document', () => {
     const path = '/openapi.json'
     const get = (headers: Record<string, string>) => ask(service, undefined, 'GET', path, undefined, headers)
     const plain = await get({ 'Accept-Encoding': 'identity' })
-    expect(plain.headers.get('vary')).toBe('Accept-Encoding, X-API-KEY, Authorization, Origin')
+    expect(plain.headers.get('vary')).toBe('Accept-Encoding, X-API-KEY, Authorization, Cookie, Origin')
     const tags = new Set([plain.headers.get('etag')])
     for (const coding of ['gzip', 'br']) {
       const compressed = await get({ 'Accept-Encoding': coding })

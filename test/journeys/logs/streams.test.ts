@@ -14,6 +14,7 @@ import { RequestRecorder } from '../../../src/http/request-recorder.ts'
 import { admitCaller } from '../../../src/http/route-access.ts'
 import { addTailRoutes } from '../../../src/http/routes/logs/tail.ts'
 import { followResult } from '../../../src/http/routes/query.ts'
+import { SessionCookies } from '../../../src/http/session-cookies.ts'
 import { EventStreams } from '../../../src/http/streams/event-streams.ts'
 import { readEntry } from '../../../src/intake/entry-batch.ts'
 import { LiveResults } from '../../../src/live/live-results.ts'
@@ -33,6 +34,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   const access = new Access(admin, clock)
   const tail = new LiveTail({ time, maxRingBytes: 8 * 20_000, maxPendingBytes: 64 * 1024 })
   const streams = new EventStreams({ access, time, ...limits })
+  const cookies = new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 })
   const lines: Record<string, unknown>[] = []
   const spans: Record<string, unknown>[] = []
   const requests = new RequestCounts()
@@ -48,7 +50,12 @@ async function openStreams(limits = { maxStreams: 100 }) {
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
-    request.caller = admitCaller(access, request.routeOptions.config.access ?? 'query', request, reply)
+    request.caller = admitCaller(
+      { access, cookies },
+      request.routeOptions.config.access ?? 'query',
+      request,
+      reply,
+    )
   })
   server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))

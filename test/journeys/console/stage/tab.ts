@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { RunningService } from '../../../support/service.ts'
-import { type ConsoleOptions, collectComplaints, newContext, openConsole } from './browser.ts'
+import { type ConsoleOptions, collectComplaints, newContext, openConsole, signIn } from './browser.ts'
 
 export interface Tab {
   /** Opens a page and runs a journey in it. Returns the complaints of the page. */
@@ -63,9 +63,8 @@ async function prepare(page: Page, { token, theme = 'light', width = 1280 }: Con
   await page.emulateMedia({ colorScheme: theme })
   await page.goto('/health')
   await page.evaluate(`localStorage.clear(); sessionStorage.clear()`)
-  if (token !== undefined) {
-    await page.evaluate(`sessionStorage.setItem('wellhead.token', ${JSON.stringify(token)})`)
-  }
+  await page.context().clearCookies()
+  if (token !== undefined) await signIn(page, token)
 }
 
 async function leave(page: Page): Promise<void> {
