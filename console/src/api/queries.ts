@@ -8,6 +8,7 @@ import type {
   EndpointCacheState,
   Entry,
   JsonPath,
+  ListColumns,
   Requests,
   SavedSearch,
   SlowRequest,
@@ -110,6 +111,10 @@ export const queries = {
         return api<ValueCount[]>(`/api/sources/${at(source)}/values`, { body: { path, from }, signal })
       },
       staleTime: 300_000,
+    }),
+  listColumns: (source: string) =>
+    read<ListColumns>(['list-columns', source], `/api/sources/${at(source)}/list-columns`, {
+      staleTime: 60_000,
     }),
   alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
   alert: (name: string) =>

@@ -8,6 +8,7 @@ const shortcuts = [
   [[commandKey, 'Enter'], 'Run the query'],
   [['Tab'], 'Accept the first completion in the editor or the search'],
   [['↑', '↓'], 'Choose a completion, or move through a list'],
+  [['J', 'K'], 'Move through entries, which Enter opens and Esc closes'],
   [['←', '→'], 'Move through the points of a chart'],
   [['Esc'], 'Close a list or a dialog'],
 ] as const

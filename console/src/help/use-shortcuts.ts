@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { isTyping } from '../ui/typing.ts'
 
 const isMac = /mac|iphone|ipad/i.test(navigator.userAgent)
 
@@ -32,12 +33,4 @@ export function useShortcuts({ onPalette, onHelp }: Shortcuts): void {
     document.addEventListener('keydown', onKey, { capture: true })
     return () => document.removeEventListener('keydown', onKey, { capture: true })
   }, [onPalette, onHelp])
-}
-
-/** The target of an event from the editor is the element around its shadow root. */
-function isTyping(event: KeyboardEvent): boolean {
-  const target = event.composedPath()[0]
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
-  )
 }

@@ -1,5 +1,5 @@
 import { api, at } from '../api/api.ts'
-import type { Entry, Facets, Histogram } from '../api/shapes.ts'
+import type { Entry, Facets, Histogram, ValueCount } from '../api/shapes.ts'
 
 export interface EntryFilter {
   source: string
@@ -90,6 +90,35 @@ async function newerEntries(filter: EntryFilter, entry: Entry, signal: AbortSign
   }
 }
 
+/** An entry with the source that has it, where a list has entries of several. */
+export type FoundEntry = Entry & { source?: string }
+
+/** Entries of all sources that have a trace or request id, newest first. */
+export async function entriesOfTrace(
+  sources: readonly { name: string }[],
+  { project, fromMs, toMs }: { project: string | undefined; fromMs: number; toMs: number },
+  trace: string,
+  signal: AbortSignal,
+): Promise<FoundEntry[]> {
+  const phrase = `"${trace.replace(/["\\]/g, '\\$&')}"`
+  const query = `${phrase} OR trace_id:${phrase}`
+  const found = await Promise.all(
+    sources.map(async ({ name: source }) => {
+      const page = { fromMs, toMs, limit: maxAround }
+      const entries = await searchEntries({ source, project, query }, page, signal)
+      return entries.filter((entry) => mentions(entry, trace)).map((entry) => ({ ...entry, source }))
+    }),
+  )
+  return found.flat().toSorted((one, other) => other.timestamp - one.timestamp)
+}
+
+/** A word can be a part of another id. */
+function mentions({ event_message, metadata }: Entry, id: string): boolean {
+  const has = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null ? Object.values(value).some(has) : String(value) === id
+  return has(metadata) || event_message.split(/[\s"'=,;()[\]{}]+/).includes(id)
+}
+
 function isAfter(one: Entry, other: Entry): boolean {
   return one.timestamp === other.timestamp ? one.id > other.id : one.timestamp > other.timestamp
 }
@@ -101,6 +130,16 @@ export function countEntries(
 ): Promise<Histogram> {
   const body = { ...bodyOf(filter, fromMs, toMs), buckets: 120, by }
   return api<Histogram>(`/api/sources/${at(filter.source)}/histogram`, { body, signal })
+}
+
+/** The most frequent values of a field that contain a text. */
+export function findValues(
+  filter: EntryFilter & { fromMs: number; toMs?: number },
+  wanted: { path: string; search: string },
+  signal: AbortSignal,
+): Promise<ValueCount[]> {
+  const body = { ...bodyOf(filter, filter.fromMs, filter.toMs), ...wanted, limit: 50 }
+  return api<ValueCount[]>(`/api/sources/${at(filter.source)}/values`, { body, signal })
 }
 
 export function countFacets(

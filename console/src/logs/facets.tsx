@@ -1,7 +1,11 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useSettled } from '../query/use-settled.ts'
 import { NewColumn } from '../schema/column-dialogs.tsx'
 import { Button } from '../ui/button.tsx'
 import { count as counted, percent, short } from '../ui/format.ts'
+import { SearchInput } from '../ui/search.tsx'
+import { findValues } from './entry-search.ts'
 import {
   conditionOf,
   conditionsIn,
@@ -9,24 +13,26 @@ import {
   withCondition,
   withoutCondition,
 } from './search/conditions.ts'
-import type { ShownFacet } from './source-fields.ts'
+import { type ShownFacet, valueName } from './source-fields.ts'
+import type { EntrySearch } from './use-entries.ts'
 
 interface FacetsProps {
   facets: readonly ShownFacet[] | undefined
-  /** Where columns can be created; undefined where the token cannot. */
-  source: string | undefined
+  search: EntrySearch
+  /** Whether columns can be created. */
+  canSpeedUp: boolean
   /** Whether the counts belong to an earlier search. */
   isOld: boolean
-  query: string
   onQuery: (query: string) => void
   open: boolean
   onToggle: (open: boolean) => void
 }
 
 const maxShown = 6
+const pauseMs = 250
 
 /** Values of fields with their counts. Each can be included or excluded. */
-export function Facets({ facets, source, isOld, query, onQuery, open, onToggle }: FacetsProps) {
+export function Facets({ facets, search, canSpeedUp, isOld, onQuery, open, onToggle }: FacetsProps) {
   const [newColumn, setNewColumn] = useState<string>()
   return (
     <details
@@ -40,57 +46,64 @@ export function Facets({ facets, source, isOld, query, onQuery, open, onToggle }
         <FacetValues
           key={facet.field}
           facet={facet}
-          query={query}
+          search={search}
           onQuery={onQuery}
-          // The path of a column has no dots inside of its keys.
-          onSpeedUp={
-            source && facet.detected && !facet.path.includes('%') ? () => setNewColumn(facet.path) : undefined
-          }
+          onSpeedUp={canSpeedUp && !facet.isTyped ? () => setNewColumn(facet.path) : undefined}
         />
       ))}
-      {source && newColumn !== undefined && (
-        <NewColumn source={source} path={newColumn} onClose={() => setNewColumn(undefined)} />
+      {newColumn !== undefined && (
+        <NewColumn source={search.source} path={newColumn} onClose={() => setNewColumn(undefined)} />
       )}
     </details>
   )
 }
 
-interface FacetValuesProps extends Pick<FacetsProps, 'query' | 'onQuery'> {
+interface FacetValuesProps extends Pick<FacetsProps, 'search' | 'onQuery'> {
   facet: ShownFacet
   onSpeedUp: (() => void) | undefined
 }
 
-function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
-  const { field, detected } = facet
+function FacetValues({ facet, search, onQuery, onSpeedUp }: FacetValuesProps) {
+  const { field, sampled, sample, share, distinct } = facet
+  const { query } = search
   const [all, setAll] = useState(false)
+  const [text, setText] = useState('')
+  const found = useFound(search, field, text)
   const conditions = conditionsIn(query) ?? []
   // No entry has them any more; they stay so that they can be included again.
   const excluded = conditions.flatMap((condition) => excludedValue(field, condition) ?? [])
   const others = excluded.filter((value) => facet.values.every((one) => one.value !== value))
-  const values = [...others.map((value) => ({ value, count: 0 })), ...facet.values]
+  const values = found ?? [...others.map((value) => ({ value, count: 0 })), ...facet.values]
   const toggle = (condition: string, opposite: string) =>
     onQuery(
       conditions.includes(condition)
         ? withoutCondition(query, condition)
         : withCondition(withoutCondition(query, opposite), condition),
     )
+  const notes = [share && `in ${share}`, sample && `of ${short(sample)} sampled`].filter(Boolean)
   return (
     <section aria-label={field}>
-      <h2>{field}</h2>
-      {detected && (
-        <p className="faint facet-note">
-          in {detected.share}
-          {onSpeedUp && (
-            <Button
-              look="link"
-              aria-label={`Speed up ${field}`}
-              title="Create a typed column: searches of this field get faster, and all entries are counted."
-              onClick={onSpeedUp}
-            >
-              Speed up
-            </Button>
-          )}
-        </p>
+      <div className="facet-head">
+        <h2>{field}</h2>
+        {onSpeedUp && (
+          <Button
+            look="link"
+            aria-label={`Speed up ${field}`}
+            title="Create a typed column: searches of this field get faster, and all entries are counted."
+            onClick={onSpeedUp}
+          >
+            Speed up
+          </Button>
+        )}
+      </div>
+      {notes.length > 0 && <p className="faint facet-note">{notes.join(', ')}</p>}
+      {distinct === null && (
+        <SearchInput
+          label={`Search values of ${field}`}
+          placeholder="Search values"
+          value={text}
+          onChange={setText}
+        />
       )}
       <ul>
         {(all ? values : values.slice(0, maxShown)).map(({ value, count }) => {
@@ -101,16 +114,13 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
                 type="button"
                 className="include"
                 aria-pressed={conditions.includes(include)}
-                title={
-                  detected
-                    ? `In ${counted(count)} of the newest ${counted(detected.sampled)} entries`
-                    : `Include ${value}`
-                }
+                title={`${value}: ${counted(count)} of ${counted(sampled)} entries`}
                 onClick={() => toggle(include, exclude)}
               >
-                <span>{value === '' ? 'empty' : value}</span>{' '}
+                <span>{valueName(field, value) || 'empty'}</span>{' '}
                 <span className="number faint">
-                  {detected ? percent(count / Math.max(1, detected.sampled)) : short(count)}
+                  {/* Found values are counted in all entries. */}
+                  {sample && !found ? percent(Math.min(1, count / sampled)) : short(count)}
                 </span>
               </button>
               <button
@@ -118,7 +128,7 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
                 className="exclude"
                 aria-label={`Exclude ${field} ${value}`}
                 aria-pressed={conditions.includes(exclude)}
-                title="Exclude this value"
+                title="Filter out this value"
                 onClick={() => toggle(exclude, include)}
               >
                 −
@@ -127,6 +137,7 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
           )
         })}
       </ul>
+      {found?.length === 0 && <p className="faint">No value contains it.</p>}
       {values.length > maxShown && (
         <Button look="link" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? 'Fewer' : `${values.length - maxShown} more`}
@@ -134,4 +145,16 @@ function FacetValues({ facet, query, onQuery, onSpeedUp }: FacetValuesProps) {
       )}
     </section>
   )
+}
+
+/** Values that contain the text; undefined without a text. */
+function useFound(search: EntrySearch, field: string, text: string) {
+  const wanted = useSettled(text.trim(), pauseMs)
+  const { data } = useQuery({
+    queryKey: ['values', search, field, wanted],
+    queryFn: ({ signal }) => findValues(search, { path: field, search: wanted }, signal),
+    enabled: wanted !== '',
+    placeholderData: keepPreviousData,
+  })
+  return wanted === '' || text.trim() === '' ? undefined : data
 }

@@ -11,6 +11,8 @@ interface HistogramProps {
   hasFailed: boolean
   fromMs: number
   toMs: number
+  /** The field that splits it. */
+  by: string | undefined
   onRange: (fromMs: number, toMs: number) => void
   /** Shows only the entries of a series; undefined where that is not possible. */
   onSeries: (name: string) => (() => void) | undefined
@@ -23,12 +25,12 @@ const leastSize = 2
 
 /** Entries over time. Dragging selects a range; the range field does the same without a pointer. */
 export function Histogram(props: HistogramProps) {
-  const { counts, isOld, hasFailed, fromMs, toMs, onRange, onSeries } = props
+  const { counts, isOld, hasFailed, fromMs, toMs, by, onRange, onSeries } = props
   const zone = useZone()
   const [brush, setBrush] = useState<[number, number]>()
   const box = useRef<SVGSVGElement>(null)
   const buckets = useMemo(() => counts?.buckets ?? [], [counts])
-  const series = useMemo(() => seriesOf(buckets), [buckets])
+  const series = useMemo(() => seriesOf(buckets, by), [buckets, by])
   const step = (counts?.bucket_seconds ?? 60) * 1000
   const highest = Math.max(1, ...buckets.map((bucket) => bucket.count))
   const total = counted(sum(buckets.map((bucket) => bucket.count)), 'entry', 'entries')
@@ -45,7 +47,7 @@ export function Histogram(props: HistogramProps) {
       onRange(Math.floor(fromMs + one * (toMs - fromMs)), Math.ceil(fromMs + other * (toMs - fromMs)))
   }
   const range = `from ${showInstant(fromMs, zone, 'seconds')} to ${showInstant(toMs, zone, 'seconds')}`
-  const parts = series.map(({ name, total }) => `, ${count(total)} ${name || 'without a value'}`).join('')
+  const parts = series.map(({ text, total }) => `, ${count(total)} ${text || 'without a value'}`).join('')
   return (
     <figure className={isOld ? 'old' : undefined} aria-busy={isOld}>
       <svg
@@ -119,11 +121,11 @@ export function Histogram(props: HistogramProps) {
   )
 }
 
-function LegendItem({ name, tone, total, onChoose }: SplitSeries & { onChoose: (() => void) | undefined }) {
+function LegendItem({ text, tone, total, onChoose }: SplitSeries & { onChoose: (() => void) | undefined }) {
   const content = (
     <>
       <i className={tone} />
-      {name === '' ? 'no value' : name} <b>{count(total)}</b>
+      {text || 'no value'} <b>{count(total)}</b>
     </>
   )
   if (!onChoose) return <span>{content}</span>
@@ -137,7 +139,7 @@ function LegendItem({ name, tone, total, onChoose }: SplitSeries & { onChoose: (
 function linesOf(bucket: Counts['buckets'][number], series: readonly SplitSeries[]): string[] {
   return series
     .filter(({ name }) => countOf(bucket, name) > 0)
-    .map(({ name }) => `${name || 'no value'}: ${count(countOf(bucket, name))}`)
+    .map(({ name, text }) => `${text || 'no value'}: ${count(countOf(bucket, name))}`)
 }
 
 /** The bar of a bucket, one part per series from the bottom. */

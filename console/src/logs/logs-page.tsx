@@ -2,35 +2,64 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
-import type { DetectedField, Whoami } from '../api/shapes.ts'
+import type { Facet, LogSource, Whoami } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/fields.tsx'
+import { counted } from '../ui/format.ts'
 import { showInstant, useZone } from '../ui/instants.ts'
 import { Failure, Waiting } from '../ui/states.tsx'
+import { useAddress } from '../ui/use-address.ts'
+import { ProjectField } from './bar/project-field.tsx'
+import { RangePicker } from './bar/range-picker.tsx'
+import { SourceField } from './bar/source-field.tsx'
+import { ColumnPicker } from './entries/column-picker.tsx'
 import { EntryList } from './entries/entry-list.tsx'
+import { useColumns } from './entries/use-columns.ts'
 import { Facets } from './facets.tsx'
 import { Histogram } from './histogram.tsx'
 import { useLiveEntries } from './live/use-live-entries.ts'
 import { LogsHead } from './logs-head.tsx'
 import { NothingFound } from './nothing-found.tsx'
-import { RangePicker } from './range-picker.tsx'
-import { conditionOf, pathOf, withCondition } from './search/conditions.ts'
+import { conditionOf, withCondition } from './search/conditions.ts'
+import { pathOf } from './search/paths.ts'
 import { SearchField } from './search/search-field.tsx'
 import { facetsOf, fieldOfPath, splitFields } from './source-fields.ts'
 import { seriesCondition } from './split-series.ts'
 import { useCountedTime } from './use-counted-time.ts'
 import { useEntries, useFacets, useHistogram } from './use-entries.ts'
+import { useFirstSource } from './use-first-source.ts'
 import { useLogsView } from './use-logs-view.ts'
 
 const dayMs = 86_400_000
-const noFields: readonly DetectedField[] = []
-const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
+const noFields: readonly Facet[] = []
+/** A list of several sources has what all of them have. */
+const traceColumns = ['source', 'project', 'message'].map((path) => ({ path, width: 150 }))
+/** As many entries show whether their messages differ. */
+const comparedEntries = 50
 
 /** Searches the entries of a source. */
 export default function LogsPage({ who }: { who: Whoami }) {
+  const [address] = useAddress()
+  const { data: all } = useQuery({ ...queries.sources(), enabled: who.admin })
+  const sources: readonly LogSource[] | undefined = who.admin ? all : who.sources
+  const named = address.get('source')
+  const { first, filled } = useFirstSource(who, sources ?? [], named === null)
+  const name = named ?? (sources && first)
+  if (name === undefined) return <Waiting what="sources" height={420} />
+  return <SourceLogs who={who} name={name} sources={sources ?? []} filled={filled} />
+}
+
+interface SourceLogsProps {
+  who: Whoami
+  name: string
+  sources: readonly LogSource[]
+  filled: ReadonlySet<string> | undefined
+}
+
+function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
   const zone = useZone()
-  const { sources, source, search, live, by, rangeAt, ask } = useLogsView(who)
-  const { query, project, around } = search
+  const { source, search, live, by, isUnsplit, rangeAt, ask } = useLogsView(who, name, sources)
+  const { query, project, around, trace } = search
   const [paused, setPaused] = useState(false)
   const [showFacets, setShowFacets] = useState(() => matchMedia('(min-width: 1081px)').matches)
   const isReading = useRef(false)
@@ -39,16 +68,15 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const countedMs = useCountedTime(search, live && !paused, counting)
   const range = rangeAt(live ? countedMs : search.requestedMs)
   const { fromMs, toMs } = range
-  const counts = useHistogram(live ? { ...search, fromMs, toMs } : search, by)
+  const counts = useHistogram(live ? { ...search, fromMs, toMs } : search, by, !isUnsplit)
   counting.current = counts.isFetching
-  const found = useEntries(search, !live)
+  const found = useEntries(search, sources, !live)
   const tail = useLiveEntries(search, live, paused, isReading)
   const [isTyping, setTyping] = useState(false)
-  const facets = useFacets(search, live, source.columns.length, showFacets || isTyping)
-  const detected = useMemo(
-    () => facets.data?.facets.filter(({ column }) => column === null) ?? noFields,
-    [facets.data],
-  )
+  const isSearch = trace === undefined
+  const facets = useFacets(search, live, source.columns.length, isSearch && (showFacets || isTyping))
+  const fields = facets.data?.facets ?? noFields
+  const detected = useMemo(() => fields.filter(({ column }) => column === null), [fields])
   const shownFacets = useMemo(
     () => facets.data && facetsOf(facets.data, source.columns),
     [facets.data, source],
@@ -62,19 +90,32 @@ export default function LogsPage({ who }: { who: Whoami }) {
   const hasList = isTail || found.data !== undefined
   const isEmpty = hasList && !isOld && !error && entries.length === 0
   const hasProjects = who.project === null
-  const { data: values } = useQuery({ ...queries.values(source.name, 'project'), enabled: hasProjects })
-  const projects = (values ?? []).map(({ value }) => value).filter((value) => value !== '')
+  const compared = entries.slice(0, comparedEntries)
+  const differs = (key: 'project' | 'event_message') =>
+    compared.length < 2 || compared.some((one) => one[key] !== compared[0]?.[key])
+  const columns = useColumns(source.name, {
+    projects: hasProjects && project === undefined && differs('project'),
+    messages: differs('event_message'),
+  })
+  const shown = isSearch ? columns.shown : traceColumns
 
   const { hasNextPage, isFetching, fetchNextPage } = found
   const more = useCallback(() => {
     if (!isFetching) fetchNextPage()
   }, [isFetching, fetchNextPage])
-  const addCondition = (condition: string) => ask({ q: withCondition(query, condition) })
+  const addCondition = (condition: string) => ask({ q: withCondition(query, condition), trace: undefined })
+  const fieldOf = ([first = '', ...rest]: string[]) =>
+    first === 'metadata' ? fieldOfPath(pathOf(rest), source.columns) : pathOf([first, ...rest])
   const filter = (keys: string[], value: string, exclude: boolean) => {
-    const [first, ...rest] = keys
-    if (first === 'project' && !exclude && hasProjects) return ask({ project: value })
-    const field = first === 'metadata' ? fieldOfPath(pathOf(rest), source.columns) : pathOf(keys)
-    addCondition(conditionOf(field, value, exclude))
+    if (keys[0] === 'project' && !exclude && hasProjects) return ask({ project: value })
+    addCondition(conditionOf(fieldOf(keys), value, exclude))
+  }
+  const addColumn = ([first = '', ...rest]: string[]) => {
+    const path = first === 'metadata' ? columnPath(pathOf(rest)) : first.replace('event_message', 'message')
+    const paths = columns.shown?.map((one) => one.path) ?? []
+    const hasMessage = paths.at(-1) === 'message'
+    if (paths.includes(path)) return
+    columns.choose(hasMessage ? [...paths.slice(0, -1), path, 'message'] : [...paths, path])
   }
   const between = (from: number, to: number) =>
     ask({
@@ -90,6 +131,9 @@ export default function LogsPage({ who }: { who: Whoami }) {
   }
   return (
     <div className="page logs">
+      <button type="button" className="skip" onClick={focusFirstEntry}>
+        Skip to entries
+      </button>
       <LogsHead
         tail={live ? tail : undefined}
         paused={paused}
@@ -103,11 +147,11 @@ export default function LogsPage({ who }: { who: Whoami }) {
         }
       />
       <div className="logs-bar">
-        <SelectField
-          label="Source"
-          value={source.name}
-          options={unique([...sources.map(({ name }) => name), source.name])}
-          onChange={(chosen) => ask({ source: chosen, project: undefined, by: undefined })}
+        <SourceField
+          source={source.name}
+          sources={sources}
+          filled={filled}
+          onChange={(chosen) => ask({ source: chosen, project: undefined, by: undefined, trace: undefined })}
         />
         <RangePicker
           range={range}
@@ -115,11 +159,11 @@ export default function LogsPage({ who }: { who: Whoami }) {
           onAbsolute={between}
         />
         {hasProjects && (
-          <SelectField
-            label="Project"
-            value={project ?? ''}
-            options={[['', 'All projects'], ...unique([...(project ? [project] : []), ...projects])]}
-            onChange={(chosen) => ask({ project: chosen || undefined })}
+          <ProjectField
+            source={source.name}
+            fromMs={Math.min(search.fromMs, search.requestedMs - 7 * dayMs)}
+            project={project}
+            onChange={(chosen) => ask({ project: chosen })}
           />
         )}
         <SelectField
@@ -136,7 +180,7 @@ export default function LogsPage({ who }: { who: Whoami }) {
           scope={{ source, project, fromMs: search.fromMs, detected }}
           onFocus={() => setTyping(true)}
           error={isMisunderstood ? error : undefined}
-          onSearch={(q) => ask({ q })}
+          onSearch={(q) => ask({ q, trace: undefined })}
         />
       </div>
       {around && (
@@ -150,55 +194,96 @@ export default function LogsPage({ who }: { who: Whoami }) {
           </Button>
         </div>
       )}
-      {isEmpty && (
+      {trace !== undefined && (
+        <div className="note-box row">
+          <p role="status">
+            {hasList && !isOld ? counted(entries.length, 'entry', 'entries') : 'Entries'} of all sources with{' '}
+            <code>{trace}</code>
+          </p>
+          <Button look="small" onClick={() => ask({ trace: undefined })}>
+            Back to {source.name}
+          </Button>
+        </div>
+      )}
+      {isEmpty && isSearch && (
         <NothingFound
-          {...{ query, project, range, ask }}
-          source={source.name}
+          {...{ search, range, ask }}
+          columns={source.columns}
           notes={counts.data?.notes ?? []}
+          newest={counts.data?.newest ?? null}
           canSend={who.admin}
         />
       )}
       {error && !isMisunderstood && <Failure error={error} retry={live ? tail.restart : found.refetch} />}
       <div className="logs-body">
-        <Facets
-          facets={shownFacets}
-          source={who.admin ? source.name : undefined}
-          isOld={facets.isPlaceholderData}
-          query={query}
-          onQuery={(q) => ask({ q })}
-          open={showFacets}
-          onToggle={setShowFacets}
-        />
-        <div className="stack">
-          <Histogram
-            counts={counts.data}
-            isOld={counts.isPlaceholderData && (!live || isOld)}
-            hasFailed={counts.isError}
-            fromMs={fromMs}
-            toMs={toMs}
-            onRange={between}
-            onSeries={(series) => {
-              const condition = by && seriesCondition(by, series)
-              return condition ? () => addCondition(condition) : undefined
-            }}
+        {isSearch && (
+          <Facets
+            facets={shownFacets}
+            search={search}
+            canSpeedUp={who.admin}
+            isOld={facets.isPlaceholderData}
+            onQuery={(q) => ask({ q })}
+            open={showFacets}
+            onToggle={setShowFacets}
           />
-          {!hasList && !error && <Waiting what="entries" height={420} />}
-          {hasList && !isEmpty && (
-            <EntryList
-              entries={entries}
-              source={source.name}
-              linked={around?.id}
-              searchKey={JSON.stringify([live, search])}
-              isOld={isOld}
-              isReading={live ? isReading : undefined}
-              showDay={toMs - fromMs > dayMs}
-              showProject={hasProjects && project === undefined && projects.length !== 1}
-              onEnd={!live && hasNextPage ? more : undefined}
-              onFilter={filter}
+        )}
+        <div className="stack">
+          {isSearch && (
+            <Histogram
+              counts={counts.data}
+              isOld={counts.isPlaceholderData && (!live || isOld)}
+              hasFailed={counts.isError}
+              fromMs={fromMs}
+              toMs={toMs}
+              by={by}
+              onRange={between}
+              onSeries={(series) => {
+                const condition = by && seriesCondition(by, series)
+                return condition ? () => addCondition(condition) : undefined
+              }}
             />
+          )}
+          {(!hasList || !shown) && !error && <Waiting what="entries" height={420} />}
+          {hasList && shown && !isEmpty && (
+            <>
+              {isSearch && (
+                <div className="row entries-tools">
+                  <ColumnPicker
+                    columns={columns}
+                    fields={fields.map(({ field }) => columnPath(field))}
+                    source={who.admin ? source.name : undefined}
+                  />
+                </div>
+              )}
+              <EntryList
+                entries={entries}
+                source={source.name}
+                linked={around?.id}
+                searchKey={JSON.stringify([live, search])}
+                isOld={isOld}
+                isReading={live ? isReading : undefined}
+                showDay={toMs - fromMs > dayMs}
+                columns={shown}
+                onColumns={columns}
+                onEnd={!live && hasNextPage ? more : undefined}
+                onFilter={filter}
+                onColumn={isSearch ? addColumn : undefined}
+              />
+            </>
           )}
         </div>
       </div>
     </div>
   )
+}
+
+const unique = (names: readonly string[]) => [...new Set(names)].map((name) => [name] as const)
+
+const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp', 'source']
+
+/** The prefix keeps a path of metadata from meaning another field of that name. */
+const columnPath = (path: string) => (ownFields.includes(path) ? `metadata.${path}` : path)
+
+function focusFirstEntry(): void {
+  document.querySelector<HTMLElement>('#entries .entry')?.focus()
 }

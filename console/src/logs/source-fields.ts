@@ -1,5 +1,7 @@
-import type { DetectedField, Facets, TypedColumn } from '../api/shapes.ts'
+import type { Facet, Facets, TypedColumn } from '../api/shapes.ts'
 import { counted, percent } from '../ui/format.ts'
+import { levelName } from './levels.ts'
+import { keysOf, pathOf, shownPath } from './search/paths.ts'
 
 type Column = Pick<TypedColumn, 'name' | 'path' | 'type'>
 type Named = Pick<Column, 'name' | 'path'>
@@ -10,14 +12,14 @@ interface SearchableField {
   note: string
 }
 
-const lastKey = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+const lastKey = (path: string) => keysOf(path).at(-1) ?? path
 const isStatus = ({ name, path }: Named) =>
   [name, lastKey(path)].some((each) => each === 'status' || each.startsWith('status_'))
 const isLevel = ({ name, path }: Named) =>
   [name, lastKey(path)].some((each) => /(?:^|_)(?:level|severity|severity_text)$/.test(each))
 
 /** Typed columns first, then the fields that every entry has, then detected ones. */
-export function fieldsOf(columns: readonly Column[], detected: readonly DetectedField[]): SearchableField[] {
+export function fieldsOf(columns: readonly Column[], detected: readonly Facet[]): SearchableField[] {
   const all = [
     ...(columns.filter(isStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
     ...columns.map(({ name, path }) => ({ name, note: path })),
@@ -33,39 +35,53 @@ export function fieldsOf(columns: readonly Column[], detected: readonly Detected
   return all.filter(({ name }) => !names.has(name) && names.add(name))
 }
 
-const shareOf = ({ entries, sampled }: DetectedField) => percent(entries / Math.max(1, sampled))
+const shareOf = ({ entries, sampled }: Facet) => percent(entries / Math.max(1, sampled))
 
-const valuesOf = ({ distinct }: DetectedField) =>
+const valuesOf = ({ distinct }: Facet) =>
   distinct === null ? 'more than 50 values' : counted(distinct, 'value')
 
 /** The fields that the histogram can be split by: text columns, the status, and detected fields with few values. */
-export function splitFields(columns: readonly Column[], detected: readonly DetectedField[]): string[] {
+export function splitFields(columns: readonly Column[], detected: readonly Facet[]): string[] {
   const typed = columns.filter((column) => column.type === 'text' || isStatus(column))
   const others = detected.filter(({ distinct }) => distinct !== null)
   return [...typed.map(({ name }) => name), ...others.map(({ field }) => fieldOfPath(field, columns))]
 }
 
-export function defaultSplit(columns: readonly Column[]): string | undefined {
-  return (columns.find(isStatus) ?? columns.find(isLevel))?.name
+/** The status or the level: that of a typed column, or else one that the list shows. */
+export function defaultSplit(columns: readonly Column[], listed: readonly string[] = []): string | undefined {
+  const typed = columns.find(isStatus) ?? columns.find(isLevel)
+  const named = listed.map((path) => ({ name: lastKey(path), path }))
+  const shown = named.find(isLevel) ?? named.find(isStatus)
+  return typed?.name ?? (shown && fieldOfPath(shown.path, columns))
+}
+
+/** A value as people read it: some libraries write levels as numbers. */
+export function valueName(field: string, value: string): string {
+  const level = isLevel({ name: field, path: field }) ? levelName(value) : value
+  return level.toLowerCase() === value.toLowerCase() ? value : `${value} ${level}`
 }
 
 /** Values of a field, to be included or excluded. */
-export interface ShownFacet {
+export interface ShownFacet extends Omit<Facet, 'field' | 'column'> {
   /** As a search names it. */
   field: string
   path: string
-  /** Of a field without a typed column: what the counts refer to. */
-  detected?: { sampled: number; share: string }
-  values: { value: string; count: number }[]
+  isTyped: boolean
+  /** The share of entries that have it, where not all do. */
+  share: string | undefined
+  /** Number of entries that were counted, where not all were. */
+  sample: number | undefined
 }
 
 /** In the order of the service. */
-export function facetsOf({ facets }: Pick<Facets, 'facets'>, columns: readonly Column[]): ShownFacet[] {
-  return facets.map((one) => ({
-    field: one.column ?? fieldOfPath(one.field, columns),
-    path: one.field,
-    ...(one.column === null && { detected: { sampled: one.sampled, share: shareOf(one) } }),
-    values: one.values,
+export function facetsOf({ entries, facets }: Facets, columns: readonly Column[]): ShownFacet[] {
+  return facets.map(({ column, field: path, ...one }) => ({
+    ...one,
+    path,
+    field: column ?? fieldOfPath(path, columns),
+    isTyped: column !== null,
+    share: one.entries < one.sampled ? shareOf({ column, field: path, ...one }) : undefined,
+    sample: one.sampled < entries ? one.sampled : undefined,
   }))
 }
 
@@ -73,10 +89,13 @@ const ownFields = ['project', 'id', 'message', 'event_message', 'timestamp']
 
 /** The field for a path of metadata. The prefix keeps it from meaning another field of that name. */
 export function fieldOfPath(path: string, columns: readonly Column[]): string {
+  const keys = keysOf(path)
   const isShort = columns.some(
     (one) =>
-      one.path !== path &&
+      one.path !== pathOf(keys) &&
       [one.name, lastKey(one.path)].some((name) => name === path || name.startsWith(`${path}_`)),
   )
-  return isShort || ownFields.includes(path) || path.startsWith('metadata.') ? `metadata.${path}` : path
+  const shown = shownPath(path)
+  const isOther = ownFields.includes(path) || shown.startsWith('"') || keys[0] === 'metadata'
+  return isShort || isOther ? `metadata.${shown}` : shown
 }

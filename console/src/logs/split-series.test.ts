@@ -25,10 +25,17 @@ test('puts failures at the bottom and colors statuses and levels by what they me
   ])
 })
 
+test('names the numbers of levels, and only those', () => {
+  const counts = bucket({ 50: 1, 30: 5, 'an error': 2 })
+  const texts = (by: string) => seriesOf([counts], by).map(({ text, tone }) => `${text} ${tone}`)
+  expect(texts('level')).toEqual(['50 error bad', '30 info good', 'an error series-2'])
+  expect(texts('port')).toEqual(['30 series-1', 'an error series-2', '50 series-3'])
+})
+
 test('colors other values by frequency', () => {
   expect(seriesOf([bucket({ GET: 1, POST: 5 })])).toEqual([
-    { name: 'POST', tone: 'series-1', total: 5 },
-    { name: 'GET', tone: 'series-2', total: 1 },
+    { name: 'POST', text: 'POST', tone: 'series-1', total: 5 },
+    { name: 'GET', text: 'GET', tone: 'series-2', total: 1 },
   ])
 })
 

@@ -1,11 +1,14 @@
 import type { Histogram } from '../api/shapes.ts'
 import { sum } from '../ui/format.ts'
-import { levelTone } from './entries/entry-mark.ts'
+import { levelTone } from './levels.ts'
 import { conditionOf } from './search/conditions.ts'
+import { valueName } from './source-fields.ts'
 
 /** One value that the histogram is split by. */
 export interface SplitSeries {
   name: string
+  /** As people read it. */
+  text: string
   /** The class that colors it. */
   tone: string
   total: number
@@ -26,12 +29,20 @@ const statusTones = new Map(
 const order = ['bad', 'warn', 'moved', 'good']
 
 /** Failures first, then by frequency, then the rest. */
-export function seriesOf(buckets: Histogram['buckets']): SplitSeries[] {
+export function seriesOf(buckets: Histogram['buckets'], by = ''): SplitSeries[] {
   const names = [...new Set(buckets.flatMap(({ counts = {} }) => Object.keys(counts)))]
   const series = names
     .map((name) => ({ name, total: sum(buckets.map((bucket) => countOf(bucket, name))) }))
     .toSorted((one, other) => other.total - one.total)
-    .map((one, index) => ({ ...one, tone: toneOf(one.name) ?? `series-${(index % 6) + 1}` }))
+    .map((one, index) => {
+      const text = valueName(by, one.name)
+      return {
+        ...one,
+        text,
+        tone:
+          toneOf(text === one.name ? text : text.slice(one.name.length + 1)) ?? `series-${(index % 6) + 1}`,
+      }
+    })
   const rank = ({ tone }: SplitSeries) =>
     order.includes(tone) ? order.indexOf(tone) : tone === 'other' ? 8 : tone === 'none' ? 9 : 7
   return series.toSorted((one, other) => rank(one) - rank(other))

@@ -6,6 +6,7 @@ import {
   cursorAfter,
   type EntryFilter,
   entriesAround,
+  entriesOfTrace,
   type LinkedEntry,
   searchEntries,
 } from './entry-search.ts'
@@ -18,6 +19,8 @@ export interface EntrySearch extends EntryFilter {
   toMs: number
   /** Shows the entries around this one instead. */
   around: LinkedEntry | undefined
+  /** Shows the entries of all sources with this trace or request id instead. */
+  trace: string | undefined
   /** The same search at a later time is another search. */
   requestedMs: number
 }
@@ -29,27 +32,30 @@ const options = {
   gcTime: 30_000,
 } as const
 
-export function useEntries(search: EntrySearch, enabled: boolean) {
-  const { source, fromMs, toMs, around } = search
+export function useEntries(search: EntrySearch, sources: readonly { name: string }[], enabled: boolean) {
+  const { source, fromMs, toMs, around, trace } = search
   return useInfiniteQuery({
     ...options,
     queryKey: ['entries', search],
     queryFn: ({ pageParam, signal }) =>
-      around
-        ? entriesAround(source, around, signal)
-        : searchEntries(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal),
+      trace !== undefined
+        ? entriesOfTrace(sources, search, trace, signal)
+        : around
+          ? entriesAround(source, around, signal)
+          : searchEntries(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal),
     initialPageParam: undefined as Cursor | undefined,
     getNextPageParam: (page, pages) =>
-      !around && page.length === pageSize ? cursorAfter(pages.flat()) : undefined,
+      !around && trace === undefined && page.length === pageSize ? cursorAfter(pages.flat()) : undefined,
     enabled,
   })
 }
 
-export function useHistogram(search: EntrySearch, by: string | undefined) {
+export function useHistogram(search: EntrySearch, by: string | undefined, enabled: boolean) {
   return useQuery({
     ...options,
     queryKey: ['histogram', search, by],
     queryFn: ({ signal }) => countEntries(search, { ...search, by }, signal),
+    enabled: enabled && search.trace === undefined,
   })
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { LogSource, Whoami } from '../api/shapes.ts'
 import { useAddress } from '../ui/use-address.ts'
@@ -7,18 +7,14 @@ import { aroundMs, type LinkedEntry } from './entry-search.ts'
 import { defaultSplit } from './source-fields.ts'
 import { readRange, type TimeRange } from './time-range.ts'
 import type { EntrySearch } from './use-entries.ts'
-
-const firstSource = 'edge_logs'
+import { rememberSource } from './use-first-source.ts'
 
 /** What the page shows. The address holds all of it, so that a link shows the same. */
-export function useLogsView(who: Whoami) {
+export function useLogsView(who: Whoami, name: string, sources: readonly LogSource[]) {
   const [address, setAddress] = useAddress()
   const [requestedMs, setRequestedMs] = useState(() => Date.now())
-  const { data: all = [] } = useQuery({ ...queries.sources(), enabled: who.admin })
-  const sources: readonly LogSource[] = who.admin ? all : who.sources
-  const hasFirst = who.admin || sources.some((one) => one.name === firstSource)
-  const name = address.get('source') ?? (hasFirst ? firstSource : (sources[0]?.name ?? firstSource))
   const source = sources.find((one) => one.name === name) ?? { name, description: '', columns: [] }
+  useEffect(() => rememberSource(name), [name])
   const live = address.get('live') === '1'
   const search: EntrySearch = useMemo(() => {
     const around = linkedEntry(address)
@@ -26,7 +22,8 @@ export function useLogsView(who: Whoami) {
     // A tenant's token is limited to its project.
     const project = who.project === null ? (address.get('project') ?? undefined) : undefined
     const query = around ? '' : (address.get('q') ?? '')
-    return { source: name, project, query, fromMs, toMs, around, requestedMs }
+    const trace = address.get('trace') ?? undefined
+    return { source: name, project, query, fromMs, toMs, around, trace, requestedMs }
   }, [address, name, requestedMs, who.project])
   /** Every search reaches up to the time of its request. */
   const ask = (changes: Record<string, string | undefined>) => {
@@ -36,13 +33,20 @@ export function useLogsView(who: Whoami) {
     // Searching on from a linked entry stays at its time.
     setAddress({ ...(around && { entry: undefined, at: undefined, from, to }), ...changes })
   }
-  const by = address.get('by') ?? defaultSplit(source.columns)
+  const { data: listed, isPending } = useQuery(queries.listColumns(name))
+  const by =
+    address.get('by') ??
+    defaultSplit(
+      source.columns,
+      listed?.columns.map(({ path }) => path),
+    )
   return {
-    sources,
     source,
     search,
-    live: live && !search.around,
+    live: live && !search.around && !search.trace,
     by: by === 'none' ? undefined : by,
+    /** Whether the default split is not known yet. */
+    isUnsplit: isPending && by === undefined,
     rangeAt: (nowMs: number) => rangeAt(address, nowMs),
     ask,
   }

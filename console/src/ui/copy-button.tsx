@@ -33,7 +33,7 @@ export function CopyButton({ text, label = 'Copy', onFailed }: CopyButtonProps) 
  * Over plain HTTP, scripts have no clipboard, but browsers still copy what is selected. While a dialog is open, only text
  * inside it can be selected.
  */
-async function copyText(text: string, near: HTMLElement): Promise<boolean> {
+export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

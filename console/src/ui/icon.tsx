@@ -23,6 +23,7 @@ const paths = {
   remove: 'M4 4l8 8M12 4l-8 8',
   closed: 'M6 3.500 10.500 8 6 12.500',
   open: 'M3.500 6 8 10.500 12.500 6',
+  column: 'M2.500 2.500h11v11h-11zM6.200 2.500v11M9.800 2.500v11',
   menu: 'M2 4h12M2 8h12M2 12h12',
   pause: 'M5.500 3v10M10.500 3v10',
 } as const

@@ -1,11 +1,14 @@
 import { useState } from 'react'
 import { Button } from './button.tsx'
+import { copyText } from './copy-button.tsx'
 import { count } from './format.ts'
+import { Icon } from './icon.tsx'
 
 interface JsonTreeProps {
   value: unknown
   /** Called with the keys that lead to the chosen value. */
   onFilter?: ((keys: string[], value: string, exclude: boolean) => void) | undefined
+  onColumn?: ((keys: string[]) => void) | undefined
 }
 
 const maxMembers = 200
@@ -14,20 +17,20 @@ const maxText = 400
 /** Longer values do not fit into an address. */
 const maxFilter = 1_000
 const filters = [
-  ['Include', '+', false],
-  ['Exclude', '−', true],
+  ['Filter for', '+', false],
+  ['Filter out', '−', true],
 ] as const
 
 /** A nested value, expanded. */
-export function JsonTree({ value, onFilter }: JsonTreeProps) {
+export function JsonTree({ value, ...actions }: JsonTreeProps) {
   return (
     <div className="json">
-      <Members value={value} keys={[]} onFilter={onFilter} />
+      <Members value={value} keys={[]} {...actions} />
     </div>
   )
 }
 
-function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
+function Members({ value, keys, ...actions }: JsonTreeProps & { keys: string[] }) {
   const [all, setAll] = useState(false)
   const isList = Array.isArray(value)
   const members = Object.entries((value ?? {}) as Record<string, unknown>)
@@ -40,13 +43,9 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
           <span className="key">{key}:</span>
           {typeof member === 'object' && member !== null ? (
             // The service has no paths into lists.
-            <Members
-              value={member}
-              keys={[...keys, key]}
-              onFilter={Array.isArray(member) ? undefined : onFilter}
-            />
+            <Members value={member} keys={[...keys, key]} {...(!Array.isArray(member) && actions)} />
           ) : (
-            <Leaf value={member} keys={[...keys, key]} onFilter={isList ? undefined : onFilter} />
+            <Leaf value={member} keys={[...keys, key]} {...(!isList && actions)} />
           )}
         </li>
       ))}
@@ -61,7 +60,7 @@ function Members({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) 
   )
 }
 
-function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
+function Leaf({ value, keys, onFilter, onColumn }: JsonTreeProps & { keys: string[] }) {
   const [all, setAll] = useState(false)
   const text = String(value)
   const kind = value === null ? 'null' : typeof value
@@ -92,6 +91,24 @@ function Leaf({ value, keys, onFilter }: JsonTreeProps & { keys: string[] }) {
               {sign}
             </button>
           ))}
+          <button
+            type="button"
+            aria-label={`Copy ${where}`}
+            title="Copy this value"
+            onClick={(event) => copyText(text, event.currentTarget)}
+          >
+            <Icon name="copy" />
+          </button>
+          {onColumn && (
+            <button
+              type="button"
+              aria-label={`Show ${keys.join('.')} as a column`}
+              title="Show as a column"
+              onClick={() => onColumn(keys)}
+            >
+              <Icon name="column" />
+            </button>
+          )}
         </span>
       )}
     </>

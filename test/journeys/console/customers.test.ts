@@ -43,8 +43,8 @@ describe('a tenant', () => {
         await page.setViewportSize({ width, height: 800 })
         const follow = async (name: string) => {
           if (width < 800) await page.getByRole('button', { name: 'Menu' }).click()
-          expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
           await page.getByText(`app of ${shop}`).waitFor()
+          expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
           await page.getByRole('navigation').getByRole('link', { name }).click()
         }
         await follow('Endpoints')
@@ -252,11 +252,14 @@ describe('a token without a project', () => {
     await visit('/', reader, async (page) => {
       await page.getByRole('heading', { name: 'Logs' }).waitFor()
       expect(await links(page)).toEqual(['Logs'])
-      await page
-        .getByLabel('Project', { exact: true })
-        .locator('option', { hasText: shop })
-        .waitFor({ state: 'attached' })
-      await page.goto(`/console/logs?project=${notes}`)
+      await page.goto(`/console/logs?source=edge_logs`)
+      await page.locator(`#log-projects option[value="${shop}"]`).waitFor({ state: 'attached' })
+      // A part of its name finds a project.
+      await page.getByLabel('Project', { exact: true }).fill(notes.slice(1, 6))
+      await page.locator(`#log-projects option[value="${shop}"]`).waitFor({ state: 'detached' })
+      await page.getByLabel('Project', { exact: true }).fill(notes)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(new RegExp(`project=${notes}`))
       await page.locator('.entry').first().click()
       await page.locator('.json', { hasText: notes }).waitFor()
     })

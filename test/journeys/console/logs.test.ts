@@ -41,10 +41,10 @@ describe('logs in the console', () => {
       await page.getByText('1 entry', { exact: true }).waitFor()
       expect(await page.evaluate('document.activeElement.role')).toBe('combobox')
       await page.getByRole('button', { name: /x%41y one/ }).click()
-      await page.getByRole('button', { name: 'Include metadata.dotted.key a%3Ab' }).click()
+      await page.getByRole('button', { name: 'Filter for metadata.dotted.key a%3Ab' }).click()
       await page.waitForURL(/dotted/)
       await page.locator('.entries[aria-busy=false]').waitFor()
-      expect(new URL(page.url()).searchParams.get('q')).toBe('x%41y dotted%2Ekey:a%3Ab')
+      expect(new URL(page.url()).searchParams.get('q')).toBe('x%41y metadata."dotted.key":a%3Ab')
       expect(await page.locator('.entry').count()).toBe(1)
       for (const query of ['-n:*', '-n:<=5', 'xay -one', '-"y one"']) {
         const response = page.waitForResponse(/console_search\/search/)

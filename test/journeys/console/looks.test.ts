@@ -73,7 +73,7 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    '/console/logs?range=24h',
+    '/console/logs?source=edge_logs&range=24h',
     async (page) => {
       await page.getByText('Fields', { exact: true }).click()
       await page.locator('.facets section').first().waitFor()
@@ -89,7 +89,10 @@ const pages: LoadedPage[] = [
       await page.locator('.entry').first().waitFor()
     },
   ],
-  ['/console/logs?q=nowhere', (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor()],
+  [
+    '/console/logs?source=edge_logs&q=nowhere',
+    (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor(),
+  ],
   [
     '/docs',
     async (page) => {

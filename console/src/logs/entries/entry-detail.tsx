@@ -10,10 +10,11 @@ interface EntryDetailProps {
   /** Whether the view shows the entries around this one. */
   isLinked: boolean
   onFilter: (keys: string[], value: string, exclude: boolean) => void
+  onColumn: ((keys: string[]) => void) | undefined
 }
 
 /** An entry with everything that it has, and where to go from it. */
-export function EntryDetail({ source, entry, isLinked, onFilter }: EntryDetailProps) {
+export function EntryDetail({ source, entry, isLinked, onFilter, onColumn }: EntryDetailProps) {
   const { project, id, event_message, metadata } = entry
   const link = entryLink(source, entry)
   return (
@@ -26,13 +27,13 @@ export function EntryDetail({ source, entry, isLinked, onFilter }: EntryDetailPr
             Entries around it
           </Link>
         )}
-        {traceLinks(source, entry).map(({ path, value, href }) => (
+        {traceLinks(source, entry).map(({ key, path, value, href }) => (
           <Link key={path} className="button small" href={href} title={value}>
-            Same {path.slice(path.lastIndexOf('.') + 1)}
+            Same {key}
           </Link>
         ))}
       </div>
-      <JsonTree value={{ project, id, event_message, metadata }} onFilter={onFilter} />
+      <JsonTree value={{ project, id, event_message, metadata }} onFilter={onFilter} onColumn={onColumn} />
     </div>
   )
 }

@@ -30,6 +30,6 @@ test('finds trace and request ids at any level, in the spellings of log librarie
     'request.headers.x-request-id r 1',
   ])
   const { searchParams } = new URL(found[1]?.href ?? '', 'http://x')
-  expect(searchParams.get('q')).toBe('request.headers.x-request-id:"r 1"')
+  expect(searchParams.get('trace')).toBe('r 1')
   expect(searchParams.get('from')).toBe('2025-12-31T23:00:00.000Z')
 })

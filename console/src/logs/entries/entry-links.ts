@@ -1,5 +1,5 @@
 import type { Entry } from '../../api/shapes.ts'
-import { conditionOf, pathOf } from '../search/conditions.ts'
+import { pathOf } from '../search/paths.ts'
 
 /** Keys whose values connect entries, in the spellings of log libraries. */
 const traceKey = /^(?:x[-_])?(?:trace|request|correlation|execution)[-_]?id$/i
@@ -15,13 +15,17 @@ export function entryLink(source: string, { id, timestamp, project }: Entry): st
   return page({ source, ...(project !== '' && { project }), entry: id, at: String(timestamp) })
 }
 
-/** Searches that find the entries with the same trace or request id. */
+/** Where the entries of all sources with the same trace or request id are. */
 export function traceLinks(source: string, { metadata, timestamp }: Entry) {
   const atMs = Math.floor(timestamp / 1000)
   const [from, to] = [-1, 1].map((side) => new Date(atMs + side * traceMs).toISOString()) as [string, string]
   return [...traceIds(metadata, [])].slice(0, maxLinks).map(([keys, value]) => {
-    const path = pathOf(keys)
-    return { path, value, href: page({ source, q: conditionOf(path, value), from, to }) }
+    return {
+      key: keys.at(-1) ?? '',
+      path: pathOf(keys),
+      value,
+      href: page({ source, trace: value, from, to }),
+    }
   })
 }
 

@@ -1,14 +1,26 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
-import type { Entry } from '../../api/shapes.ts'
+import {
+  type CSSProperties,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { sum } from '../../ui/format.ts'
 import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
 import { toggled } from '../../ui/toggled.ts'
+import type { FoundEntry } from '../entry-search.ts'
 import { keysOf } from '../live/live-buffer.ts'
+import { cellOf, kindOf } from './entry-columns.ts'
 import { EntryDetail } from './entry-detail.tsx'
-import { markOf } from './entry-mark.ts'
+import { EntryHead } from './entry-head.tsx'
+import type { Columns, ShownColumn } from './use-columns.ts'
+import { useRowKeys } from './use-row-keys.ts'
 
 interface EntryListProps {
-  entries: readonly Entry[]
+  entries: readonly FoundEntry[]
   source: string
   /** Id of the entry that the address names: it is open and in view. */
   linked: string | undefined
@@ -19,19 +31,21 @@ interface EntryListProps {
   /** Set where new entries arrive at the top; becomes true when the reader is further down. They do not move what is read. */
   isReading: RefObject<boolean> | undefined
   showDay: boolean
-  showProject: boolean
+  columns: readonly ShownColumn[]
+  onColumns: Pick<Columns, 'choose' | 'resize'>
   /** Loads older entries; undefined where there are none. */
   onEnd: (() => void) | undefined
   onFilter: (keys: string[], value: string, exclude: boolean) => void
+  onColumn: ((keys: string[]) => void) | undefined
 }
 
+const timePx = 112
 /** More than fits on any screen. */
 const maxLine = 600
 
 /** A virtual list of entries. */
 export function EntryList(props: EntryListProps) {
-  const { entries, source, linked, searchKey, isOld, isReading, showDay, showProject, onEnd, onFilter } =
-    props
+  const { entries, linked, searchKey, isOld, isReading, showDay, columns, onColumns, onEnd } = props
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -45,6 +59,12 @@ export function EntryList(props: EntryListProps) {
     // Keeps the visible entries in place, except at the top, where new entries are wanted.
     anchorTo: isReading?.current ? 'end' : 'start',
     scrollEndThreshold: -1,
+  })
+  useRowKeys({
+    box,
+    count: entries.length,
+    scrollTo: (index) => virtual.scrollToIndex(index, { align: 'auto' }),
+    close: (index) => setOpen((now) => new Set([...now].filter((key) => key !== (keys[index] as string)))),
   })
   const items = virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
@@ -65,7 +85,9 @@ export function EntryList(props: EntryListProps) {
   }, [searchKey, isOld])
   return (
     <div
-      className={`grid entries${isOld ? ' old' : ''}${showProject ? '' : ' one-project'}`}
+      id="entries"
+      className={`grid entries${isOld ? ' old' : ''}`}
+      style={layoutOf(columns)}
       ref={box}
       role="region"
       aria-label="Entries"
@@ -75,9 +97,10 @@ export function EntryList(props: EntryListProps) {
         if (isReading) isReading.current = currentTarget.scrollTop > 4
       }}
     >
+      <EntryHead columns={columns} {...onColumns} />
       <div className="grid-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
-          const entry = entries[item.index] as Entry
+          const entry = entries[item.index] as FoundEntry
           const key = keys[item.index] as string
           return (
             <div
@@ -94,16 +117,17 @@ export function EntryList(props: EntryListProps) {
                 onClick={() => setOpen(toggled(open, key))}
               >
                 <When ms={entry.timestamp / 1000} zone={zone} showDay={showDay} />
-                <Mark entry={entry} />
-                {showProject && <span className="faint">{entry.project}</span>}
-                <Message entry={entry} />
+                {columns.map(({ path }) => (
+                  <EntryCell key={path} entry={entry} path={path} />
+                ))}
               </button>
               {open.has(key) && (
                 <EntryDetail
-                  source={source}
+                  source={entry.source ?? props.source}
                   entry={entry}
                   isLinked={entry.id === linked}
-                  onFilter={onFilter}
+                  onFilter={props.onFilter}
+                  onColumn={props.onColumn}
                 />
               )}
             </div>
@@ -124,12 +148,21 @@ function When({ ms, zone, showDay }: { ms: number; zone: Zone; showDay: boolean 
   )
 }
 
-function Message({ entry: { event_message, metadata } }: { entry: Entry }) {
-  if (event_message !== '') return <span className="message">{event_message.slice(0, maxLine)}</span>
-  return <span className="message faint mono">{JSON.stringify(metadata).slice(0, maxLine)}</span>
+/** Cells have the same width in all rows; the last one takes what is left. */
+function layoutOf(columns: readonly ShownColumn[]): CSSProperties {
+  const tracks = columns.map(({ width }, index) =>
+    index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`,
+  )
+  const least = timePx + sum(columns.map(({ width }) => width + 12)) + 28
+  return { '--columns': [`${timePx}px`, ...tracks].join(' '), '--least': `${least}px` } as CSSProperties
 }
 
-function Mark({ entry }: { entry: Entry }) {
-  const mark = markOf(entry)
-  return <span className={`mark ${mark?.tone ?? ''}`}>{mark?.text}</span>
+function EntryCell({ entry, path }: { entry: FoundEntry; path: string }) {
+  const { text, tone } = cellOf(entry, path)
+  const kind = kindOf(path)
+  // An entry without a message shows what it has.
+  if (kind === 'message' && text === '') {
+    return <span className="cell message faint mono">{JSON.stringify(entry.metadata).slice(0, maxLine)}</span>
+  }
+  return <span className={`cell ${kind} ${tone}`}>{text}</span>
 }

@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  conditionOf,
-  conditionsIn,
-  excludedValue,
-  pathOf,
-  withCondition,
-  withoutCondition,
-} from './conditions.ts'
+import { conditionOf, conditionsIn, excludedValue, withCondition, withoutCondition } from './conditions.ts'
+import { keysOf, pathOf, shownPath } from './paths.ts'
 
 test.each([
   ['', []],
@@ -48,8 +42,15 @@ test('adds a condition once, and around alternatives', () => {
   expect(withoutCondition('x a:1 (y OR z)', 'a:1')).toBe('x (y OR z)')
 })
 
-test('escapes a dot inside a key', () => {
+test('writes a key with dots in quotes', () => {
   expect(pathOf(['a.b', 'c'])).toBe('a%2Eb.c')
+  expect(['a%2Eb.c', 'x."y z".w', 'plain.path'].map(shownPath)).toEqual([
+    '"a.b".c',
+    'x."y z".w',
+    'plain.path',
+  ])
+  expect(keysOf('attributes."http.route".x%2Ey')).toEqual(['attributes', 'http.route', 'x.y'])
+  expect(conditionOf('attributes."http.route"', '/a')).toBe('attributes."http.route":/a')
 })
 
 test.each(['DE', '', 'a "b" \\', '-x', '*', 'OR'])('reads back the excluded value %j', (value) => {

@@ -7,7 +7,7 @@ export function conditionOf(field: string, value: string, exclude = false): stri
 }
 
 export function writtenField(name: string): string {
-  return /^[\p{L}_@$][^\s":()]*$/u.test(name) ? name : quoted(name)
+  return /^[\p{L}_@$](?:[^\s":()]|(?<=\.)"(?:[^"\\]|\\.)*")*$/u.test(name) ? name : quoted(name)
 }
 
 /** In quotes where it could mean something else. */
@@ -57,9 +57,4 @@ export function withCondition(query: string, condition: string): string {
 
 export function withoutCondition(query: string, condition: string): string {
   return (conditionsIn(query) ?? [query]).filter((one) => one !== condition).join(' ')
-}
-
-/** The path of nested keys, as the service writes it: a dot inside a key is `%2E`. */
-export function pathOf(keys: readonly string[]): string {
-  return keys.map((key) => key.replaceAll('.', '%2E')).join('.')
 }

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, at } from '../../api/api.ts'
-import type { DetectedField, LogSource, ValueCount } from '../../api/shapes.ts'
+import type { Facet, LogSource, ValueCount } from '../../api/shapes.ts'
 import { useSettled } from '../../query/use-settled.ts'
 import { short } from '../../ui/format.ts'
 import { fieldsOf } from '../source-fields.ts'
@@ -21,7 +21,7 @@ export interface SearchScope {
   project: string | undefined
   fromMs: number
   /** Fields without a typed column. */
-  detected: readonly DetectedField[]
+  detected: readonly Facet[]
 }
 
 const maxShown = 10

@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { FormDialog } from '../ui/dialog.tsx'
-import { SelectField, TextField } from '../ui/fields.tsx'
-import { fromLocalInput, toLocalInput, useZone } from '../ui/instants.ts'
-import { rangeText, relativeRanges, type TimeRange } from './time-range.ts'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { SelectField, TextField } from '../../ui/fields.tsx'
+import { fromLocalInput, toLocalInput, useZone } from '../../ui/instants.ts'
+import { rangeText, relativeRanges, type TimeRange } from '../time-range.ts'
 
 interface RangePickerProps {
   range: TimeRange

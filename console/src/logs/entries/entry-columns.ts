@@ -1,0 +1,113 @@
+import { type Unit, valueText } from '../../charts/series.ts'
+import type { FoundEntry } from '../entry-search.ts'
+import { levelName, levelTone } from '../levels.ts'
+import { keysOf, shownPath } from '../search/paths.ts'
+
+type Kind = 'level' | 'method' | 'status' | 'duration' | 'error' | 'message' | 'project' | 'text'
+
+/** More than fits on any screen. */
+const maxText = 600
+
+const names: readonly (readonly [Kind, RegExp])[] = [
+  ['level', /(?:^|\.)(?:log_?)?level$|(?:^|[._])severity(?:_?text)?$/i],
+  ['method', /(?:^|[._])method$/i],
+  ['status', /(?:^|[._])status(?:_?code)?$/i],
+  [
+    'duration',
+    /(?:^|[._])(?:m?s|duration|elapsed|latency|took|(?:response|origin|execution)_?time)(?:_?(?:[mun]?s|seconds))?$/i,
+  ],
+  ['error', /(?:^|[._])(?:err|error|exception)(?:[._]?(?:message|msg))?$/i],
+]
+
+/** What a column shows, which decides how. */
+export function kindOf(path: string): Kind {
+  if (path === 'message' || path === 'event_message') return 'message'
+  if (path === 'project') return 'project'
+  const text = keysOf(path).join('.')
+  return names.find(([, form]) => form.test(text))?.[0] ?? 'text'
+}
+
+const widths: Record<Kind, number> = {
+  ...{ level: 56, method: 60, status: 52, duration: 84 },
+  ...{ error: 300, message: 280, project: 150, text: 160 },
+}
+
+/** As wide as its values usually are, and as its title. */
+export const widthOf = (path: string): number =>
+  Math.max(widths[kindOf(path)], Math.min(160, titleOf(path).length * 7.5 + 14))
+
+/** The name of a column for its head: the last key, or the last two where it would say little. */
+export function titleOf(path: string): string {
+  const keys = keysOf(path)
+  const last = keys.at(-1) ?? path
+  const isVague = /^(?:id|name|code|type|message|value|key|path)$/i.test(last)
+  return shownPath((isVague ? keys.slice(-2) : [last]).map((key) => key.replaceAll('.', '%2E')).join('.'))
+}
+
+export interface Cell {
+  text: string
+  tone: 'bad' | 'warn' | 'plain'
+}
+
+/** What an entry has in a column. */
+export function cellOf(entry: FoundEntry, path: string): Cell {
+  const value = valueAt(entry, path)
+  const text = textOf(value)
+  const cell = (shown: string, tone: Cell['tone'] = 'plain'): Cell => ({
+    text: shown.slice(0, maxText),
+    tone,
+  })
+  if (text === '') return cell('')
+  switch (kindOf(path)) {
+    case 'level': {
+      const level = levelName(text)
+      const tone = levelTone(level)
+      return cell(level, tone === 'bad' || tone === 'warn' ? tone : 'plain')
+    }
+    case 'status':
+      return cell(text, /^5\d\d$/.test(text) ? 'bad' : /^4\d\d$/.test(text) ? 'warn' : 'plain')
+    case 'duration':
+      return cell(durationText(text, keysOf(path).at(-1) ?? ''))
+    case 'error':
+      return cell(text, 'bad')
+    default:
+      return cell(text)
+  }
+}
+
+function durationText(text: string, key: string): string {
+  const value = Number(text)
+  if (!Number.isFinite(value)) return text
+  if (/_?ns$/i.test(key)) return valueText(value / 1000, 'us')
+  return valueText(value, unitOf(key))
+}
+
+/** Without a unit in its name, a time is in milliseconds, and other durations have none. */
+function unitOf(key: string): Unit | undefined {
+  if (/us$/i.test(key)) return 'us'
+  if (/ms$|time$/i.test(key)) return 'ms'
+  return /(?:^|_)s$|seconds$/i.test(key) ? 's' : undefined
+}
+
+export function valueAt({ project, id, event_message, metadata, source }: FoundEntry, path: string): unknown {
+  const own: Record<string, unknown> = {
+    ...(source !== undefined && { source }),
+    project,
+    id,
+    event_message,
+    message: event_message,
+  }
+  if (Object.hasOwn(own, path)) return own[path]
+  return keysOf(path.replace(/^metadata\./, '')).reduce<unknown>(
+    (inside, key) =>
+      typeof inside === 'object' && inside !== null && Object.hasOwn(inside, key)
+        ? (inside as Record<string, unknown>)[key]
+        : undefined,
+    metadata,
+  )
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
