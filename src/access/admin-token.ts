@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { writeWhole } from '../base/files/write-whole.ts'
+import { writeWhole } from '../base/files/disk.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 32

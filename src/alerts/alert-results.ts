@@ -1,4 +1,4 @@
-import { withDeadline } from '../base/deadline.ts'
+import { withDeadline } from '../base/clock.ts'
 import { endpointNotFound, WellheadError } from '../base/errors.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'

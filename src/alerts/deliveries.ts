@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks'
-import { withDeadline } from '../base/deadline.ts'
+import { withDeadline } from '../base/clock.ts'
 import { grouped } from '../base/grouped.ts'
 import type { SavedAlert, Target } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../base/files/write-whole.ts'
+import { writeWhole } from '../base/files/disk.ts'
 import type { SavedAlert } from './alert.ts'
 
 export type WebhookSecrets = ReturnType<typeof webhookSecrets>

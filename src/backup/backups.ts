@@ -36,7 +36,6 @@ interface BackupsOptions {
   stalledAfterMs: number
 }
 
-/** Files of the service itself. */
 const ownFiles = ['admin-token', 'alert-key', 'warm-keys.json']
 
 /** Takes backups of a running service, one at a time. */

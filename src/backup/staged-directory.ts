@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { makeDirectory } from '../base/files/data-directory.ts'
 import { syncPath } from '../base/files/disk.ts'
-import { makeDirectory } from '../base/files/make-directory.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
 /** Maximum number of concurrent syncs; one at a time would be slow. */
@@ -70,7 +70,6 @@ export class StagedDirectory {
     this.#changed.clear()
   }
 
-  /** Syncs everything, then gives the directory its final name. */
   async commit(): Promise<void> {
     await this.flush()
     await syncPath(this.path)

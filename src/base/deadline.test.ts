@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
-import { withDeadline } from './deadline.ts'
+import { withDeadline } from './clock.ts'
 
 /** How much a signal holds: its listeners, and the signals that follow it, which are in a set of Node's own. */
 function heldBy(signal: AbortSignal): number {

@@ -3,8 +3,7 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
-import { createLog, droppedLinesOf, lineWriterOf } from './log.ts'
-import { LogOutput } from './log-output.ts'
+import { createLog, droppedLinesOf, LogOutput, lineWriterOf } from './log.ts'
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
 

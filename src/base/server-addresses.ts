@@ -1,5 +1,4 @@
 import { trimEndOf } from './text/trim-end.ts'
-/** A ClickHouse server, and who uses it. */
 export interface ServerAddress {
   /** Without user and password. */
   url: URL

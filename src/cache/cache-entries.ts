@@ -74,7 +74,6 @@ export function usabilityOf(entry: CacheEntry, nowMs: number): Usability {
   return failure !== undefined && nowMs < failure.retryAtMs + lifeMs(policy) ? 'stale' : 'fallback'
 }
 
-/** Whether the result is new enough for the directives. */
 export function admits(directives: CacheDirectives | undefined, entry: CacheEntry, nowMs: number): boolean {
   return (
     directives === undefined ||

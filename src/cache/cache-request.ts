@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { TraceSpan } from '../base/tracing.ts'
 import type { CachedResult, Computed } from './cached-result.ts'
 
@@ -129,4 +130,25 @@ export function retryDelayMs(policy: CachePolicy, key: string, failures: number)
 /** Always the same for a key, in (0.9, 1]. Keys are hashes, so their first digits are evenly distributed. */
 function spreadOf(key: string): number {
   return 1 - (spreadShare * Number.parseInt(key.slice(0, 6), 16)) / 2 ** 24
+}
+
+export interface CacheKeyParts {
+  endpointId: string
+  /** The same for versions of the endpoint that return the same results. */
+  tag: string
+  /** The project of a tenant's token; null for a token without one. */
+  tenant: string | null
+  /** As bound, with defaults and fixed values, without the time of the request. */
+  parameters: Readonly<Record<string, string | number | boolean | bigint | null>>
+  format: string
+}
+
+/** The SHA-256 of everything that a result depends on; values that are not text carry their type, so that null and 'null' differ. */
+export function cacheKey({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
+  const values: unknown[] = []
+  for (const name of Object.keys(parameters).sort()) {
+    const value = parameters[name]
+    values.push(name, typeof value === 'string' ? value : [typeof value, String(value)])
+  }
+  return hash('sha256', JSON.stringify([endpointId, tag, tenant, values, format]), 'hex')
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { computedOf, type OpenCacheOptions, openCache, settled } from '../../test/support/cache.ts'
-import { cacheKey } from './cache-key.ts'
-import { refreshAgeMs, retryDelayMs } from './cache-request.ts'
+import { cacheKey, refreshAgeMs, retryDelayMs } from './cache-request.ts'
 
 const policy = { cacheSeconds: 900, warmSeconds: 300 }
 const keyOf = (name: string) =>

@@ -46,7 +46,6 @@ export class CatalogLog {
     this.#topology = topology
   }
 
-  /** The position after the last row. */
   async end(): Promise<number> {
     const [row] = await this.#query<{ end: number }>(
       'SELECT if(count() = 0, 0, max(position) + 1) AS end FROM _catalog',

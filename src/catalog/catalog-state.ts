@@ -131,12 +131,10 @@ export class CatalogState {
     return this.#current.get(keyOf(kind, id))
   }
 
-  /** Id of the record that has a name. */
   ownerOf(kind: CatalogKind, name: string): string | undefined {
     return this.#owners.get(keyOf(kind, name))
   }
 
-  /** Number of records of a kind that exist. */
   count(kind: CatalogKind): number {
     return this.#counts.get(kind) ?? 0
   }

@@ -129,7 +129,6 @@ export class Catalog {
     await this.#last
   }
 
-  /** Every version that is kept, oldest first. */
   versions(kind: CatalogKind, id: string): Promise<CatalogRecord[]> {
     return this.#log.versions(kind, id)
   }
@@ -138,7 +137,6 @@ export class Catalog {
     return this.#log.version(kind, id, version)
   }
 
-  /** Id of the record that has a name. */
   ownerOf(kind: CatalogKind, name: string): string | undefined {
     return this.#state.ownerOf(kind, name)
   }

@@ -198,7 +198,6 @@ export class Sources {
     })
   }
 
-  /** Drops the table of a deleted source. */
   async drop(name: string): Promise<void> {
     // Concurrent requests wait for the same drop.
     const dropping =

@@ -6,7 +6,6 @@ import type { ServiceChoice } from './find-service.ts'
 import { printJson } from './output/print.ts'
 import { ServiceClient } from './service-client.ts'
 
-/** Shown below the list of commands. */
 export const startHere = `
 Start here:
   wellhead serve
@@ -22,7 +21,6 @@ export function addExamples(command: Command, ...examples: readonly string[]): v
   command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
 }
 
-/** Creates a command with the flags that choose a service. */
 export function addServiceCommand(parent: Command, name: string, description: string): Command {
   return addServiceOptions(parent.command(name).description(description))
 }

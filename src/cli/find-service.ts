@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { writeWhole } from '../base/files/write-whole.ts'
+import { writeWhole } from '../base/files/disk.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { type CommandIo, usageFailure } from './command-io.ts'
 

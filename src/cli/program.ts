@@ -6,7 +6,6 @@ import { startHere } from './command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './command-io.ts'
 import { defineCompletion } from './completion/completion-command.ts'
 
-/** Adds the arguments, flags, subcommands and the action to a command. */
 type Define = (command: Command, io: CommandIo) => void
 
 /** In the order of the help. */

@@ -1,4 +1,4 @@
-import { withDeadline } from '../base/deadline.ts'
+import { withDeadline } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ServerAddress } from '../base/server-addresses.ts'
@@ -288,7 +288,6 @@ async function ask(
   })
 }
 
-/** Returns the version of a server that the service can use. */
 async function checkServer(http: ClickHouseHttp, server: ServerIdentity): Promise<string> {
   const version = await ask(http, server, { path: '/', body: Buffer.from('SELECT version()') })
   const [, major, minor] = /^(\d+)\.(\d+)\.[\w.-]+$/.exec(version)?.map(Number) ?? []

@@ -119,7 +119,6 @@ const catalogTable: CopiedTable = {
   kept: 'true',
 }
 
-/** Internal tables, except the catalog. */
 const ownTables: readonly CopiedTable[] = [
   {
     name: '_idempotency',
@@ -179,7 +178,6 @@ function expiryLimit(now: () => number): number {
   return Math.ceil((now() + expiryMarginMs) / 1000)
 }
 
-/** Compares the number and the content of the rows on both sides. */
 async function compareTable(sides: CopySides, table: CopiedTable, isThere: boolean): Promise<CopiedRows> {
   // The same time for both sides, so that both leave out the same rows.
   const parameters = { until: expiryLimit(sides.now) }

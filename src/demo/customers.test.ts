@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { customerRequests } from './customers.ts'
+import { customerRequests } from './traffic.ts'
 import { projects } from './world.ts'
 
 test('three customers request mostly cached results, some that are not, and make a few mistakes', () => {

@@ -13,8 +13,7 @@ const edgeRequests = [
   [7, 'GET', '/realtime/v1/websocket', '?vsn=1.0.0', 101, [403], 12],
 ] as const
 
-/** A request at the edge, the most frequent kind of traffic. */
-export const edgeEntry: EntryMaker = ({ project, random, trouble }) => {
+const edgeEntry: EntryMaker = ({ project, random, trouble }) => {
   const request = random.weighted(edgeRequests.map((one) => [one, one[0]] as const))
   const [, method, template, query, success, failures, medianMs] = request
   const table = random.weighted(project.tables.map((name, i) => [name, 1 / (i + 1)] as const))
@@ -75,7 +74,7 @@ function functionOf({ project, random }: Moment) {
 }
 
 /** An invocation of a function, as logged by the relay in front of it. */
-export const invocationEntry: EntryMaker = (moment) => {
+const invocationEntry: EntryMaker = (moment) => {
   const { project, random, trouble } = moment
   const { name, errorRate, medianMs, metadata } = functionOf(moment)
   const failed = random.chance(errorRate * (trouble ? 5 : 1))
@@ -96,7 +95,7 @@ function lineOf({ random, trouble }: Moment, ...lines: readonly Line[]): Line {
   return random.weighted(lines.map((line) => [line, (trouble ? line[3] : undefined) ?? line[2]] as const))
 }
 
-export const functionEventEntry: EntryMaker = (moment) => {
+const functionEventEntry: EntryMaker = (moment) => {
   const [message, level] = lineOf(
     moment,
     ['handled request', 'info', 8],
@@ -107,7 +106,7 @@ export const functionEventEntry: EntryMaker = (moment) => {
   return [message, { ...functionOf(moment).metadata, event_type, level }]
 }
 
-export const authEntry: EntryMaker = ({ random, trouble }) => {
+const authEntry: EntryMaker = ({ random, trouble }) => {
   const [path, method, action] = random.weighted([
     [['/token', 'POST', 'token_refreshed'], 9],
     [['/token', 'POST', 'login'], 5],
@@ -122,7 +121,7 @@ export const authEntry: EntryMaker = ({ random, trouble }) => {
   ]
 }
 
-export const storageEntry: EntryMaker = ({ project, random, trouble }) => {
+const storageEntry: EntryMaker = ({ project, random, trouble }) => {
   const statusCode = random.chance(trouble ? 0.15 : 0.04) ? random.pick([400, 404, 404, 500]) : 200
   const method = random.chance(0.8) ? 'GET' : 'POST'
   const url = `/object/${random.pick(['images', 'avatars', 'invoices'])}/${random.hex(8)}.webp`
@@ -138,7 +137,7 @@ function levelOf(status: number): string {
   return status >= 500 ? 'error' : status >= 400 ? 'warning' : 'info'
 }
 
-export const realtimeEntry: EntryMaker = (moment) => {
+const realtimeEntry: EntryMaker = (moment) => {
   const { project, random } = moment
   const [message, level] = lineOf(
     moment,
@@ -150,7 +149,7 @@ export const realtimeEntry: EntryMaker = (moment) => {
   return [message, { external_id: project.ref, level, topic, region: random.weighted(regions).region }]
 }
 
-export const postgrestEntry: EntryMaker = (moment) => {
+const postgrestEntry: EntryMaker = (moment) => {
   const [message] = lineOf(
     moment,
     ['Schema cache loaded in 18.4 milliseconds', 'info', 7],
@@ -159,7 +158,7 @@ export const postgrestEntry: EntryMaker = (moment) => {
   return [message, { host: `db-${moment.project.ref}`, component: 'postgrest', version: '13.0.7' }]
 }
 
-export const poolerEntry: EntryMaker = (moment) => {
+const poolerEntry: EntryMaker = (moment) => {
   const [message, level] = lineOf(
     moment,
     ['login attempt: db=postgres user=authenticator tls=no', 'LOG', 10],
@@ -169,7 +168,7 @@ export const poolerEntry: EntryMaker = (moment) => {
 }
 
 /** A line of the database's log, parsed as its collector does. */
-export const postgresEntry: EntryMaker = (moment) => {
+const postgresEntry: EntryMaker = (moment) => {
   const { project, random } = moment
   const table = random.pick(project.tables)
   const slowMs = random.longTail(1_400, 0.5).toFixed(3)
@@ -185,3 +184,24 @@ export const postgresEntry: EntryMaker = (moment) => {
   const parsed = { user_name, database_name: 'postgres', error_severity, sql_state_code }
   return [message, { host: `db-${project.ref}`, parsed }]
 }
+
+/** Share of each source in all traffic. Some entries name their project in the metadata, below this key. */
+export const sources = {
+  edge_logs: { share: 0.5, make: edgeEntry },
+  function_edge_logs: { share: 0.2, make: invocationEntry, projectKey: 'project_ref' },
+  auth_logs: { share: 0.07, make: authEntry },
+  function_logs: { share: 0.06, make: functionEventEntry, projectKey: 'project_ref' },
+  postgres_logs: { share: 0.06, make: postgresEntry },
+  storage_logs: { share: 0.04, make: storageEntry, projectKey: 'project' },
+  realtime_logs: { share: 0.03, make: realtimeEntry, projectKey: 'project' },
+  postgrest_logs: { share: 0.02, make: postgrestEntry },
+  pgbouncer_logs: { share: 0.02, make: poolerEntry },
+} satisfies Record<string, SourceTraffic>
+
+export interface SourceTraffic {
+  share: number
+  make: EntryMaker
+  projectKey?: string
+}
+
+export type DemoSource = keyof typeof sources

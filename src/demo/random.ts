@@ -51,7 +51,6 @@ export function randomOf(...seed: readonly (string | number)[]): Random {
   }
 }
 
-/** An id in the form of a UUID. */
 export function uuidOf(random: Random): string {
   const hex = random.hex(32)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

@@ -1,39 +1,10 @@
-import {
-  authEntry,
-  edgeEntry,
-  functionEventEntry,
-  invocationEntry,
-  poolerEntry,
-  postgresEntry,
-  postgrestEntry,
-  realtimeEntry,
-  storageEntry,
-} from './entries.ts'
+import { type DemoSource, type SourceTraffic, sources } from './entries.ts'
 import { randomOf, uuidOf } from './random.ts'
 import { type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
 
 const hourMs = 3_600_000
 
-/** Share of each source in all traffic. Some entries name their project in the metadata, below this key. */
-const sources = {
-  edge_logs: { share: 0.5, make: edgeEntry },
-  function_edge_logs: { share: 0.2, make: invocationEntry, projectKey: 'project_ref' },
-  auth_logs: { share: 0.07, make: authEntry },
-  function_logs: { share: 0.06, make: functionEventEntry, projectKey: 'project_ref' },
-  postgres_logs: { share: 0.06, make: postgresEntry },
-  storage_logs: { share: 0.04, make: storageEntry, projectKey: 'project' },
-  realtime_logs: { share: 0.03, make: realtimeEntry, projectKey: 'project' },
-  postgrest_logs: { share: 0.02, make: postgrestEntry },
-  pgbouncer_logs: { share: 0.02, make: poolerEntry },
-} satisfies Record<string, SourceTraffic>
-
-interface SourceTraffic {
-  share: number
-  make: EntryMaker
-  projectKey?: string
-}
-
-export type DemoSource = keyof typeof sources
+export type { DemoSource }
 export const demoSources = Object.keys(sources) as DemoSource[]
 
 /** For all projects and sources together: seven days are about 50,000 entries. */
@@ -82,4 +53,24 @@ function busyness({ rhythm, utcOffset }: DemoProject, hour: number): number {
   const daily = 1 - rhythm * Math.cos(((local.getUTCHours() - 4) / 24) * 2 * Math.PI)
   const weekend = local.getUTCDay() % 6 === 0 ? 1 - rhythm / 2 : 1
   return daily * weekend
+}
+
+/** What customers request, with weights: mostly cached results, some that are not, and a few mistakes. */
+const requests = [
+  ['usage.api-counts?interval=hourly', 30],
+  ['functions.invocation-stats?interval=1hr', 30],
+  ['functions.invocation-stats?interval=7day', 10],
+  ['usage.api-counts?interval=daily', 10],
+  ['logs.all?project_tier=PRO', 16],
+  ['usage.api-counts?interval=weekly', 2],
+  ['logs.all?iso_timestamp_start=yesterday', 1],
+  ['demo.pattern-search?pattern=Safari/.*7%24', 1],
+] as const
+
+export function* customerRequests(seed: number): Generator<{ project: string; path: string }> {
+  const random = randomOf('requests', seed)
+  for (;;) {
+    const { ref } = random.weighted(projects.map((project) => [project, project.share]))
+    yield { project: ref, path: `/api/endpoints/query/${random.weighted(requests)}` }
+  }
 }

@@ -63,7 +63,6 @@ export const userAgents: readonly (readonly [string, number])[] = [
   ['curl/8.15.0', 3],
 ]
 
-/** Where requests come from, with their weights. */
 export const regions = (
   [
     [34, 'us-east-1', 'US', 'Ashburn', 'IAD', 'America/New_York', 'NA', 7922, 'Comcast Cable Communications'],
@@ -91,7 +90,6 @@ export function troubleIn(hour: number): boolean {
 export interface Moment {
   project: DemoProject
   random: Random
-  /** Whether this is an hour of failures. */
   trouble: boolean
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { withDeadline } from '../base/deadline.ts'
+import { withDeadline } from '../base/clock.ts'
 import { traceHeaders } from '../base/tracing.ts'
 import { sqlText } from '../sql/names.ts'
 import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'

@@ -96,7 +96,6 @@ export interface NodeState {
   readonly node: string
   readonly ready: boolean
   readonly version?: string
-  /** How often it became ready again. */
   readonly restarts: number
   readonly reason?: string
   /** What one tenant can see of another there. */

@@ -1,11 +1,12 @@
+import { EventEmitter, once } from 'node:events'
+import { withDeadline } from '../base/clock.ts'
+import { engineUnavailable, isolationUnverified, queryCancelled, queryTimeout } from '../base/errors.ts'
 import type { Engine, EngineState, InsertInto, Limits, NodeState, QueryResult, Statement } from './engine.ts'
 import { isNodeTrouble, isUnreachable } from './engine-errors.ts'
-import { ReadyWaiters, requireIsolation, whenReady } from './readiness.ts'
 
 /** A ClickHouse server, and how it is reached. */
 export interface EngineNode extends Pick<Engine, 'query' | 'insert' | 'command'> {
   readonly state: NodeState
-  /** Number of requests under way. */
   readonly load: number
   /** Throws if statements of this origin crashed the node before. */
   refuse?(limits: Limits): void
@@ -43,7 +44,6 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
     return this.#waiters.wait(withinMs, signal)
   }
 
-  /** Called by a node whose state changed. */
   protected onChange(changed: Node): void {
     if (this.#state.kind === 'closed') return
     const nodes = this.nodes.map(({ state }) => state)
@@ -134,4 +134,54 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
     this.#waiters.reject(new Error('The engine is closed.'))
     await Promise.all(this.nodes.map((node) => node.close()))
   }
+}
+
+/** Callers that wait until the engine is ready. Each has its own timeout and signal. */
+export class ReadyWaiters {
+  readonly #events = new EventEmitter().setMaxListeners(0)
+
+  async wait(withinMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    await withDeadline(withinMs, signal, (limited) =>
+      once(this.#events, 'ready', { signal: limited }).catch((error) => {
+        signal?.throwIfAborted()
+        throw limited.aborted ? new Error('The engine did not become ready in time.') : error
+      }),
+    )
+  }
+
+  resolve(): void {
+    this.#events.emit('ready')
+  }
+
+  reject(error: Error): void {
+    // Without a listener, the emitter would throw.
+    if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error)
+  }
+}
+
+/** How long a statement waits for an engine that restarts. */
+const waitForReadyMs = 2_000
+
+/** Waits for an engine that restarts. Returns the limits with the time that is left. */
+async function whenReady(
+  limits: Limits,
+  wait: (withinMs: number, signal?: AbortSignal) => Promise<void>,
+): Promise<Limits> {
+  const since = performance.now()
+  try {
+    await wait(Math.min(limits.deadlineMs, waitForReadyMs), limits.signal)
+  } catch (error) {
+    if (limits.signal?.aborted) throw queryCancelled()
+    throw engineUnavailable('The engine is not available at the moment.', error)
+  }
+  const deadlineMs = limits.deadlineMs - (performance.now() - since)
+  if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
+  return { ...limits, deadlineMs }
+}
+
+/** Throws while a server shows tenants the rows of others. */
+export function requireIsolation(engine: Pick<Engine, 'state'>): void {
+  const { leak } = engine.state()
+  if (leak !== undefined) throw isolationUnverified(leak)
 }

@@ -119,7 +119,6 @@ export function writeQuarantineLine(
 
 type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
 
-/** Reads one entry as the intake does. */
 export function readEntry(text: string, rules: EntryRules): EntryResult {
   const scanner = new JsonScanner(Buffer.from(text))
   const reader = new EntryReader(scanner)

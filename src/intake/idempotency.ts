@@ -21,7 +21,6 @@ interface Stored {
   atMs: number
   /** Digest of the body. Empty if it was stored by an earlier release. */
   digest: string
-  /** The result as JSON. */
   response: string
 }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { diskFull, rateLimited } from '../base/errors.ts'
 
-/** The bytes that one request holds of a budget. */
 export type BudgetShare = ReturnType<ByteBudget['share']>
 
 /** Bounds the bytes that all requests hold together. Each request also has a limit of its own. */

@@ -59,7 +59,6 @@ export class Lines implements Iterable<Buffer> {
     for (let index = 0; index < this.count; index++) yield this.at(index)
   }
 
-  /** How many entries belong to no project. */
   get withoutProject(): number {
     let count = 0
     for (const line of this) if (line[syntax.project.length + 1] === quote) count++

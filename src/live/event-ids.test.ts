@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EventIds } from './live-channel.ts'
+import { EventIds } from './live-tail.ts'
 
 test('only the process that made an id can read its cursor', () => {
   const [ids, others] = [new EventIds(), new EventIds()]

@@ -1,7 +1,6 @@
 import type { Timers } from '../base/clock.ts'
 import type { EntryMatch, StoredEntry } from '../catalog/stored-entry.ts'
-import type { LiveEntry } from './live-entry.ts'
-import { batchesOf, type LiveReader, type LiveRing } from './live-reader.ts'
+import { batchesOf, type LiveEntry, type LiveReader, type LiveRing } from './live-reader.ts'
 
 /** A condition on entries. Queries with the same key match the same entries. */
 export interface EntryQuery extends EntryMatch {

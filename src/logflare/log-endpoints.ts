@@ -18,7 +18,6 @@ import { subqueryNames } from '../sql/with.ts'
 import { translateBigQuery } from './bigquery/translate.ts'
 import { withTime } from './bigquery/value.ts'
 import { bigQueryDefinition, sourceTables, viewTables } from './log-views.ts'
-import { wrapObjects } from './wrap-objects.ts'
 
 export interface LogEndpointsOptions {
   engine: Engine
@@ -61,7 +60,6 @@ export class LogEndpoints {
     return translateBigQuery(sql, sourceTables(from.typedColumns)).sql
   }
 
-  /** Runs a query and returns the body of the response. */
   async run(request: LogRequest): Promise<Buffer> {
     const { name, parameters, caller, signal } = request
     const compiled = await this.#current()
@@ -140,4 +138,53 @@ function overLogsView(sql: string): string {
     return [{ start: token.start, end: token.end, text: token.text.replace('logs', logsView) }]
   })
   return editSql(sql, edits).text
+}
+
+/** The response, its list and its rows. */
+const outerLevels = 3
+/** Other requests get a turn after so much of a response, which can have many megabytes. */
+const turnBytes = 128 * 1024
+
+const [quote, backslash] = [0x22, 0x5c]
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** What an open bracket is. */
+const [list, object, wrappedObject] = [0, 1, 2]
+
+/**
+ * Turns every object inside of a row into an array of one object, as BigQuery returns nested fields. Objects that are in
+ * an array already stay as they are. Works on the text, so that numbers keep all of their digits.
+ */
+export async function wrapObjects(body: Buffer): Promise<Buffer> {
+  // A brace becomes at most two bytes.
+  const wrapped = Buffer.allocUnsafe(2 * body.length)
+  let progress = { at: 0, length: 0, isString: false, open: [] as number[] }
+  while (progress.at < body.length) {
+    progress = wrapPart(body, wrapped, progress)
+    await giveWay()
+  }
+  return wrapped.subarray(0, progress.length)
+}
+
+function wrapPart(
+  body: Buffer,
+  wrapped: Buffer,
+  { at, length, isString, open }: { at: number; length: number; isString: boolean; open: number[] },
+) {
+  const end = Math.min(at + turnBytes, body.length)
+  for (; at < end; at++) {
+    const byte = body[at] as number
+    const isWrapped =
+      byte === openObject && !isString && open.length >= outerLevels && open[open.length - 1] !== list
+    if (isWrapped) wrapped[length++] = openList
+    wrapped[length++] = byte
+    if (byte === quote) isString = !isString
+    else if (isString) {
+      if (byte === backslash) wrapped[length++] = body[++at] as number
+    } else if (byte === openObject) open.push(isWrapped ? wrappedObject : object)
+    else if (byte === openList) open.push(list)
+    else if ((byte === closeObject || byte === closeList) && open.pop() === wrappedObject)
+      wrapped[length++] = closeList
+  }
+  return { at, length, isString, open }
 }

@@ -13,7 +13,6 @@ export interface LogflareDatabase {
   schema: string
 }
 
-/** The grant that reading from Postgres needs. */
 export const postgresGrant = 'READ ON POSTGRES'
 
 const deadlineMs = 3_600_000

@@ -17,7 +17,6 @@ export interface CallerTools {
 interface McpRequest {
   /** One JSON-RPC message, or several. */
   body: unknown
-  /** The header MCP-Protocol-Version. */
   protocolVersion: string | undefined
   tools: CallerTools
 }

@@ -40,13 +40,10 @@ interface ShownRows {
   /** The same rows before any value was shortened. */
   whole: Record<string, unknown>[]
   lines: string[]
-  /** Whether values were shortened. */
   shortened: boolean
-  /** Whether all rows are shown. */
   complete: boolean
 }
 
-/** The schema of results with rows of this schema. */
 export function rowsSchema(row: JsonSchema): NonNullable<ToolDefinition['outputSchema']> {
   return outputSchema({
     note: { type: 'string', description: 'What the rows are, and whether some are missing.' },

@@ -30,7 +30,6 @@ export const readOnly = {
   openWorldHint: false,
 } as const
 
-/** The name of a built-in tool with its title and its hints. */
 export function named(
   name: (typeof builtInNames)[number],
   title: string,

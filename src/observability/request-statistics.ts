@@ -203,7 +203,6 @@ export class RequestEntries {
     return this.#own.length + (this.#shared?.size ?? 0)
   }
 
-  /** Returns false if there is no room. */
   add(record: RequestRecord, wallMs: number): boolean {
     // The detail holds parameter values, which must be released soon.
     const call = record.detail === undefined ? record : { ...record, detail: undefined }

@@ -182,7 +182,6 @@ function firstWordHint(first: CodeToken | undefined): string {
 export const maxCallerBytes = 64 * 1024
 export const maxCallerTokens = 20_000
 
-/** The tokens of a caller's SQL. */
 export function callerTokens(sql: string): CodeToken[] {
   if (Buffer.byteLength(sql) > maxCallerBytes) {
     throw invalidQuery(`sql must be at most ${maxCallerBytes} bytes long.`)

@@ -28,7 +28,6 @@ export interface SelectScope extends TokenRange {
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  /** Whether it has GROUP BY. */
   isGrouped: boolean
   items: TokenRange[]
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { problemOf, warningsOf } from './check-workspace.ts'
-import { endpointFiles } from './kinds/endpoint-files.ts'
+import { endpointFiles } from './kinds/file-kinds.ts'
 
 const file = 'endpoints/sample.sql'
 const read = (content: string) => {

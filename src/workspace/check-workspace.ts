@@ -72,7 +72,6 @@ export function problemOf(files: readonly DefinitionFile[], error: ServiceError)
   return { file: found.file, ...found.positionOf({ ...error, parameter }), message: message + advice }
 }
 
-/** The warnings of a service about a file, at their places. */
 export function warningsOf(
   { file, fields, positionOf }: DefinitionFile,
   deployed: readonly { name: string; warnings: readonly Finding[] }[],

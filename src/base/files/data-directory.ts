@@ -1,6 +1,6 @@
-import { accessSync, constants, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { OperatorError } from '../operator-error.ts'
-import { makeDirectory } from './make-directory.ts'
 
 /** With less space the engine cannot merge its data. */
 const minFreeBytes = 256 * 2 ** 20
@@ -30,8 +30,20 @@ export function prepareDataDirectory(dataDir: string): void {
   }
 }
 
-/** Free bytes on the disk of a directory. */
 export function freeBelow(directory: string): number {
   const { bavail, bsize } = statfsSync(directory)
   return bavail * bsize
+}
+
+/** Creates a directory and its missing parents. Node's own recursive mode never returns for a path below `/proc`. */
+export function makeDirectory(path: string, mode = 0o777): void {
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return
+    if (code !== 'ENOENT' || existsSync(dirname(path))) throw error
+    makeDirectory(dirname(path), mode)
+    makeDirectory(path, mode)
+  }
 }

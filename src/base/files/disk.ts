@@ -1,4 +1,6 @@
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 /** For `catch`: a missing file or directory becomes undefined; every other error is thrown again. */
 export function unlessMissing(error: unknown): undefined {
@@ -9,4 +11,16 @@ export function unlessMissing(error: unknown): undefined {
 export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r').catch(unlessMissing)
   await file?.sync().finally(() => file.close())
+}
+
+/** Replaces a file atomically, also if the power fails. write-file-atomic does not sync the directory. */
+export function writeWhole(path: string, content: string, mode = 0o644): void {
+  const temporary = `${path}.new`
+  writeFileSync(temporary, content, { mode, flush: true })
+  // The mode above applies only to a new file.
+  chmodSync(temporary, mode)
+  renameSync(temporary, path)
+  const directory = openSync(dirname(path), 'r')
+  fsyncSync(directory)
+  closeSync(directory)
 }

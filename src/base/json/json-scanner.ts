@@ -138,7 +138,6 @@ export class JsonScanner {
     }
   }
 
-  /** A key and its colon. */
   key(): boolean {
     this.keyStart = this.at
     if (this.peek() !== quote || !this.string()) return false

@@ -21,8 +21,8 @@ Moves an installation from the embedded engine to a ClickHouse server or cluster
 sources, tokens, saved searches, idempotency keys and statistics. The data directory is only read. Stop its service first.
 The database on the server must be empty; it is created if it does not exist.
 
-An interrupted copy continues when the command is run again: days that are equal on both sides are skipped. At the end,
-both sides are compared by the number and the content of all rows. Services refuse to start on the server before that.
+At the end, both sides are compared by the number and the content of all rows. Services refuse to start on the server
+before that. After an interruption, drop the database on the server, then copy again.
 
 The admin token and the key of webhooks are not copied. Start the service with the same data directory, or set
 WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password,
@@ -73,7 +73,6 @@ After an interruption, run the same command again. Entries that are already stor
 run is within a day and uses the same token. Entries that are older than the retention of their source are rejected.
 `
 
-/** The action is imported on demand: it loads the engine. */
 export function defineImport(parent: Command, io: CommandIo): void {
   const logflare = addServiceCommand(parent, 'logflare', 'import the logs that Logflare stored in Postgres')
     .option('--postgres-url <url>', 'database of Logflare (default: POSTGRES_BACKEND_URL)')

@@ -23,7 +23,6 @@ export function addRowsOptions(command: Command): Command {
   return command.addOption(format.choices(formats)).option('--output <file>', 'write the rows to a file')
 }
 
-/** Sends a request for rows, and prints them or writes them to a file. */
 export async function showRows(
   options: RowsOptions,
   client: ServiceClient,

@@ -50,7 +50,6 @@ export function defineSql(command: Command, io: CommandIo): void {
   })
 }
 
-/** Reads SQL of an argument, a file or standard input. */
 export async function readSql(
   sql: string | undefined,
   file: string | undefined,

@@ -95,7 +95,6 @@ export function defineToken(token: Command, io: CommandIo): void {
   })
 }
 
-/** Flags that limit a token or a session. */
 function addLimits(command: Command): Command {
   return command
     .option('--project <project>', 'only entries of this project')
@@ -105,7 +104,6 @@ function addLimits(command: Command): Command {
     )
 }
 
-/** Flags of everything that an access token has besides its scopes. */
 function addFields(command: Command, io: CommandIo): Command {
   const expiry = instant(io.clock.now, 'future')
   return addLimits(command)

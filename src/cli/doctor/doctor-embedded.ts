@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { withDeadline } from '../../base/deadline.ts'
+import { withDeadline } from '../../base/clock.ts'
 import type { Settings } from '../../base/settings.ts'
 import { portFile, runtimeDirectoryOf } from '../../engine/embedded/server-config.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'

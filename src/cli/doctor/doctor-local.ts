@@ -30,7 +30,6 @@ export function checkClock(nowMs: number): Finding {
   return problem('clock', `The clock shows ${now}, which is in the past.`, advice)
 }
 
-/** Checks that the data directory is writable, private and has free space. */
 export function checkData(settings: Settings): Finding[] {
   const { dataDir, diskReserve, adminToken } = settings
   const existing = nearest(dataDir)

@@ -5,7 +5,6 @@ import type { ReadEntry } from './log-input.ts'
 
 export interface LogBatch {
   body: Buffer<ArrayBuffer>
-  /** Line of each entry. */
   lines: readonly number[]
 }
 

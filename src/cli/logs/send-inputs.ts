@@ -26,7 +26,6 @@ interface Tally {
   errors: Rejection[]
 }
 
-/** Sends all entries of the inputs and counts them. */
 export async function sendInputs(
   inputs: readonly LogInput[],
   { source, batchEntries, again }: SentInputs,

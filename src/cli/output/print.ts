@@ -8,7 +8,6 @@ export function printJson(io: CommandIo, value: unknown): Promise<void> {
 /** A field of the rows, or a value made from one. */
 export type ListColumn<T> = (keyof T & string) | { title: string; of: (row: T) => unknown }
 
-/** Prints a table, or a message if there are no rows. */
 export async function printList<T>(
   io: CommandIo,
   columns: readonly ListColumn<T>[],

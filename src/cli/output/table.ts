@@ -47,7 +47,6 @@ function pad(cell: string, width: number, align: 'left' | 'right'): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The text if it fits, otherwise its start with an ellipsis. */
 export function cutToWidth(text: string, width: number): string {
   if (stringWidth(text) <= width) return text
   if (width <= 0) return ''

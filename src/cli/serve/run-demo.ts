@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { packageFile } from '../../base/package-file.ts'
-import { customerRequests } from '../../demo/customers.ts'
-import { type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
+import { customerRequests, type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
 import { readDefinitions } from '../../endpoints/definition/definition-file.ts'
 import { batchKeys, gatherBatches, sendBatch } from '../logs/log-batches.ts'
@@ -115,7 +114,6 @@ async function send(
   return sent
 }
 
-/** Time of the newest entry that an earlier run has sent. */
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
   const path = apiPath('sources', source, 'recent')

@@ -1,3 +1,4 @@
+import { executionAsyncResource } from 'node:async_hooks'
 import { type Command, InvalidArgumentError } from 'commander'
 import {
   flagOf,
@@ -7,7 +8,6 @@ import {
   settingNames,
   variableOf,
 } from '../../base/settings.ts'
-import { keepTickShape } from '../../base/tick-shape.ts'
 import { launchHost } from '../../engine/embedded/launch-host.ts'
 import { addExamples } from '../command.ts'
 import { type CommandIo, usageFailure } from '../command-io.ts'
@@ -48,4 +48,15 @@ export function defineServe(serve: Command, io: CommandIo): void {
 function notFlag(value: string): string {
   if (value.startsWith('--')) throw new InvalidArgumentError('The flag needs a value.')
   return value
+}
+
+const kept: object[] = []
+
+/**
+ * Keeps what one call of `process.nextTick` created, for good. V8 knows these objects by a shape that it forgets when it
+ * collects garbage while none of them exists; in Node 20 each later call then takes five times as long, and a request makes
+ * several. See docs/decisions/0012-cached-calls.md.
+ */
+function keepTickShape(): void {
+  process.nextTick(() => kept.push(executionAsyncResource()))
 }

@@ -109,7 +109,6 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
   throw new CommandFailure(`${changed.map(titleOf).join(', ')} changed meanwhile; nothing was deployed.`)
 }
 
-/** Why the plan is not deployed, all reasons together. */
 function refusalsOf({ all }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
@@ -136,7 +135,6 @@ function refusalsOf({ all }: Plan, replays: readonly Replay[], options: DeployOp
   return refusals
 }
 
-/** Tries the new versions of endpoints with their recent requests. */
 async function replayUpdates(
   { files, planned }: Plan,
   client: ServiceClient,

@@ -38,7 +38,6 @@ export async function openChecked(
   return workspace
 }
 
-/** Reports the problems of files, and fails if there are any. */
 export async function refuseProblems(
   problems: readonly FileProblem[],
   json: true | undefined,
@@ -50,7 +49,6 @@ export async function refuseProblems(
   throw problemsFound(problems, advice)
 }
 
-/** Prints problems and warnings in the order of files and lines. */
 export async function printFindings(
   findings: readonly (FileProblem | FileWarning)[],
   io: CommandIo,

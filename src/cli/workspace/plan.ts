@@ -17,7 +17,6 @@ import { visible } from '../output/format.ts'
 import { apiPath, listOf, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
 
-/** What a deployment does to one definition. */
 export interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
   /** Undefined if it is deleted. */
   file?: string
@@ -26,7 +25,6 @@ export interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> 
   warnings: FileWarning[]
 }
 
-/** What a deployment changes on a service. */
 export interface Plan extends Comparison {
   pruned: ServiceDefinition[]
   planned: ByKind<PlannedDefinition>
@@ -109,7 +107,6 @@ export function effectOf({ breaking, kind }: DefinitionChange): 'breaking' | 'wa
   return breaking ? 'breaking' : kind === 'column_removed' ? 'warning' : 'compatible'
 }
 
-/** Each definition with its changes. */
 export function planTexts({ planned }: Plan, { stdout: { colors } }: CommandIo) {
   const colorOf = { breaking: colors.red, warning: colors.yellow, compatible: String }
   return fileKinds.flatMap(({ folder, label }) =>

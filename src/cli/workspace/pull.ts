@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
-import { makeDirectory } from '../../base/files/make-directory.ts'
+import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { pullPlan, type ServiceDefinition } from '../../workspace/comparison.ts'
 import { readDefinitionFiles } from '../../workspace/workspace.ts'

@@ -6,7 +6,7 @@ import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
-import { requireIsolation } from '../../engine/readiness.ts'
+import { requireIsolation } from '../../engine/server-engine.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
@@ -85,7 +85,6 @@ export class EndpointCalls {
     })
   }
 
-  /** Cached results of an endpoint, the most used first. */
   cachedOf(endpointId: string) {
     return this.cache.resultsOf(endpointId).flatMap(({ key, recipe, ...entry }) => {
       const reading = recipeShape.safeParse(recipe)

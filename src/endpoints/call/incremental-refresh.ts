@@ -99,7 +99,6 @@ interface RefreshTimes {
   wholeBuckets: boolean
   /** The last bucket of the previous result. Its window may have ended before the time of its run. */
   lastMicros: bigint
-  /** The time of the previous run. */
   beforeMicros: bigint
   nowMicros: bigint
   /** The earliest timestamp among entries that arrived since the previous run. */

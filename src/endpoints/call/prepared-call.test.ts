@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
-import { blamedBounds, CrashGuard } from '../../engine/embedded/crash-guard.ts'
+import { blamedBounds, CrashGuard } from '../../engine/embedded/running-queries.ts'
 import { blameFor } from './prepared-call.ts'
 
 const minute = 60_000

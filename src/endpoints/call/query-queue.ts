@@ -119,7 +119,6 @@ export class QueryQueue {
     })
   }
 
-  /** Starts the first query of the line whose turn is next. */
   #next(): void {
     const turn = this.#lines.entries().next().value
     if (turn === undefined) {

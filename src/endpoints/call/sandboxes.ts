@@ -57,7 +57,6 @@ export class Sandboxes {
     return compiled
   }
 
-  /** The views that callers can read. Found once. */
   views(endpoint: Endpoint): Promise<readonly SandboxView[]> {
     const { compiled } = endpoint
     const known = this.#views.get(compiled)

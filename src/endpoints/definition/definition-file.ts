@@ -135,7 +135,6 @@ export function splitFile(content: string): FileParts | undefined {
   return undefined
 }
 
-/** The text of an endpoint's file. Reading it returns the same definition. */
 export function formatDefinition(definition: EndpointDefinition): string {
   const { id, description, cache_seconds, warm_seconds, published } = definition
   const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental, timestamps } = definition

@@ -10,7 +10,6 @@ export interface ResultColumn {
   type: string
 }
 
-/** Names and types of a query's result columns, without running it. */
 export async function describeColumns(
   engine: Pick<Engine, 'query'>,
   { sql, ...statement }: Pick<Statement, 'sql' | 'parameters' | 'settings'>,

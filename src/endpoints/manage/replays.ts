@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Timers } from '../../base/clock.ts'
-import { withDeadline } from '../../base/deadline.ts'
+import { type Timers, withDeadline } from '../../base/clock.ts'
 import { invalidParameter, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'

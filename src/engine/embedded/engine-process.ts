@@ -4,21 +4,16 @@ import { EngineStartError, type FromHost, type HostOptions, type ToHost } from '
 import { launchHost } from './launch-host.ts'
 
 interface EngineProcessOptions {
-  /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
   host: HostOptions
   launched?: ChildProcess | undefined
   log: Log
-  /** Factor for all timeouts of the process. */
   patience: number
   /** Connects to a server that listens, and resolves with its version once statements can be sent. */
   connect: (port: number) => Promise<string>
-  /** Resolves if the server responds. */
   ping: () => Promise<unknown>
-  /** Whether statements are running. */
   isBusy: () => boolean
-  /** Called for each change of the state. */
   onChange: (state: ProcessState) => void
   /** Called for each unexpected end of a server that was ready. */
   onCrash: () => void

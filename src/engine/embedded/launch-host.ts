@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { packageFile } from '../../base/package-file.ts'
 
 interface HostLaunch {
-  /** Node executable that runs the engine process. */
   node: string
   environment: Readonly<Record<string, string | undefined>>
 }

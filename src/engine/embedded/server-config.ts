@@ -78,7 +78,6 @@ interface ServerFiles {
   config: string
   /** Statements that start the server and keep it running. */
   statements: string
-  /** The server writes its port into this file. */
   port: string
 }
 

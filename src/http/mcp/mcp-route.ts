@@ -18,12 +18,11 @@ import { type OutputFormat, outputFormats, withIsoTimestamps } from '../../endpo
 import { parameterNames } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
+import { listAlerts, logTools, writeTools } from '../../mcp/built-in-tools.ts'
 import { endpointTool, narrowing, toolNames } from '../../mcp/endpoint-tools.ts'
-import { listAlerts, logTools } from '../../mcp/log-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
 import { rowResult } from '../../mcp/row-result.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
-import { writeTools } from '../../mcp/write-tools.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
@@ -98,7 +97,6 @@ interface ToolParts extends Pick<McpRoutes, 'access' | 'queries'> {
   builtIn: BuiltInTools
 }
 
-/** The tools of the service that a caller may use. */
 function builtInTools({ sources, search, drafts, definitions, queries, mcpWrite }: McpRoutes): BuiltInTools {
   const byName = (tools: BuiltInTool[]) => new Map(tools.map((tool) => [tool.definition.name, tool]))
   const none = byName([])

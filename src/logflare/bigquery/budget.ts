@@ -1,5 +1,5 @@
 import { maxCallerBytes } from '../../sql/check.ts'
-import { refuse } from './tokens.ts'
+import { refuse } from './token-reader.ts'
 
 /** Operators without brackets nest, too. */
 const maxDepth = 300
@@ -27,7 +27,6 @@ export class Budget {
     return `${kind}${++this.#names}`
   }
 
-  /** Counts translated text. */
   produce(text: string, at: number): string {
     const bytes = Buffer.byteLength(text)
     this.#produced += bytes

@@ -30,7 +30,6 @@ export interface Argument {
 /** What a call has beside its arguments, in SQL. All keys of ORDER BY have the same direction. */
 export interface CallModifiers extends Pick<Modifiers, 'distinct' | 'ignoresNulls' | 'limit'> {
   order: { keys: string; isDescending: boolean } | undefined
-  /** The clause OVER, or nothing. */
   window: string
 }
 
@@ -54,7 +53,6 @@ const noModifiers: CallModifiers = {
   ...{ distinct: false, ignoresNulls: false, order: undefined, limit: undefined, window: '' },
 }
 
-/** Translates a function or an operator. */
 export function callFunction(
   written: string,
   args: readonly Argument[],

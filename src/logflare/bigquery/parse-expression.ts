@@ -1,6 +1,6 @@
 import words from './functions.json' with { type: 'json' }
 import type { Expression, Modifiers, OrderKey, Query } from './syntax.ts'
-import type { TokenReader } from './token-reader.ts'
+import { TokenReader } from './token-reader.ts'
 
 const comparisons = ['=', '!=', '<>', '<', '<=', '>', '>=']
 const sums = ['+', '-', '||']
@@ -24,94 +24,80 @@ export function isReserved(word: string): boolean {
 }
 
 /** Reads expressions with the precedence of BigQuery. */
-export class ExpressionParser {
-  readonly #tokens: TokenReader
-  readonly #query: () => Query
+export abstract class ExpressionParser extends TokenReader {
+  protected abstract readonly query: () => Query
 
-  constructor(tokens: TokenReader, query: () => Query) {
-    this.#tokens = tokens
-    this.#query = query
-  }
-
-  readonly expression = (): Expression => this.#tokens.nested(() => this.#logic('or'))
+  readonly expression = (): Expression => this.nested(() => this.#logic('or'))
 
   /** The keys of ORDER BY, if it follows. */
   order(): OrderKey[] {
-    return this.#tokens.skip('order', 'by') ? this.#tokens.list(() => this.#orderKey()) : []
+    return this.skip('order', 'by') ? this.list(() => this.#orderKey()) : []
   }
 
   #orderKey(): OrderKey {
-    const tokens = this.#tokens
     const by = this.expression()
-    const direction = tokens.oneOf(['asc', 'desc']) === 'desc' ? 'DESC' : 'ASC'
-    if (!tokens.skip('nulls')) return { by, direction, nulls: '' }
-    if (tokens.skip('first')) return { by, direction, nulls: ' NULLS FIRST' }
-    tokens.expect('last')
+    const direction = this.oneOf(['asc', 'desc']) === 'desc' ? 'DESC' : 'ASC'
+    if (!this.skip('nulls')) return { by, direction, nulls: '' }
+    if (this.skip('first')) return { by, direction, nulls: ' NULLS FIRST' }
+    this.expect('last')
     return { by, direction, nulls: ' NULLS LAST' }
   }
 
   #logic(name: 'and' | 'or'): Expression {
-    const { at } = this.#tokens
+    const { at } = this
     const term = () => (name === 'or' ? this.#logic('and') : this.#not())
     const args = [term()]
-    while (this.#tokens.skip(name)) args.push(term())
+    while (this.skip(name)) args.push(term())
     return args.length === 1 ? (args[0] as Expression) : { kind: 'call', name, args, at }
   }
 
   #not(): Expression {
-    const { at } = this.#tokens
-    if (!this.#tokens.skip('not')) return this.#comparison()
-    return { kind: 'call', name: 'not', args: [this.#tokens.nested(() => this.#not())], at }
+    const { at } = this
+    if (!this.skip('not')) return this.#comparison()
+    return { kind: 'call', name: 'not', args: [this.nested(() => this.#not())], at }
   }
 
   #comparison(): Expression {
-    const tokens = this.#tokens
     let left = this.#sum()
     for (;;) {
-      const { at } = tokens
-      const operator = tokens.oneOf(comparisons)
+      const { at } = this
+      const operator = this.oneOf(comparisons)
       if (operator !== undefined) {
         left = { kind: 'call', name: operator, args: [left, this.#sum()], at }
-      } else if (tokens.skip('is')) {
-        const not = tokens.skip('not') ? 'not ' : ''
-        const what = tokens.skip('distinct', 'from')
-          ? 'distinct from'
-          : tokens.oneOf(['null', 'true', 'false'])
-        if (what === undefined) throw tokens.unexpected('NULL, TRUE, FALSE or DISTINCT FROM')
+      } else if (this.skip('is')) {
+        const not = this.skip('not') ? 'not ' : ''
+        const what = this.skip('distinct', 'from') ? 'distinct from' : this.oneOf(['null', 'true', 'false'])
+        if (what === undefined) throw this.unexpected('NULL, TRUE, FALSE or DISTINCT FROM')
         const args = what === 'distinct from' ? [left, this.#sum()] : [left]
         left = { kind: 'call', name: `is ${not}${what}`, args, at }
       } else {
-        const not = predicates.some((word) => tokens.is('not', word)) && tokens.skip('not')
-        const word = tokens.oneOf(predicates)
+        const not = predicates.some((word) => this.is('not', word)) && this.skip('not')
+        const word = this.oneOf(predicates)
         if (word === undefined) return left
         left = { kind: 'call', name: not ? `not ${word}` : word, args: [left, ...this.#predicate(word)], at }
       }
     }
   }
 
-  /** What follows the word of a predicate. */
   #predicate(word: string): Expression[] {
-    const tokens = this.#tokens
-    if (word === 'in' && tokens.skip('unnest')) {
-      const { at } = tokens
-      const of = tokens.inBrackets(this.expression)
+    if (word === 'in' && this.skip('unnest')) {
+      const { at } = this
+      const of = this.inBrackets(this.expression)
       if (of.kind === 'call' && of.name === 'array' && of.args.length > 0) return [...of.args]
-      throw tokens.refuse('IN UNNEST needs a list such as UNNEST(["a", "b"]). Use IN with a subquery.', at)
+      throw this.refuse('IN UNNEST needs a list such as UNNEST(["a", "b"]). Use IN with a subquery.', at)
     }
     if (word === 'in') {
-      return tokens.inBrackets(() =>
-        tokens.startsQuery() ? [this.#subquery()] : tokens.list(this.expression),
-      )
+      return this.inBrackets(() => (this.startsQuery() ? [this.#subquery()] : this.list(this.expression)))
     }
     const first = this.#sum()
     if (word !== 'between') return [first]
-    tokens.expect('and')
+    this.expect('and')
     return [first, this.#sum()]
   }
 
   #subquery(): Expression {
-    const { at } = this.#tokens
-    return { kind: 'query', query: this.#query(), at }
+    const { at } = this
+    return { kind: 'query', query: this.query(), at }
   }
 
   #sum(): Expression {
@@ -121,8 +107,8 @@ export class ExpressionParser {
   #binary(operators: readonly string[], operand: () => Expression): Expression {
     let left = operand()
     for (;;) {
-      const { at } = this.#tokens
-      const operator = this.#tokens.oneOf(operators)
+      const { at } = this
+      const operator = this.oneOf(operators)
       if (operator === undefined) return left
       const right = operand()
       const isInterval = right.kind === 'call' && /^intervals?$/.test(right.name)
@@ -132,120 +118,112 @@ export class ExpressionParser {
   }
 
   #unary(): Expression {
-    const tokens = this.#tokens
-    const { at } = tokens
-    if (tokens.skip('+')) return tokens.nested(() => this.#unary())
-    if (!tokens.skip('-')) return this.#suffixes(this.#primary())
-    return { kind: 'call', name: 'negate', args: [tokens.nested(() => this.#unary())], at }
+    const { at } = this
+    if (this.skip('+')) return this.nested(() => this.#unary())
+    if (!this.skip('-')) return this.#suffixes(this.#primary())
+    return { kind: 'call', name: 'negate', args: [this.nested(() => this.#unary())], at }
   }
 
   /** Fields, elements and casts after a value. */
   #suffixes(value: Expression): Expression {
-    const tokens = this.#tokens
     let of = value
     for (;;) {
-      const { at } = tokens
-      if (tokens.skip('.')) {
-        const key = tokens.name('a field')
+      const { at } = this
+      if (this.skip('.')) {
+        const key = this.name('a field')
         // Names keep their parts together, since only the scope tells a table from a column.
         if (of.kind === 'name') of.parts.push(key)
         else of = { kind: 'element', of, key, at }
-      } else if (tokens.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
-      else if (tokens.skip('at', 'time', 'zone'))
+      } else if (this.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
+      else if (this.skip('at', 'time', 'zone'))
         of = { kind: 'call', name: 'cast timestamp', args: [of, this.#primary()], at }
-      else if (tokens.skip('[')) {
+      else if (this.skip('[')) {
         of = { kind: 'element', of, key: this.#offset(), at }
-        tokens.expect(']')
+        this.expect(']')
       } else return of
     }
   }
 
   #offset(): number {
-    const tokens = this.#tokens
-    const mode = tokens.oneOf(['offset', 'safe_offset', 'ordinal', 'safe_ordinal'])
-    const read = () => tokens.wholeNumber('a whole number, OFFSET or ORDINAL')
-    const position = mode === undefined ? read() : tokens.inBrackets(read)
+    const mode = this.oneOf(['offset', 'safe_offset', 'ordinal', 'safe_ordinal'])
+    const read = () => this.wholeNumber('a whole number, OFFSET or ORDINAL')
+    const position = mode === undefined ? read() : this.inBrackets(read)
     return mode?.endsWith('ordinal') ? Math.max(0, position - 1) : position
   }
 
   #primary(): Expression {
-    const tokens = this.#tokens
-    const { at, current } = tokens
-    if (current.kind === 'string') return { kind: 'literal', type: 'string', value: tokens.take().text, at }
+    const { at, current } = this
+    if (current.kind === 'string') return { kind: 'literal', type: 'string', value: this.take().text, at }
     if (current.kind === 'number') {
-      const { text: value } = tokens.take()
+      const { text: value } = this.take()
       const isInteger = /^(?:\d{1,19}|0x[\da-f]{1,16})$/i.test(value) && BigInt(value) < 2n ** 63n
       return { kind: 'literal', type: isInteger ? 'int' : 'number', value, at }
     }
-    if (tokens.is('(')) return this.#brackets()
-    if (tokens.skip('array', '[') || tokens.skip('[')) {
-      const args = tokens.list(this.expression, [']'])
-      tokens.expect(']')
+    if (this.is('(')) return this.#brackets()
+    if (this.skip('array', '[') || this.skip('[')) {
+      const args = this.list(this.expression, [']'])
+      this.expect(']')
       return { kind: 'call', name: 'array', args, at }
     }
     if (current.kind === 'word') {
       const found = this.#keyword(current.text.toLowerCase(), at)
       if (found) return found
-      const isFunction = /^(?:left|right)$/i.test(current.text) && tokens.next.text === '('
-      if (isReserved(current.text) && !isFunction) throw tokens.unexpected('a value')
+      const isFunction = /^(?:left|right)$/i.test(current.text) && this.next.text === '('
+      if (isReserved(current.text) && !isFunction) throw this.unexpected('a value')
     }
     return this.#nameOrCall(at)
   }
 
   #brackets(): Expression {
-    const { at } = this.#tokens
-    const tokens = this.#tokens
-    const values = tokens.inBrackets(() =>
-      tokens.startsQuery() ? [this.#subquery()] : tokens.list(this.expression),
+    const { at } = this
+    const values = this.inBrackets(() =>
+      this.startsQuery() ? [this.#subquery()] : this.list(this.expression),
     )
     const members = values.map((value) => ({ name: undefined, value }))
     return values.length === 1 ? (values[0] as Expression) : { kind: 'struct', members, at }
   }
 
-  /** Expressions that start with a keyword. */
   #keyword(word: string, at: number): Expression | undefined {
-    const tokens = this.#tokens
     if (word === 'null' || word === 'true' || word === 'false') {
-      tokens.take()
+      this.take()
       return { kind: 'literal', type: word === 'null' ? 'null' : 'bool', value: word, at }
     }
-    if (tokens.skip('case')) return this.#case(at)
-    if (word === 'interval' && !/^[.,)]$/.test(tokens.next.text)) {
-      tokens.take()
+    if (this.skip('case')) return this.#case(at)
+    if (word === 'interval' && !/^[.,)]$/.test(this.next.text)) {
+      this.take()
       return this.#interval(at)
     }
-    if (tokens.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
-      tokens.take()
+    if (this.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
+      this.take()
       return { kind: 'call', name: `cast ${word}`, args: [this.#primary()], at }
     }
-    if (!tokens.is(word, '(')) return undefined
-    if (tokens.skip('struct')) return tokens.inBrackets(() => this.#struct(at))
-    if (tokens.skip('extract')) {
-      return tokens.inBrackets(() => {
-        const name = `extract ${tokens.name('a part of a date').toLowerCase()}`
-        tokens.expect('from')
+    if (!this.is(word, '(')) return undefined
+    if (this.skip('struct')) return this.inBrackets(() => this.#struct(at))
+    if (this.skip('extract')) {
+      return this.inBrackets(() => {
+        const name = `extract ${this.name('a part of a date').toLowerCase()}`
+        this.expect('from')
         return { kind: 'call', name, args: [this.expression()], at }
       })
     }
-    if (!tokens.skip('cast') && !tokens.skip('safe_cast')) return undefined
-    return tokens.inBrackets(() => {
+    if (!this.skip('cast') && !this.skip('safe_cast')) return undefined
+    return this.inBrackets(() => {
       const of = this.expression()
-      tokens.expect('as')
+      this.expect('as')
       return { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
     })
   }
 
   /** A number and its unit. PostgreSQL has them in a string, which can have several. */
   #interval(at: number): Expression {
-    const tokens = this.#tokens
-    const { kind, text } = tokens.current
-    const of = (number: Expression, word = tokens.name('a unit of time')): Expression => {
+    const { kind, text } = this.current
+    const of = (number: Expression, word = this.name('a unit of time')): Expression => {
       const unit: Expression = { kind: 'name', parts: [word], at }
       return { kind: 'call', name: 'interval', args: [number, unit], at }
     }
-    if (kind !== 'string') return of(tokens.nested(() => this.#sum()))
-    if (!/^(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)$/i.test(text.trim())) throw tokens.refuse(wholeInterval)
-    tokens.take()
+    if (kind !== 'string') return of(this.nested(() => this.#sum()))
+    if (!/^(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)$/i.test(text.trim())) throw this.refuse(wholeInterval)
+    this.take()
     const parts = [...text.matchAll(/([+-]?\d+) *([a-z]+)?/gi)].map(([, number = '', word]) =>
       of({ kind: 'literal', type: 'int', value: number.replace('+', ''), at }, word),
     )
@@ -255,45 +233,41 @@ export class ExpressionParser {
   }
 
   #struct(at: number): Expression {
-    const tokens = this.#tokens
     const member = () => {
       const value = this.expression()
       const own = value.kind === 'name' ? value.parts.at(-1) : undefined
-      return { name: tokens.skip('as') ? tokens.name('a name') : own, value }
+      return { name: this.skip('as') ? this.name('a name') : own, value }
     }
-    return { kind: 'struct', members: tokens.list(member, [')']), at }
+    return { kind: 'struct', members: this.list(member, [')']), at }
   }
 
   /** The conditions and their values in turn, and the value after ELSE. */
   #case(at: number): Expression {
-    const tokens = this.#tokens
-    const of = tokens.is('when') ? undefined : this.expression()
+    const of = this.is('when') ? undefined : this.expression()
     const args: Expression[] = []
-    if (!tokens.is('when')) throw tokens.unexpected('WHEN')
-    while (tokens.skip('when')) {
+    if (!this.is('when')) throw this.unexpected('WHEN')
+    while (this.skip('when')) {
       const when = this.expression()
-      tokens.expect('then')
+      this.expect('then')
       args.push(of ? { kind: 'call', name: '=', args: [of, when], at } : when, this.expression())
     }
-    args.push(tokens.skip('else') ? this.expression() : { kind: 'literal', type: 'null', value: 'null', at })
-    tokens.expect('end')
+    args.push(this.skip('else') ? this.expression() : { kind: 'literal', type: 'null', value: 'null', at })
+    this.expect('end')
     return { kind: 'call', name: 'case', args, at }
   }
 
   #type(): string {
-    const tokens = this.#tokens
-    const type = tokens.name('a type').toLowerCase()
-    const digits = () => tokens.wholeNumber('a number of digits')
-    if (tokens.is('(')) tokens.inBrackets(() => tokens.list(digits))
+    const type = this.name('a type').toLowerCase()
+    const digits = () => this.wholeNumber('a number of digits')
+    if (this.is('(')) this.inBrackets(() => this.list(digits))
     return type
   }
 
   #nameOrCall(at: number): Expression {
-    const tokens = this.#tokens
-    while (tokens.skip('safe', '.'));
-    const isQuoted = tokens.current.kind === 'name'
-    const name = tokens.name('a value')
-    if (!isQuoted && tokens.is('(')) return this.#call(name.toLowerCase(), at)
+    while (this.skip('safe', '.'));
+    const isQuoted = this.current.kind === 'name'
+    const name = this.name('a value')
+    if (!isQuoted && this.is('(')) return this.#call(name.toLowerCase(), at)
     if (!isQuoted && /^current_(?:timestamp|datetime|date)$/i.test(name))
       return { kind: 'call', name: name.toLowerCase(), args: [], at }
     // A path in one pair of backticks is a path.
@@ -301,19 +275,18 @@ export class ExpressionParser {
   }
 
   #call(name: string, at: number): Expression {
-    const tokens = this.#tokens
-    tokens.expect('(')
-    const distinct = tokens.skip('distinct')
-    const isCount = name === 'count' && tokens.skip('*')
-    const isQuery = tokens.is('select') || tokens.is('with')
-    const args = isCount ? [] : isQuery ? [this.#subquery()] : tokens.list(this.expression, [')'])
-    const ignoresNulls = tokens.skip('ignore', 'nulls')
-    if (!ignoresNulls) tokens.skip('respect', 'nulls')
+    this.expect('(')
+    const distinct = this.skip('distinct')
+    const isCount = name === 'count' && this.skip('*')
+    const isQuery = this.is('select') || this.is('with')
+    const args = isCount ? [] : isQuery ? [this.#subquery()] : this.list(this.expression, [')'])
+    const ignoresNulls = this.skip('ignore', 'nulls')
+    if (!ignoresNulls) this.skip('respect', 'nulls')
     const order = this.order()
-    const limit = tokens.skip('limit') ? tokens.wholeNumber('a number of values') : undefined
-    tokens.expect(')')
-    if (tokens.is('over') && tokens.next.text !== '(') throw tokens.refuse(words.clauses.window)
-    const over = tokens.skip('over') ? tokens.inBrackets(() => this.#window()) : undefined
+    const limit = this.skip('limit') ? this.wholeNumber('a number of values') : undefined
+    this.expect(')')
+    if (this.is('over') && this.next.text !== '(') throw this.refuse(words.clauses.window)
+    const over = this.skip('over') ? this.inBrackets(() => this.#window()) : undefined
     // PostgreSQL has the unit first, returns a timestamp, and starts weeks on Monday.
     const [unit, ...of] = args
     if (name === 'date_trunc' && unit?.kind === 'literal' && /^[a-z]+$/i.test(unit.value)) {
@@ -324,11 +297,10 @@ export class ExpressionParser {
   }
 
   #window(): Modifiers['over'] {
-    const tokens = this.#tokens
-    const partition = tokens.skip('partition', 'by') ? tokens.list(this.expression) : []
+    const partition = this.skip('partition', 'by') ? this.list(this.expression) : []
     const order = this.order()
     const frame: string[] = []
-    while (frameWord.test(tokens.current.text)) frame.push(tokens.take().text)
+    while (frameWord.test(this.current.text)) frame.push(this.take().text)
     return { partition, order, frame: frame.join(' ') }
   }
 }

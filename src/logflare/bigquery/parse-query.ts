@@ -1,7 +1,6 @@
 import words from './functions.json' with { type: 'json' }
 import { ExpressionParser, isReserved } from './parse-expression.ts'
 import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
-import { TokenReader } from './token-reader.ts'
 
 /** Words that can follow a table or a column and so are not its alias. */
 const afterTable = /^(?:offset|tablesample|pivot|unpivot|for)$/i
@@ -11,65 +10,51 @@ const afterItems = ['from', 'where', 'group', 'order', 'limit', 'union', ')']
 
 /** Parses one query as Studio, MCP clients and people write them. Throws an error that names what is not supported. */
 export function parseQuery(sql: string): Query {
-  return new QueryParser(new TokenReader(sql)).statement()
+  return new QueryParser(sql).statement()
 }
 
-class QueryParser {
-  readonly #tokens: TokenReader
-  readonly #expressions: ExpressionParser
-  readonly #expression: () => Expression
-
-  constructor(tokens: TokenReader) {
-    this.#tokens = tokens
-    this.#expressions = new ExpressionParser(tokens, this.#query)
-    this.#expression = this.#expressions.expression
-  }
-
+class QueryParser extends ExpressionParser {
   statement(): Query {
-    const tokens = this.#tokens
-    if (!tokens.startsQuery()) {
-      throw tokens.refuse(
+    if (!this.startsQuery()) {
+      throw this.refuse(
         'The query must start with SELECT or WITH. Only queries that read logs are supported.',
       )
     }
-    const query = this.#query()
-    while (tokens.skip(';'));
-    if (tokens.current.kind === 'end') return query
+    const query = this.query()
+    while (this.skip(';'));
+    if (this.current.kind === 'end') return query
     this.#refuseClause()
-    throw tokens.startsQuery()
-      ? tokens.refuse('Only one query is supported. Remove the second one.')
-      : tokens.unexpected('the end of the query')
+    throw this.startsQuery()
+      ? this.refuse('Only one query is supported. Remove the second one.')
+      : this.unexpected('the end of the query')
   }
 
-  readonly #query = (): Query => this.#tokens.nested(() => this.#unnestedQuery())
+  protected readonly query = (): Query => this.nested(() => this.#unnestedQuery())
 
   #unnestedQuery(): Query {
-    const tokens = this.#tokens
-    const { at } = tokens
-    const ctes = tokens.skip('with') ? tokens.list(() => this.#cte(), ['select']) : []
+    const { at } = this
+    const ctes = this.skip('with') ? this.list(() => this.#cte(), ['select']) : []
     const body = this.#body()
-    const order = this.#expressions.order()
-    const limit = tokens.skip('limit') ? tokens.wholeNumber('a number of rows') : undefined
-    const offset = tokens.skip('offset') ? tokens.wholeNumber('a number of rows') : undefined
+    const order = this.order()
+    const limit = this.skip('limit') ? this.wholeNumber('a number of rows') : undefined
+    const offset = this.skip('offset') ? this.wholeNumber('a number of rows') : undefined
     return { at, ctes, body, order, limit, offset }
   }
 
   #cte(): Query['ctes'][number] {
-    const tokens = this.#tokens
-    const name = tokens.name('the name of a subquery')
-    tokens.expect('as')
-    return { name, query: tokens.inBrackets(this.#query) }
+    const name = this.name('the name of a subquery')
+    this.expect('as')
+    return { name, query: this.inBrackets(this.query) }
   }
 
   #body(): Body {
-    const tokens = this.#tokens
     const branches = [this.#branch()]
     let isDistinct: boolean | undefined
-    while (tokens.skip('union')) {
+    while (this.skip('union')) {
       // PostgreSQL's UNION alone removes duplicates.
-      const isThisDistinct = tokens.skip('distinct') || !tokens.skip('all')
+      const isThisDistinct = this.skip('distinct') || !this.skip('all')
       if (isDistinct !== undefined && isDistinct !== isThisDistinct) {
-        throw tokens.refuse('UNION ALL and UNION DISTINCT cannot be mixed. Use brackets.')
+        throw this.refuse('UNION ALL and UNION DISTINCT cannot be mixed. Use brackets.')
       }
       isDistinct = isThisDistinct
       branches.push(this.#branch())
@@ -83,105 +68,98 @@ class QueryParser {
 
   /** One SELECT, or a query in brackets. */
   #branch(): Query {
-    const { at } = this.#tokens
-    if (this.#tokens.is('(')) return this.#tokens.inBrackets(this.#query)
+    const { at } = this
+    if (this.is('(')) return this.inBrackets(this.query)
     const body = { kind: 'select', select: this.#select() } as const
     return { at, ctes: [], body, order: [], limit: undefined, offset: undefined }
   }
 
   #select(): Select {
-    const tokens = this.#tokens
-    const { at } = tokens
-    tokens.expect('select')
-    const distinct = tokens.oneOf(['distinct', 'all']) === 'distinct'
+    const { at } = this
+    this.expect('select')
+    const distinct = this.oneOf(['distinct', 'all']) === 'distinct'
     const items = [this.#item()]
-    if (tokens.skip(',')) items.push(...tokens.list(() => this.#item(), afterItems))
-    const from = tokens.skip('from') ? this.#from() : undefined
-    const where = tokens.skip('where') ? this.#expression() : undefined
-    const group = tokens.skip('group', 'by')
-      ? tokens.skip('all')
+    if (this.skip(',')) items.push(...this.list(() => this.#item(), afterItems))
+    const from = this.skip('from') ? this.#from() : undefined
+    const where = this.skip('where') ? this.expression() : undefined
+    const group = this.skip('group', 'by')
+      ? this.skip('all')
         ? ('all' as const)
-        : tokens.list(this.#expression)
+        : this.list(this.expression)
       : []
-    const having = tokens.skip('having') ? this.#expression() : undefined
-    const qualify = tokens.skip('qualify') ? this.#expression() : undefined
+    const having = this.skip('having') ? this.expression() : undefined
+    const qualify = this.skip('qualify') ? this.expression() : undefined
     this.#refuseClause()
     return { at, distinct, items, from, where, group, having, qualify }
   }
 
   #refuseClause(): void {
-    const clause = Object.entries(words.clauses).find(([word]) => this.#tokens.is(word))
-    if (clause) throw this.#tokens.refuse(clause[1])
+    const clause = Object.entries(words.clauses).find(([word]) => this.is(word))
+    if (clause) throw this.refuse(clause[1])
   }
 
   #item(): SelectItem {
-    const tokens = this.#tokens
-    const { at, current } = tokens
-    if (tokens.skip('*')) return { kind: 'all', at, of: undefined, except: this.#except() }
-    if (tokens.skip(current.text.toLowerCase(), '.', '*')) {
+    const { at, current } = this
+    if (this.skip('*')) return { kind: 'all', at, of: undefined, except: this.#except() }
+    if (this.skip(current.text.toLowerCase(), '.', '*')) {
       return { kind: 'all', at, of: current.text, except: this.#except() }
     }
-    return { kind: 'expression', value: this.#expression(), alias: this.#alias() }
+    return { kind: 'expression', value: this.expression(), alias: this.#alias() }
   }
 
   #except(): string[] {
-    const tokens = this.#tokens
-    return tokens.skip('except') ? this.#names() : []
+    return this.skip('except') ? this.#names() : []
   }
 
   #names(): string[] {
-    return this.#tokens.inBrackets(() => this.#tokens.list(() => this.#tokens.name('a column')))
+    return this.inBrackets(() => this.list(() => this.name('a column')))
   }
 
   /** Any word after AS is an alias; without AS, only one that is not reserved. */
   #alias(): string | undefined {
-    const tokens = this.#tokens
-    const { kind, text } = tokens.current
+    const { kind, text } = this.current
     const isAlias = kind === 'name' || (kind === 'word' && !isReserved(text) && !afterTable.test(text))
-    return tokens.skip('as') || isAlias ? tokens.name('a name') : undefined
+    return this.skip('as') || isAlias ? this.name('a name') : undefined
   }
 
   #from(): From {
-    const tokens = this.#tokens
     const first = this.#table()
     const joins: Join[] = []
     for (let type = this.#joinType(); type !== undefined; type = this.#joinType()) {
       const table = this.#table()
-      const on = tokens.skip('on') ? this.#expression() : undefined
-      joins.push({ type, table, on, using: tokens.skip('using') ? this.#names() : [] })
+      const on = this.skip('on') ? this.expression() : undefined
+      joins.push({ type, table, on, using: this.skip('using') ? this.#names() : [] })
     }
     return { first, joins }
   }
 
   #joinType(): Join['type'] | undefined {
-    const tokens = this.#tokens
-    if (tokens.skip(',') || tokens.skip('cross', 'join')) return 'CROSS'
-    if (tokens.skip('join') || tokens.skip('inner', 'join')) return 'INNER'
+    if (this.skip(',') || this.skip('cross', 'join')) return 'CROSS'
+    if (this.skip('join') || this.skip('inner', 'join')) return 'INNER'
     for (const type of ['LEFT', 'RIGHT', 'FULL'] as const) {
       const word = type.toLowerCase()
-      if (tokens.skip(word, 'join') || tokens.skip(word, 'outer', 'join')) return type
+      if (this.skip(word, 'join') || this.skip(word, 'outer', 'join')) return type
     }
     this.#refuseClause()
     return undefined
   }
 
   #table(): Table {
-    const tokens = this.#tokens
-    const { at } = tokens
-    if (tokens.skip('unnest')) {
-      return { kind: 'unnest', of: tokens.inBrackets(this.#expression), alias: this.#alias(), at }
+    const { at } = this
+    if (this.skip('unnest')) {
+      return { kind: 'unnest', of: this.inBrackets(this.expression), alias: this.#alias(), at }
     }
-    if (tokens.startsQuery()) {
-      return { kind: 'subquery', query: tokens.inBrackets(this.#query), alias: this.#alias(), at }
+    if (this.startsQuery()) {
+      return { kind: 'subquery', query: this.inBrackets(this.query), alias: this.#alias(), at }
     }
-    if (tokens.is('(')) {
-      const from = tokens.nested(() => tokens.inBrackets(() => this.#from()))
+    if (this.is('(')) {
+      const from = this.nested(() => this.inBrackets(() => this.#from()))
       return { kind: 'joined', from, alias: this.#alias(), at }
     }
-    const { kind, text } = tokens.current
-    if (kind === 'word' && isReserved(text)) throw tokens.unexpected('a table')
-    const parts = kind === 'name' ? tokens.name('a table').split('.') : [tokens.name('a table')]
-    while (tokens.skip('.')) parts.push(tokens.name('a table'))
+    const { kind, text } = this.current
+    if (kind === 'word' && isReserved(text)) throw this.unexpected('a table')
+    const parts = kind === 'name' ? this.name('a table').split('.') : [this.name('a table')]
+    while (this.skip('.')) parts.push(this.name('a table'))
     return { kind: 'table', parts, alias: this.#alias(), at }
   }
 }

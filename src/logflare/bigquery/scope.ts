@@ -27,7 +27,6 @@ export function columnsOf(list: readonly Column[]) {
   return { list, positions: grouped([...list.keys()], (index) => list[index]?.name.toLowerCase() ?? '') }
 }
 
-/** A table of a FROM clause. */
 export interface ScopeTable {
   /** Its name in the translated SQL. */
   ref: string
@@ -77,7 +76,6 @@ export class Scope {
     this.#paths.set(alias.toLowerCase(), path)
   }
 
-  /** Adds what a join in brackets contains. */
   addAll(joined: Scope): void {
     for (const table of joined.tables) this.addTable(table)
     for (const [alias, path] of joined.#paths) this.addPath(alias, path)

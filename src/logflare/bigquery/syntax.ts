@@ -19,7 +19,6 @@ export interface OrderKey {
 /** What a call of an aggregate or window function can have beside its arguments. */
 export interface Modifiers {
   distinct: boolean
-  /** Whether IGNORE NULLS is there. */
   ignoresNulls: boolean
   order: readonly OrderKey[]
   limit: number | undefined

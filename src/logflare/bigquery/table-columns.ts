@@ -4,9 +4,7 @@ import { type Columns, columnsOf, type ScopeTable } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
 import { type ColumnOf, dateTimeText, nothing, type Value, type ValueType } from './value.ts'
 
-/** A table that queries can read. */
 export interface LogTable {
-  /** The view with its entries. */
   view: string
   /** Columns for paths of metadata. */
   columns: readonly { name: string; path: string; type: 'text' | 'number' }[]
@@ -63,7 +61,6 @@ export function limits({ limit, offset }: Query): string {
   return `${limit === undefined ? '' : `\nLIMIT ${limit}`}${offset === undefined ? '' : `\nOFFSET ${offset}`}`
 }
 
-/** The name of a column without an alias. */
 export function leafName(value: Expression): string | undefined {
   if (value.kind === 'name') return value.parts.at(-1)
   return value.kind === 'element' && typeof value.key === 'string' ? value.key : undefined

@@ -25,7 +25,6 @@ type Subquery = (query: Query, isOneColumn: boolean) => { sql: string; type: Val
 export class ExpressionTranslator {
   readonly #scope: Scope
   readonly #subquery: Subquery
-  /** Whether an aggregate function was translated. */
   hasAggregate = false
 
   constructor(scope: Scope, subquery: Subquery) {

@@ -25,9 +25,7 @@ export interface Value {
   readonly path?: JsonPath
   /** Set if it is JSON of metadata, where BigQuery has an array of one object for each object that is not an element. */
   readonly nested?: 'field' | 'element' | undefined
-  /** Set if it is a struct. */
   readonly members?: readonly Member[]
-  /** Set if it is a literal. */
   readonly literal?: string
 }
 

@@ -7,7 +7,6 @@ export const templates = ['supabase', 'nginx', 'otel', 'empty'] as const
 
 export type Template = (typeof templates)[number]
 
-/** The files of a template, with a new id for each endpoint. */
 export function newWorkspaceFiles(template: Template, newId: () => string): Record<string, string> {
   const files: Record<string, string> = {}
   for (const part of [template, 'common']) {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { alertFiles } from './alert-files.ts'
 import type { FileKind } from './file-kind.ts'
-import { sourceFiles } from './source-files.ts'
+import { alertFiles, sourceFiles } from './file-kinds.ts'
 
 const read = (kind: FileKind, content: string) => {
   const reading = kind.read('x/shop.yaml', 'shop', content)

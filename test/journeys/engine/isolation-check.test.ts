@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkIsolation } from '../../../src/catalog/isolation-check.ts'
 import { own, probesOf, readProbesOf } from '../../../src/catalog/isolation-probes.ts'
-import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
+import { RemoteEngine } from '../../../src/cluster/cluster-engine.ts'
 import type { Engine, Statement } from '../../../src/engine/engine.ts'
 import { rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { log } from '../../support/engines.ts'

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ClusterEngine } from '../../../src/cluster/cluster-engine.ts'
-import { RemoteEngine } from '../../../src/cluster/remote-engine.ts'
+import { ClusterEngine, RemoteEngine } from '../../../src/cluster/cluster-engine.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
-
 import { embeddedEngine, emulated, log, remoteCredentials } from '../../support/engines.ts'
 import { openRelay, type Relay } from '../../support/network/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'

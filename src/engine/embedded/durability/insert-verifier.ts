@@ -7,7 +7,6 @@ import { sqlText } from '../../../sql/names.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
-/** Runs a query and returns its result as plain text. */
 type ReadText = (sql: string) => Promise<string>
 
 /** An insert that is running, with what its table looked like before. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReadyWaiters } from './readiness.ts'
+import { ReadyWaiters } from './server-engine.ts'
 
 const long = 60_000
 

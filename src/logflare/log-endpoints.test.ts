@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wrapObjects } from './wrap-objects.ts'
+import { wrapObjects } from './log-endpoints.ts'
 
 const wrapped = async (text: string) => (await wrapObjects(Buffer.from(text))).toString()
 

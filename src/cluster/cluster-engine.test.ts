@@ -12,7 +12,7 @@ import {
 } from '../../test/support/network/scripted-node.ts'
 import { engineCodeOf } from '../engine/engine-errors.ts'
 import { isolationSettings } from '../sql/isolation.ts'
-import { RemoteEngine } from './remote-engine.ts'
+import { RemoteEngine } from './cluster-engine.ts'
 
 /** The first request gets one reply, later ones another, whichever nodes they reach. */
 function inOrder(first: Reply, later: Reply = ok): Reply {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { Blame } from '../engine.ts'
-import { CrashGuard } from './crash-guard.ts'
+import { CrashGuard } from './running-queries.ts'
 
 const windowMs = 60_000
 const refusalMs = 600_000
