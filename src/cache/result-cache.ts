@@ -175,9 +175,7 @@ export class ResultCache {
   }
 
   /** Does not count as use, so that results nobody requests are forgotten however often the service restarts. */
-  async prewarm(
-    keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
-  ): Promise<void> {
+  async prewarm(keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>) {
     const now = this.#time.now()
     const jobs: Promise<void>[] = []
     for (const { request, lastUsedMs, uses } of keys) {
@@ -351,11 +349,6 @@ function publicError(error: unknown): PublicError {
   return error instanceof WellheadError ? error : internal(error)
 }
 
-function staleResponse(
-  entry: CacheEntry,
-  nowMs: number,
-  { code, status }: PublicError,
-  tried: boolean,
-): CacheResponse {
+function staleResponse(entry: CacheEntry, nowMs: number, { code, status }: PublicError, tried: boolean) {
   return responseFrom(entry, nowMs, { kind: 'stale', failure: { code, status, tried } })
 }

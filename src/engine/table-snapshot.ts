@@ -78,12 +78,7 @@ function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
   return queryRows<TableRow>(engine, { sql, parameters: { name } }, limits)
 }
 
-async function freezeTable(
-  engine: Engine,
-  table: TableRow,
-  storeDirectory: string,
-  directory: string,
-): Promise<FrozenTable | undefined> {
+async function freezeTable(engine: Engine, table: TableRow, storeDirectory: string, directory: string) {
   const { name, uuid } = table
   const files = join('store', uuid.slice(0, 3), uuid)
   try {

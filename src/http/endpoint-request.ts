@@ -21,11 +21,7 @@ export function endpointCall(
 }
 
 /** Runs a call, or returns its cached result at once. Notes what statistics record. */
-export function runCall(
-  calls: EndpointCalls,
-  call: EndpointCall,
-  notes: RequestNotes,
-): CallResponse | Promise<CallResponse> {
+export function runCall(calls: EndpointCalls, call: EndpointCall, notes: RequestNotes) {
   const called = calls.call(call)
   if (!(called instanceof Promise)) {
     notes.response = called

@@ -102,12 +102,7 @@ export class RequestRecorder {
   }
 
   /** Without a route, passes on the caller's trace and creates no span. */
-  trace(
-    method: string,
-    route: string | undefined,
-    url: string,
-    headers: IncomingHttpHeaders,
-  ): TraceSpan | undefined {
+  trace(method: string, route: string | undefined, url: string, headers: IncomingHttpHeaders) {
     const { tracing } = this.#options
     const { traceparent, tracestate } = headers
     if (tracing === undefined && traceparent === undefined) return undefined
@@ -179,12 +174,7 @@ export class RequestRecorder {
   }
 }
 
-export function subjectOf(
-  endpoint: Endpoint,
-  caller: Caller,
-  method: string,
-  format: string,
-): RequestSubject {
+export function subjectOf(endpoint: Endpoint, caller: Caller, method: string, format: string) {
   const { definition, version } = endpoint
   const { id: tokenId, project = '' } = caller
   return { endpoint: definition.name, endpointId: definition.id, version, tokenId, project, method, format }

@@ -50,11 +50,7 @@ export function defineSql(command: Command, io: CommandIo): void {
   })
 }
 
-export async function readSql(
-  sql: string | undefined,
-  file: string | undefined,
-  io: CommandIo,
-): Promise<string> {
+export async function readSql(sql: string | undefined, file: string | undefined, io: CommandIo) {
   if (sql !== undefined && file !== undefined) throw usageFailure('Use either SQL or --file, not both.')
   if (sql !== undefined && sql !== '-') return sql
   if (sql === undefined && file === undefined && io.stdinIsTerminal) {

@@ -58,11 +58,7 @@ async function linesOf(body: Buffer): Promise<string[]> {
 }
 
 /** The lines without those of the other list, each of which counts once. */
-async function without(
-  lines: readonly string[],
-  others: readonly string[],
-  change = (line: string) => line,
-): Promise<string[]> {
+async function without(lines: readonly string[], others: readonly string[], change = (line: string) => line) {
   const counts = new Map<string, number>()
   const left: string[] = []
   await inTurns(others, (line) => counts.set(line, (counts.get(line) ?? 0) + 1))

@@ -45,13 +45,10 @@ export interface OtlpRecord {
 const maxKeptBodyLength = 2 ** 20
 
 /** Returns a function that makes the records of one scope. */
-export function recordMaker(
-  resource: Attributes | undefined,
-  scope: OtlpScope,
-): (log: OtlpLog) => OtlpRecord {
+export function recordMaker(resource: Attributes | undefined, scope: OtlpScope) {
   const scopeMembers = membersOfScope(scope)
   const iso = isoMicros()
-  return (log) => {
+  return (log: OtlpLog): OtlpRecord => {
     const named = (key: string) =>
       nameIn(log.attributes, key) ?? nameIn(scope.attributes, key) ?? nameIn(resource, key)
     const message = messageOf(log)

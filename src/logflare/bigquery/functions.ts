@@ -53,11 +53,7 @@ const noModifiers: CallModifiers = {
   ...{ distinct: false, ignoresNulls: false, order: undefined, limit: undefined, window: '' },
 }
 
-export function callFunction(
-  written: string,
-  args: readonly Argument[],
-  modifiers = noModifiers,
-): { value: Value; isAggregate: boolean } {
+export function callFunction(written: string, args: readonly Argument[], modifiers = noModifiers) {
   const name = aliases.get(written) ?? written
   const special = specials.get(name)
   const isWindow = windows.has(name)

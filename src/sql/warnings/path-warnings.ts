@@ -41,11 +41,7 @@ interface ReadPath extends FoundPath {
 }
 
 /** Warnings about paths that depend on the entries of the sources. */
-export async function pathWarnings(
-  query: QueryText,
-  columnsOf: ColumnsOf,
-  sampled: SampledSources,
-): Promise<Finding[]> {
+export async function pathWarnings(query: QueryText, columnsOf: ColumnsOf, sampled: SampledSources) {
   const paths = query.paths.flatMap((found): ReadPath[] => {
     const { place, isColumn } = found
     return place && !isColumn && columnsOf(place.source) ? [{ ...found, place }] : []
