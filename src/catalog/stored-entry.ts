@@ -30,6 +30,11 @@ export class StoredEntry {
     return this.#once(name, () => this.#own(name)) as string
   }
 
+  /** The metadata as it is stored, with a character for each byte. */
+  json(): string {
+    return this.#once('json', () => this.#metadata.toString('latin1')) as string
+  }
+
   /** The value at a path of metadata, as the engine reads it. Undefined if there is none, or null. */
   at(path: string): string | undefined {
     return this.#once(path, () => {

@@ -157,6 +157,8 @@ export class Committer {
   async #insert({ source, lines, from, to, token, attempts }: Part): Promise<void> {
     const { engine, pause } = this.#options
     const settings = {
+      // Merges build them.
+      materialize_skip_indexes_on_insert: 0,
       insert_deduplication_token: token,
       // Metadata is stored as text, whatever the server's profile says.
       input_format_json_read_objects_as_strings: 1,

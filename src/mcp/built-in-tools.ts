@@ -10,7 +10,7 @@ import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { ChangedEndpoint } from '../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { LogSearch } from '../sources/log-search.ts'
-import { cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
+import { arrayOfLines, cursorAfter, type SearchCursor } from '../sources/search-cursor.ts'
 import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceInfo } from '../sources/source-info.ts'
 import { jsonLines, rowResult, rowsSchema } from './row-result.ts'
@@ -30,7 +30,7 @@ const tenantSearch = z.strictObject({
     .string()
     .default('')
     .describe(
-      'Words that the message contains, and conditions on fields: `status:>=500`, `path:/rest/*`, `level:error`, ' +
+      'Words that the message or a text in metadata contains, and conditions on fields: `status:>=500`, `path:/rest/*`, `level:error`, ' +
         '`status:400..499`, `status:5xx`, `user_id:*` (has the field). Combine them with spaces or AND, with OR, NOT or -, and brackets. ' +
         'Put phrases in double quotes. Empty: all entries.',
     ),
@@ -146,7 +146,7 @@ function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof sea
       )
       const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
       const since = searchedSince?.toISOString()
-      return rowResult(lines, {
+      return rowResult(arrayOfLines(lines), {
         total: count,
         more: (shown) => {
           const isAll = shown.length === count && count < limit

@@ -1,8 +1,11 @@
 import { queryTimeout, resourceNotFound, WellheadError } from '../base/errors.ts'
 import { grouped } from '../base/grouped.ts'
+import { didYouMean } from '../base/text/closest-name.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
+import { pathOf, shownPath } from '../sql/metadata-path.ts'
+import { closestPath } from '../sql/warnings/path-warnings.ts'
 import {
   EntryQueries,
   type EntryQueriesOptions,
@@ -15,7 +18,12 @@ import { entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { facetsOf } from './facets.ts'
 import { listColumns } from './list-columns.ts'
 import { conditionSql, groupSql, present } from './search/condition-sql.ts'
-import { positiveTests, requiredField } from './search/search-condition.ts'
+import {
+  type FieldCondition,
+  positiveTests,
+  requiredField,
+  type WordCondition,
+} from './search/search-condition.ts'
 import {
   type EntryFilter,
   entryFilterShape,
@@ -23,7 +31,7 @@ import {
   searchShape,
   valuesShape,
 } from './search-shape.ts'
-import { seenPaths } from './seen-paths.ts'
+import { type RunRows, seenPaths } from './seen-paths.ts'
 
 interface ValueCount {
   value: string
@@ -51,6 +59,9 @@ const maxGroups = 8
 /** Conditions of a search without a match that are counted, and the characters of one that are shown. */
 const maxNotedTests = 10
 const maxNotedLength = 100
+
+/** status>=500 instead of status:>=500 */
+const comparedField = /^([\p{L}_][\p{L}\p{N}_.]*)([<>]=?|=)([^\s=<>]+)$/u
 
 /** Readable lengths of buckets, in seconds. */
 const niceSteps = [
@@ -252,10 +263,31 @@ export class LogSearch {
     if (unmatched.length === 0) {
       return noted('Each condition matches entries alone, but no entry matches all of them.')
     }
-    const shown = unmatched.map((text) =>
-      text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text,
+    const hint = await this.#hints(search)
+    return noted(
+      ...unmatched.map((text) => {
+        const shown = text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text
+        return `No entry in this time range matches ${shown}.${hint(tests.get(text)?.[0])}`
+      }),
     )
-    return noted(...shown.map((text) => `No entry in this time range matches ${text}.`))
+  }
+
+  /** What someone may have meant by a condition, as a sentence after a space. */
+  async #hints(search: Search): Promise<(test: FieldCondition | WordCondition | undefined) => string> {
+    const { columns } = search.source
+    const rows: RunRows = (sql, settings) => this.#queries.rows(search, sql, {}, settings)
+    const paths = (await seenPaths(search.source, rows)).map(({ path }) => path)
+    const known = new Set([...paths, ...columns.map(({ name }) => name), 'project', 'message', 'id'])
+    return (test) => {
+      if (test?.kind === 'word') {
+        const [, field, sign, value] = comparedField.exec(test.value) ?? []
+        return field ? ` To compare a field, write ${field}:${sign === '=' ? '' : sign}${value}.` : ''
+      }
+      const path = test?.field.kind === 'path' ? pathOf(test.field.keys) : undefined
+      const isKnown = path === undefined || paths.some((one) => one === path || one.startsWith(`${path}.`))
+      const closest = isKnown ? undefined : closestPath(path, known)
+      return didYouMean(closest && shownPath(closest))
+    }
   }
 
   /** The timestamp of the newest entry of any time that the reader sees. */

@@ -20,3 +20,8 @@ export function cursorAfter(
   const earlier = others === 0 && before !== undefined && isSame(before) ? (before.skip ?? 0) : 0
   return { timestamp, id, skip: earlier + page.length - others }
 }
+
+/** A JSON array of the entries in lines, one in each line. */
+export function arrayOfLines(lines: Buffer): Buffer {
+  return Buffer.from(`[\n${lines.toString().trimEnd().replaceAll('\n', ',\n')}\n]\n`)
+}

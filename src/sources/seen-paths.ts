@@ -70,7 +70,7 @@ export interface SeenPath {
   examples: string[]
 }
 
-type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
+export type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
 
 /** The most frequent paths of metadata in the newest entries that the statements see, and all typed columns. In order. */
 export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath[]> {

@@ -2,18 +2,58 @@ import { pathName } from '../../base/json/json-paths.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
 import type { EntryMatch, StoredEntry } from '../../catalog/stored-entry.ts'
 import { numberPattern } from './parse-query.ts'
-import { type FieldCondition, isNumeric, type SearchCondition } from './search-condition.ts'
+import {
+  type FieldCondition,
+  isNumeric,
+  type SearchCondition,
+  type WordCondition,
+} from './search-condition.ts'
+import { jsonScalar, neededTexts } from './word.ts'
+
+const jsonScalars = new RegExp(jsonScalar, 'g')
 
 /** Decides like the SQL of the condition, for entries that no query reads. */
 export function entryMatch(condition: SearchCondition): EntryMatch {
-  const found: FieldCondition[] = []
+  const found: (FieldCondition | WordCondition)[] = []
   const decide = decisionOf(condition, found)
-  const paths = found.flatMap(({ field }) => (field.kind === 'own' ? [] : [field.keys]))
-  return { paths, tests: found.map(testOf), decide }
+  const paths = found.flatMap((one) =>
+    one.kind === 'word' || one.field.kind === 'own' ? [] : [one.field.keys],
+  )
+  const tests = found.map((one) => (one.kind === 'word' ? wordTest(one.value) : testOf(one)))
+  return { paths, tests, decide }
 }
 
-function decisionOf(condition: SearchCondition, found: FieldCondition[]): EntryMatch['decide'] {
-  if (condition.kind === 'test') {
+function wordTest(value: string): (entry: StoredEntry) => boolean {
+  const needed = neededTexts(value)
+  const wanted = lowerCase(value)
+  const isNumber = numberPattern.test(value)
+  return (entry) =>
+    entry.result(`word ${value}`, () => {
+      const json = entry.json()
+      const all = `${Buffer.from(entry.column('event_message')).toString('latin1')}\n${json}`
+      if (needed.length > 0 && !needed.some((text) => all.toLowerCase().includes(text))) return false
+      if (contains(entry.lower('event_message', entry.column('event_message')), wanted)) return true
+      return scalarsOf(json).some((scalar) =>
+        scalar.startsWith('"') ? contains(lowerCase(textOf(scalar)), wanted) : isNumber && scalar === value,
+      )
+    })
+}
+
+/** Texts and numbers as JSON, without keys. */
+function scalarsOf(json: string): string[] {
+  return (json.match(jsonScalars) ?? []).filter((scalar) => !scalar.endsWith(':'))
+}
+
+function textOf(json: string): string {
+  const text = Buffer.from(json, 'latin1').toString()
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
+}
+
+function decisionOf(
+  condition: SearchCondition,
+  found: (FieldCondition | WordCondition)[],
+): EntryMatch['decide'] {
+  if (condition.kind === 'test' || condition.kind === 'word') {
     const index = found.push(condition) - 1
     return (isMet) => isMet(index)
   }

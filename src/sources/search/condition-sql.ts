@@ -1,6 +1,8 @@
-import { finiteNumber, textAtPath } from '../../catalog/tables.ts'
-import type { FieldTest } from './parse-query.ts'
+import { finiteNumber, searchedText, textAtPath } from '../../catalog/tables.ts'
+import { sqlText } from '../../sql/names.ts'
+import { type FieldTest, numberPattern } from './parse-query.ts'
 import { isNumeric, isStatus, type SearchCondition, type SearchField } from './search-condition.ts'
+import { jsonScalar, neededTexts } from './word.ts'
 
 export type BoundValues = Record<string, string | number>
 
@@ -15,7 +17,32 @@ export function conditionSql(condition: SearchCondition, values: BoundValues): s
       return `NOT (${conditionSql(condition.part, values)})`
     case 'test':
       return testSql(condition.field, condition.test, values)
+    case 'word':
+      return wordSql(condition.value, values)
   }
+}
+
+/** The first condition is one that the index of words understands; parsing JSON text is left to few entries. */
+function wordSql(value: string, values: BoundValues): string {
+  const word = bound(value, values)
+  const [piece, ...escapes] = neededTexts(value)
+  const needed =
+    piece === undefined
+      ? ''
+      : `multiSearchAny(${searchedText}, [${[bound(piece, values), ...escapes.map(sqlText)].join(', ')}]) AND `
+  const isText = `positionCaseInsensitiveUTF8(JSONExtractString(_text), ${word}) > 0`
+  const isNumber = numberPattern.test(value) ? ` OR _text = ${word}` : ''
+  const texts = `extractAll(metadata, ${sqlText(jsonScalar.source)})`
+  return (
+    `${needed}(positionCaseInsensitiveUTF8(event_message, ${word}) > 0 OR ` +
+    `arrayExists(_text -> NOT endsWith(_text, ':') AND (startsWith(_text, '"') AND ${isText}${isNumber}), ${texts}))`
+  )
+}
+
+function bound(value: string | number, values: BoundValues): string {
+  const name = `query${Object.keys(values).length}`
+  values[name] = value
+  return `{${name}:${typeof value === 'number' ? 'Float64' : 'String'}}`
 }
 
 function joined(parts: readonly SearchCondition[], by: string, none: string, values: BoundValues): string {
@@ -23,32 +50,27 @@ function joined(parts: readonly SearchCondition[], by: string, none: string, val
 }
 
 function testSql(field: SearchField, test: FieldTest, values: BoundValues): string {
-  const bound = (value: string | number) => {
-    const name = `query${Object.keys(values).length}`
-    values[name] = value
-    return `{${name}:${typeof value === 'number' ? 'Float64' : 'String'}}`
-  }
   switch (test.is) {
     case 'exists':
       return isNumeric(field) ? `isNotNull(${columnSql(field)})` : `${present(field)} != ''`
     case 'eq': {
       // A text column is empty also where there is no value.
       if (test.value === '' && field.kind === 'typed') return `ifNull(${textAtPath(field.keys)} = '', 0)`
-      const equal = `${columnSql(field)} = ${bound(test.value)}`
+      const equal = `${columnSql(field)} = ${bound(test.value, values)}`
       return field.kind === 'path' ? `ifNull(${equal}, 0)` : equal
     }
     case 'prefix':
-      return `startsWith(${present(field)}, ${bound(test.value)})`
+      return `startsWith(${present(field)}, ${bound(test.value, values)})`
     case 'suffix':
-      return `endsWith(${present(field)}, ${bound(test.value)})`
+      return `endsWith(${present(field)}, ${bound(test.value, values)})`
     case 'contains':
-      return `positionCaseInsensitiveUTF8(${present(field)}, ${bound(test.value)}) > 0`
+      return `positionCaseInsensitiveUTF8(${present(field)}, ${bound(test.value, values)}) > 0`
     case 'number': {
       const number = isNumeric(field) ? columnSql(field) : finiteNumber(columnSql(field))
       const { min, max } = test
       const terms = [
-        ...(min ? [`${number} >${min.inclusive ? '=' : ''} ${bound(min.value)}`] : []),
-        ...(max ? [`${number} <${max.inclusive ? '=' : ''} ${bound(max.value)}`] : []),
+        ...(min ? [`${number} >${min.inclusive ? '=' : ''} ${bound(min.value, values)}`] : []),
+        ...(max ? [`${number} <${max.inclusive ? '=' : ''} ${bound(max.value, values)}`] : []),
       ]
       return `ifNull(${terms.join(' AND ')}, 0)`
     }

@@ -24,7 +24,7 @@ export interface FieldNode {
 export type QueryNode =
   | { kind: 'and' | 'or'; parts: readonly QueryNode[] }
   | { kind: 'not'; part: QueryNode }
-  /** The message contains this text, ignoring case. */
+  /** A word or a phrase, in the message or in metadata. */
   | { kind: 'text'; value: string }
   | FieldNode
 

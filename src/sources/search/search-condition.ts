@@ -15,6 +15,14 @@ export type SearchCondition =
   | { kind: 'and' | 'or'; parts: readonly SearchCondition[] }
   | { kind: 'not'; part: SearchCondition }
   | FieldCondition
+  | WordCondition
+
+/** The message or a text in metadata contains it, or a number in metadata is written so. Letter case does not matter. */
+export interface WordCondition {
+  kind: 'word'
+  value: string
+  text: string
+}
 
 export interface FieldCondition {
   kind: 'test'
@@ -24,7 +32,6 @@ export interface FieldCondition {
   text: string
 }
 
-const message: SearchField = { kind: 'own', column: 'event_message' }
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
@@ -53,13 +60,13 @@ function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCo
 
 /** A UUID is often the id of an entry. */
 function wordCondition(value: string): SearchCondition {
-  const fieldTest = (field: SearchField, test: FieldTest): FieldCondition => {
-    return { kind: 'test', field, test, text: `"${value}"` }
-  }
-  const inMessage = fieldTest(message, { is: 'contains', value })
-  if (!uuid.test(value)) return inMessage
-  const ids = [...new Set([value, value.toLowerCase()])]
-  return { kind: 'or', parts: [inMessage, ...ids.map((value) => fieldTest(id, { is: 'eq', value }))] }
+  const text = `"${value}"`
+  const word: WordCondition = { kind: 'word', value, text }
+  if (!uuid.test(value)) return word
+  const ids = [...new Set([value, value.toLowerCase()])].map((one): FieldCondition => {
+    return { kind: 'test', field: id, test: { is: 'eq', value: one }, text }
+  })
+  return { kind: 'or', parts: [word, ...ids] }
 }
 
 function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): SearchCondition {
@@ -106,8 +113,8 @@ function numbers(min: number, max: number): FieldTest {
 }
 
 /** The conditions that are not negated, in the order of the query. */
-export function* positiveTests(condition: SearchCondition): Generator<FieldCondition> {
-  if (condition.kind === 'test') yield condition
+export function* positiveTests(condition: SearchCondition): Generator<FieldCondition | WordCondition> {
+  if (condition.kind === 'test' || condition.kind === 'word') yield condition
   else if (condition.kind !== 'not') for (const part of condition.parts) yield* positiveTests(part)
 }
 

@@ -79,7 +79,8 @@ CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
     `_rest_path` UInt8 MATERIALIZED isNotNull(JSONExtract(metadata, 'request', 'path', 'Nullable(String)')) COMMENT '{"present":"request.path","type":"text"}' CODEC(ZSTD(1)),
     `status` Nullable(Float64) MATERIALIZED if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL) COMMENT '{"path":"status","type":"number","searched":false}' CODEC(ZSTD(1)),
     `_rest_status` Nullable(Float64) MATERIALIZED if(isNull(if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL)), JSONExtract(metadata, 'status', 'Nullable(Float64)'), NULL) COMMENT '{"rest":"status","type":"number"}' CODEC(ZSTD(1)),
-    INDEX path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16
+    INDEX path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16,
+    INDEX _words lower(concat(event_message, '\n', metadata)) TYPE ngrambf_v1(4, 8192, 1, 0) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/wellhead/orders-00000000-0000-4000-8000-000000000001', '{replica}')
 PARTITION BY toDate(timestamp)

@@ -31,6 +31,19 @@ const values = [
     '"İ"',
     '"ẞ"',
   ],
+  // Words are found in texts at any depth, however a sender escapes them, but not in keys.
+  ...[
+    '"c\\u006Fnnect ECONNREFUSED 10.0.0.7"',
+    '"one\\nline2\\u0026more"',
+    '"\\/php\\/path"',
+    '"\\u212Aelvin kelvin"',
+  ],
+  ...[
+    '["deep",{"key_1":"INNER text","k":[7.50,-3]}]',
+    '{"ECONNREFUSED":"x:500,"}',
+    '"C:\\\\new\\\\dir"',
+    '"ſtraße"',
+  ],
   ...['"a%b_c"', '"\\\\"', '"\'"', '"\\""', '"😀"', '"*"', '"400..499"', '"null"', '"constructor"', '"5xx"'],
 ]
 const messages = ['GET /rest/v1 500', 'ÜBER Straße', 'ΟΔΟΣ', "it's \\ 100%_", '"quoted"', '', 'null', '😀 İ']
@@ -63,7 +76,47 @@ const fields = [
     'message',
   ],
 ]
-const words = ['rest', 'über', 'STRASSE', 'straße', 'οδοσ', 'οδος', "it's", '%', '\\', 'null', '😀', 'i̇', 'e']
+const words = [
+  ...[
+    'connect',
+    'ECONNREFUSED',
+    'econn',
+    'connect ECONNREFUSED',
+    'line2',
+    'nline2',
+    'line2&more',
+    'php/path',
+    'key_1',
+  ],
+  ...[
+    'inner TEXT',
+    '7.50',
+    '7.5',
+    '-3',
+    '500',
+    '5',
+    '1.0',
+    '18446744073709551615',
+    'new',
+    'c:\\new',
+    'plain',
+    'kelvin',
+  ],
+  ...[
+    'Kelvin',
+    '/rest/v1',
+    'constructor',
+    'true',
+    'strasse',
+    'ſtraße',
+    'ß',
+    '10.0.0.7',
+    '\n',
+    'error',
+    '","',
+  ],
+  ...['rest', 'über', 'STRASSE', 'straße', 'οδοσ', 'οδος', "it's", '%', '\\', 'null', '😀', 'i̇', 'e'],
+]
 const texts = [
   ...['500', '1', '1.5', '-0', '0', '1e21', '9007199254740993', '18446744073709551615', 'true', '/rest/v1'],
   ...['[1,2,"a"]', '{"2":1,"1":{"x":-0}}', '{"a":1,"a":2}', '{"x":"\\u2028/\\u001F"}', '', 'a\0b', '\u2028'],
@@ -181,7 +234,7 @@ export function searchAgreement(running: () => RunningService): void {
       const queries = [
         ...[...comparisons, ...exact].map((value) => `plain:${value}`),
         ...['status', 'url', 'level'].flatMap((field) => comparisons.map((value) => `${field}:${value}`)),
-        ...words.map((word) => `"${word.replaceAll('\\', '\\\\')}"`),
+        ...words.map((word) => `"${word.replace(/["\\]/g, '\\$&')}"`),
       ]
       // Several at once, because most of the time is spent waiting.
       while (queries.length > 0) await Promise.all(queries.splice(0, 8).map(compare))

@@ -83,6 +83,12 @@ describe('the search language', () => {
     [uuid.toUpperCase(), [uuid]],
     ['message:slow', [uuid]],
     ['message:POST*', ['missing']],
+    ['rest/v1/ord', [uuid, 'missing', 'ok']],
+    ['EU', [uuid]],
+    ['region', []],
+    ['message:eu', []],
+    ['404', ['missing']],
+    ['40', []],
     ['event_message:slow', []],
     ['event_message:*slow*', [uuid]],
     ['(failed)', ['missing']],
@@ -384,7 +390,17 @@ describe('counting entries', () => {
   })
 
   test.each([
-    ['regoin:eu', 'No entry in this time range matches regoin:eu.'],
+    ['regoin:eu', 'No entry in this time range matches regoin:eu. Did you mean region?'],
+    [
+      'response.statuscode:500',
+      'No entry in this time range matches response.statuscode:500. Did you mean response.status_code?',
+    ],
+    ['user.e.mail:x', 'No entry in this time range matches user.e.mail:x. Did you mean user."e.mail"?'],
+    [
+      'status>=500',
+      'No entry in this time range matches "status>=500". To compare a field, write status:>=500.',
+    ],
+    ['region=eu', 'No entry in this time range matches "region=eu". To compare a field, write region:eu.'],
     ['(status:200) nothing', 'No entry in this time range matches "nothing".'],
     ['status:200 status:404', 'Each condition matches entries alone, but no entry matches all of them.'],
     ['status:200 -method:GET', 'Each condition matches entries alone, but no entry matches all of them.'],

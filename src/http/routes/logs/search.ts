@@ -4,6 +4,7 @@ import type { Facet } from '../../../sources/facets.ts'
 import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
+import { arrayOfLines } from '../../../sources/search-cursor.ts'
 import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { changedBy } from '../management.ts'
@@ -141,9 +142,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
 
 function sendEntries(reply: FastifyReply, { lines, searchedSince }: FoundEntries) {
   if (searchedSince) reply.header('Wellhead-Searched-Since', searchedSince.toISOString())
-  return reply
-    .type('application/json; charset=utf-8')
-    .send(`[\n${lines.toString().trimEnd().replaceAll('\n', ',\n')}\n]\n`)
+  return reply.type('application/json; charset=utf-8').send(arrayOfLines(lines))
 }
 
 const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>> = {
