@@ -14,6 +14,8 @@ import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { packageFile } from './base/package-file.ts'
 import { alertsSource } from './catalog/built-in-sources.ts'
+import { Dashboards } from './dashboards/dashboard-kind.ts'
+import { shippedBy } from './definitions/definitions.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
 import type { Metrics } from './observability/metrics.ts'
@@ -56,8 +58,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     alerts: () => alerts.figures(),
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
-  const definitions = createDefinitions(options, storage, parts, alerts.kind)
-  const manage = { definitions, alertTests: alerts.tests }
+  const dashboards = new Dashboards(storage.catalog)
+  const definitions = createDefinitions(options, storage, parts, alerts.kind, {
+    saved: dashboards,
+    removed: (id) => http.links.deleteOf(id, shippedBy),
+  })
+  const manage = { definitions, dashboards, alertTests: alerts.tests }
   const http = createHttp(options, storage, parts, manage, observability, {
     adminToken: adminToken.token,
     phase: () => phase,

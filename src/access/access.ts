@@ -28,6 +28,8 @@ interface KnownToken {
   readonly token: StoredToken
   readonly tag: string
   readonly mayQueryGateway: boolean
+  /** It works only while this token may create it. */
+  readonly madeBy: string | undefined
 }
 
 /** A secret of a token, or a session. */
@@ -134,7 +136,9 @@ export class Access {
     if (key?.caller.tag !== caller.tag) return () => false
     const { id } = caller
     const known = this.#tokens.get(id)
-    return () => this.#tokens.get(id) === known && isValid(key, this.#clock.now())
+    const hash = key.hash.toString('hex')
+    return () =>
+      this.#tokens.get(id) === known && this.#keyOf(hash) !== undefined && isValid(key, this.#clock.now())
   }
 
   onChange(listener: () => void): void {
@@ -224,7 +228,7 @@ export class Access {
     const parts = splitSession(token)
     if (parts === undefined) return undefined
     const known = this.#tokens.get(parts.parent)
-    const parents = known && hashesOf(known.token).map((hash) => this.#keyOf(hash) as Key)
+    const parents = known && hashesOf(known.token).flatMap((hash) => this.#keyOf(hash) ?? [])
     for (const parent of parents ?? [this.#nobody]) {
       const session = verifySession(parts, sessionKey(this.#adminToken, parent.hash))
       if (session?.signedInMs !== undefined) return this.#cookieKey(parent, session.signedInMs, session)
@@ -256,9 +260,9 @@ export class Access {
     }
   }
 
-  put(id: string, token: StoredToken, mayQueryGateway = false): void {
+  put(id: string, token: StoredToken, mayQueryGateway = false, madeBy?: string): void {
     this.#removeKeys(id)
-    this.#tokens.set(id, { id, token, tag: `${id}.${++this.#changes}`, mayQueryGateway })
+    this.#tokens.set(id, { id, token, tag: `${id}.${++this.#changes}`, mayQueryGateway, madeBy })
     for (const hash of hashesOf(token)) this.#idOf.set(hash, id)
     for (const listener of this.#onChange) listener()
   }
@@ -267,9 +271,18 @@ export class Access {
     const used = this.#keys.get(hash)
     if (used) return used
     const known = this.#tokens.get(this.#idOf.get(hash) ?? '')
-    const key = known && keyWith(known, hash)
+    const key = known && this.#backed(keyWith(known, hash), known.madeBy)
     if (key) this.#keys.set(hash, key)
     return key
+  }
+
+  /** A link ends with the token that created it, and with its right to create links. */
+  #backed(key: Key, madeBy: string | undefined): Key | undefined {
+    if (madeBy === undefined) return key
+    const maker = this.#tokens.get(madeBy)
+    const { caller, validUntilMs } = (maker && keyWith(maker, maker.token.hash)) ?? {}
+    const mayShare = caller?.isAdmin || caller?.role === 'editor'
+    return mayShare ? { ...key, validUntilMs: Math.min(key.validUntilMs, validUntilMs as number) } : undefined
   }
 
   remove(id: string): void {

@@ -10,9 +10,12 @@ const checksumLength = 6
 
 /** A new token: a prefix for secret scanners, the secret, and a checksum that tells a typo from an unknown token. */
 export function createToken(): string {
-  let secret = ''
-  for (let i = 0; i < secretLength; i++) secret += base62[randomInt(base62.length)]
+  const secret = randomSecret()
   return `wh_${secret}${checksum(secret)}`
+}
+
+export function randomSecret(): string {
+  return Array.from({ length: secretLength }, () => base62[randomInt(base62.length)]).join('')
 }
 
 function checksum(secret: string): string {

@@ -25,13 +25,19 @@ export interface Caller {
   mayQuery(endpoint: string): boolean
   /** Unpublished endpoints do not exist for callers with a project. */
   mayCall(endpoint: { name: string; published: boolean }): boolean
+  /** Names or ids of the dashboards whose panels it may call. */
+  readonly dashboards: readonly string[]
+  /** Parameters of these dashboards that a link fixes. */
+  readonly dashboardParameters: Readonly<Record<string, string>>
   /** Takes the source's name, not an alias. */
   mayIngest(source: string): boolean
 }
 
-export const scopeNames = 'admin, edit, read, query, query:<endpoint>, search, ingest or ingest:<source>'
+export const scopeNames =
+  'admin, edit, read, query, query:<endpoint>, dashboard:<name>, search, ingest or ingest:<source>'
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
-export const scopePattern = /^(?:admin|edit|read|search|(?:query|ingest)(?::[A-Za-z][A-Za-z0-9._-]{0,127})?)$/
+export const scopePattern =
+  /^(?:admin|edit|read|search|query|ingest|(?:query|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
 
 /** Each can do what those after it can do. */
 export const roles = ['admin', 'editor', 'viewer'] as const
@@ -50,7 +56,7 @@ export function covers(granted: string, scope: string): boolean {
     granted === scope ||
     scope.startsWith(`${granted}:`) ||
     (granted === 'edit' && covers('read', scope)) ||
-    (granted === 'read' && (scope === 'search' || covers('query', scope)))
+    (granted === 'read' && (scope === 'search' || scope.startsWith('dashboard:') || covers('query', scope)))
   )
 }
 
@@ -71,6 +77,8 @@ interface Identity extends Rights {
 export function callerWith(identity: Identity): Caller {
   const { id, tag = id, isSession = false, mayQueryGateway = false, scopes, project, parameters } = identity
   const allows = (scope: string) => scopes.some((granted) => covers(granted, scope))
+  const own = Object.entries(parameters)
+  const plain = own.filter(([name]) => !name.startsWith('@'))
   const role = roles.find((one) => allows(scopeOfRole[one]))
   return {
     id,
@@ -81,10 +89,14 @@ export function callerWith(identity: Identity): Caller {
     mayQueryGateway,
     mayReadEntries: allows('search') && Object.keys(parameters).length === 0,
     project: project ?? undefined,
-    parameters: Object.freeze({ ...parameters, ...(project !== null && { project }) }),
+    parameters: Object.freeze({ ...Object.fromEntries(plain), ...(project !== null && { project }) }),
     mayAny: (scope) => allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
     mayQuery: (endpoint) => allows(`query:${endpoint}`),
     mayCall: ({ name, published }) => (published || project === null) && allows(`query:${name}`),
+    dashboards: scopes.flatMap((scope) => /^dashboard:(.+)/.exec(scope)?.[1] ?? []),
+    dashboardParameters: Object.fromEntries(
+      own.filter((each) => !plain.includes(each)).map(([name, value]) => [name.slice(1), value]),
+    ),
     mayIngest: (source) => allows(`ingest:${source}`),
   }
 }

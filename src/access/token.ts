@@ -8,7 +8,7 @@ const project = fixedValue
   .min(1, 'must not be empty')
   .regex(/^[^\x00-\x1f\x7f]*$/, 'must not contain control characters')
 
-const fields = {
+export const tokenFields = {
   description: z
     .string()
     .max(1000, 'must be at most 1000 characters long')
@@ -52,18 +52,18 @@ function isWhole(token: { scopes: string[]; project: string | null; parameters: 
 
 export const tokenShape = z
   .strictObject({
-    ...fields,
-    description: fields.description.default(''),
-    project: fields.project.default(null),
-    parameters: fields.parameters.default({}),
-    expires_at: fields.expires_at.default(null),
-    requests_per_minute: fields.requests_per_minute.default(null),
+    ...tokenFields,
+    description: tokenFields.description.default(''),
+    project: tokenFields.project.default(null),
+    parameters: tokenFields.parameters.default({}),
+    expires_at: tokenFields.expires_at.default(null),
+    requests_per_minute: tokenFields.requests_per_minute.default(null),
   })
   .refine(isWhole, roleIsWhole)
 
 export type TokenFields = z.output<typeof tokenShape>
 
-export const tokenChangeShape = z.strictObject(fields).partial()
+export const tokenChangeShape = z.strictObject(tokenFields).partial()
 
 export const rotationShape = z.strictObject({
   overlap_seconds: z
@@ -79,14 +79,14 @@ export const maxSessionMinutes = 720
 /** A session of a token. Omitted fields are those of the token. */
 export const sessionShape = z.strictObject({
   minutes: z.int().min(1).max(maxSessionMinutes).default(15).describe('How long the session lasts.'),
-  scopes: fields.scopes.optional().describe('At most those of the token, which are the default.'),
-  project: fields.project
+  scopes: tokenFields.scopes.optional().describe('At most those of the token, which are the default.'),
+  project: tokenFields.project
     .optional()
     .describe("Limits the session to this project. Null: the token's project."),
-  parameters: fields.parameters
+  parameters: tokenFields.parameters
     .optional()
     .describe('Further values of parameters that callers with this session cannot choose.'),
-  requests_per_minute: fields.requests_per_minute
+  requests_per_minute: tokenFields.requests_per_minute
     .optional()
     .describe('Maximum number of requests per minute, at most that of the token, which is the default.'),
 })
@@ -95,7 +95,7 @@ export type SessionFields = z.output<typeof sessionShape>
 
 /** A token in the catalog: with the hash of its secret. */
 export const storedTokenShape = z.object({
-  ...fields,
+  ...tokenFields,
   hash: z.string(),
   created_at: z.string(),
   /** Id of the token that created it; null if it was created before this was stored. */

@@ -3,6 +3,7 @@ import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
+import { isNumberType } from '../endpoints/definition/result-columns.ts'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import { type AlertFields, alertShape, readAlert, type SavedAlert, type Target, targetKey } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
@@ -109,7 +110,7 @@ function checkQuery(
     const names = columns.map(({ name }) => name).join(', ')
     throw invalidParameter('when', `${definition.name} has no column "${column}". It has ${names}.`)
   }
-  if (!/^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)) {
+  if (!isNumberType(type)) {
     throw invalidParameter('when', `The column "${column}" is not a number but ${type}.`)
   }
 }

@@ -1,4 +1,10 @@
 import { alertsOn } from '../alerts/alert-kind.ts'
+import {
+  type Dashboards,
+  dashboardKind,
+  dashboardsOn,
+  dashboardsWithout,
+} from '../dashboards/dashboard-kind.ts'
 import { Definitions } from '../definitions/definitions.ts'
 import type { Kind } from '../definitions/kind.ts'
 import { endpointKind, readersOf } from '../endpoints/manage/endpoint-kind.ts'
@@ -15,6 +21,7 @@ export function createDefinitions(
   { engine, catalog, sources }: Storage,
   { endpoints, readable, warningsOf }: EndpointParts,
   alerts: Kind,
+  dashboards: { saved: Dashboards; removed: (id: string) => Promise<void> },
 ): Definitions {
   const shared = { engine, catalog, sources: readable }
   return new Definitions({
@@ -31,8 +38,13 @@ export function createDefinitions(
             .list<SavedEndpoint>('endpoints')
             .flatMap(({ name, definition }) => (readsColumn(definition.query, source, column) ? name : [])),
       }),
-      endpointKind({ ...shared, endpoints, warningsOf, usersOf: alertsOn }),
+      endpointKind({
+        ...{ ...shared, endpoints, warningsOf },
+        usersOf: (endpoint, next) => [...alertsOn(endpoint, next), ...dashboardsWithout(endpoint, next)],
+        shownOn: dashboardsOn,
+      }),
       alerts,
+      dashboardKind(dashboards.saved, endpoints, dashboards.removed),
     ],
   })
 }

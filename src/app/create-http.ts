@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
+import { Links } from '../access/links.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
 import type { AlertTests } from '../alerts/alert-tests.ts'
 import { packageFile } from '../base/package-file.ts'
+import type { Dashboards } from '../dashboards/dashboard-kind.ts'
 import type { Definitions } from '../definitions/definitions.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
@@ -29,7 +31,11 @@ export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
   storage: Storage,
   { endpoints, readable, runner, cache, calls, results, warningsOf }: EndpointParts,
-  { definitions, alertTests }: { definitions: Definitions; alertTests: AlertTests },
+  {
+    definitions,
+    dashboards,
+    alertTests,
+  }: { definitions: Definitions; dashboards: Dashboards; alertTests: AlertTests },
   observability: Observability,
   { adminToken, phase }: { adminToken: string; phase: () => Phase },
 ) {
@@ -37,6 +43,7 @@ export function createHttp(
   const clock = time.wall
   const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
+  const links = new Links({ access, catalog, clock })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
   const intake = new LogIntake({
     ...{ store, sources, keys, disk, clock },
@@ -60,11 +67,12 @@ export function createHttp(
     mcpWrite: settings.mcpWrite,
     intake,
     definitions,
+    links,
     alertTests,
     sources: new SourceInfo({ engine, sources }),
     tail,
     streams,
-    queries: { endpoints, calls, results },
+    queries: { endpoints, calls, results, dashboards },
     replays: new Replays({
       engine,
       runner,
@@ -90,5 +98,5 @@ export function createHttp(
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },
   })
-  return { server, access, tokens, streams, intake }
+  return { server, access, tokens, streams, intake, links }
 }

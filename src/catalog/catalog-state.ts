@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { grouped } from '../base/grouped.ts'
 
-export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert'
+export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert' | 'dashboard' | 'link'
 
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */

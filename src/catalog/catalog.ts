@@ -46,6 +46,8 @@ const maxOfKind: Record<CatalogKind, readonly [number: number, plural: string]> 
   source: [1_000, 'sources'],
   endpoint: [10_000, 'endpoints'],
   alert: [10_000, 'alerts'],
+  dashboard: [1_000, 'dashboards'],
+  link: [10_000, 'links'],
   search: [500, 'saved searches'],
   token: [500_000, 'access tokens'],
 }
@@ -55,8 +57,10 @@ export const namesOf: NamesOf = (kind, body) => {
   const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
   switch (kind) {
     case 'token':
+    case 'link':
       return []
     case 'alert':
+    case 'dashboard':
     case 'endpoint':
       return texts((definition as { name?: unknown } | undefined)?.name)
     case 'search':
@@ -71,7 +75,7 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, alerts, sources, tokens and saved searches as an append-only log. Services that share a ClickHouse server append
+ * Endpoints, alerts, dashboards, sources, tokens and saved searches as an append-only log. Services that share a ClickHouse server append
  * to the same log and follow each other; the order of the rows decides conflicts. The newest version of everything is with
  * those who listen to its kind; older ones are read when somebody looks at them.
  *

@@ -6,6 +6,7 @@ import {
   invalidParameter,
   invalidQuery,
   nameTaken,
+  resourceNotFound,
   versionConflict,
   type WellheadError,
 } from '../base/errors.ts'
@@ -25,6 +26,8 @@ import {
   shownStep,
   type Wanted,
 } from './step.ts'
+
+type IsVisible = (item: Saved | undefined) => boolean
 
 interface DefinitionsOptions {
   catalog: Catalog
@@ -74,13 +77,17 @@ export class Definitions {
     this.#deploymentShape = deploymentShape(options.kinds.map(({ folder }) => folder))
   }
 
-  async list(folder: string): Promise<object[]> {
+  async list(folder: string, isVisible: IsVisible = () => true): Promise<object[]> {
     const kind = this.#kind(folder)
-    return kind.views(kind.items.list())
+    return kind.views(kind.items.list().filter(isVisible))
   }
 
-  async get(folder: string, reference: string): Promise<object> {
+  async get(folder: string, reference: string, isVisible: IsVisible = () => true): Promise<object> {
     const kind = this.#kind(folder)
+    // The same error whether or not it exists, and no names of others.
+    if (!isVisible(kind.items.find(reference))) {
+      throw resourceNotFound(`No ${kind.name} has the id or name "${reference}"`)
+    }
     return first(await kind.views([find(kind, reference)]))
   }
 

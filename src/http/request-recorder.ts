@@ -213,10 +213,11 @@ export function requestIdOf(chosen: string | string[] | undefined): string {
   return typeof chosen === 'string' && /^[\w.-]{1,64}$/.test(chosen) ? chosen : randomUUID()
 }
 
-/** The URL without the query string, which may contain parameter values. */
+/** The URL without the query string, which may contain parameter values, and without the secret of a link. */
 export function pathOf(url: string): string {
   const end = url.indexOf('?')
-  return end < 0 ? url : url.slice(0, end)
+  const path = end < 0 ? url : url.slice(0, end)
+  return path.startsWith('/shared/') ? path.replace(/^\/shared\/[^/]+/, '/shared/…') : path
 }
 
 /** Node gives an array for some headers that are sent twice. */

@@ -10,6 +10,7 @@ const texts: Record<string, string> = {
   optional: 'optional',
   any: 'any',
   'query or search': '`query` or `search`',
+  'query or dashboard': '`query` or `dashboard:<name>`',
 }
 
 test('docs/guides/access.md says what each scope allows, for what every route requires', async () => {
@@ -22,7 +23,7 @@ test('docs/guides/access.md says what each scope allows, for what every route re
         .slice(1, -1)
         .map((cell) => cell.trim()),
     )
-  const scopes = head.slice(2).map((cell) => /`(\w+)`/.exec(cell)?.[1] as string)
+  const scopes = head.slice(2).map((cell) => /`([^`]+)`/.exec(cell)?.[1] as string)
   const required = Object.keys(isAllowed) as RouteAccess[]
   const expected = required.map((access) => [
     texts[access] ?? `\`${access}\``,

@@ -16,6 +16,7 @@ export const isAllowed = {
   query: (caller: Caller) => caller.mayAny('query'),
   search: (caller: Caller) => caller.mayReadEntries,
   'query or search': (caller: Caller) => caller.mayAny('query') || caller.mayReadEntries,
+  'query or dashboard': (caller: Caller) => caller.mayAny('query') || caller.dashboards.length > 0,
   ingest: (caller: Caller) => caller.mayAny('ingest'),
   read: (caller: Caller) => caller.role !== undefined,
   edit: (caller: Caller) => caller.role === 'editor' || caller.isAdmin,

@@ -9,6 +9,7 @@ import fastify, {
 } from 'fastify'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
+import type { Links } from '../access/links.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -46,6 +47,7 @@ import { addAlertRoutes } from './routes/alerts.ts'
 import { addAuthRoutes } from './routes/auth.ts'
 import { addBackupRoutes } from './routes/backup.ts'
 import { addConsoleRoutes } from './routes/console.ts'
+import { addDashboardRoutes } from './routes/dashboards.ts'
 import { addDeploymentRoutes } from './routes/deployments.ts'
 import { addDocsRoutes } from './routes/docs.ts'
 import { addDraftRoutes } from './routes/drafts.ts'
@@ -83,6 +85,7 @@ export interface ServerOptions extends StatusRoutes {
   cookies: SessionCookies
   intake: PartOf<typeof addLogRoutes>
   definitions: PartOf<typeof addDeploymentRoutes>
+  links: Links
   sources: SourceInfo
   tail: LiveTail
   streams: EventStreams
@@ -149,6 +152,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     open: () => options.open() && !options.stopping() && options.leak() === undefined,
   })
   endpoints.onChange(() => hot.clear())
+  options.queries.dashboards.onChange(() => hot.clear())
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -250,6 +254,7 @@ function addRoutes(
   addReplayRoutes(server, options.replays)
   addDeploymentRoutes(server, definitions)
   addAlertRoutes(server, definitions, options.alertTests)
+  addDashboardRoutes(server, definitions, options)
   addSourceRoutes(server, definitions, options.sources)
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)

@@ -68,7 +68,7 @@ export function defineDeploy(deploy: Command, io: CommandIo): void {
       replayMode,
     )
     .option('--show-values', 'show parameters and differing rows of replayed requests')
-    .option('--prune', 'delete endpoints and alerts that no file has, except shipped ones')
+    .option('--prune', 'delete endpoints, alerts and dashboards that no file has, except shipped ones')
     .option('--yes', 'delete without asking for confirmation')
     .option('--note <text>', 'why, stored with each new version')
     .option('--json', 'print JSON')

@@ -25,6 +25,10 @@ function bareType(type: string): string {
 }
 
 /** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
+export function isNumberType(type: string): boolean {
+  return /^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)
+}
+
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
   const bare = bareType(type)
   // Endpoints that were saved when metadata had the type JSON still list it as JSON.

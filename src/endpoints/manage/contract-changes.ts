@@ -18,6 +18,7 @@ export const changeKinds = [
   ...['max_rows_raised', 'max_rows_lowered'],
   ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
   ...['strict_on', 'strict_off', 'published', 'unpublished', 'cache_changed', 'timeout_changed'],
+  'dashboards_affected',
 ] as const
 
 export type ChangeKind = (typeof changeKinds)[number]

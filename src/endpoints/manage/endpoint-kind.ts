@@ -30,6 +30,8 @@ interface EndpointKindOptions extends CompileOptions {
   warningsOf: WarningsOf
   /** Names of what uses an endpoint in the state after a change. */
   usersOf: (endpoint: Saved, next: NextDefinitions) => string[]
+  /** Names of the dashboards that show it. */
+  shownOn: (endpoint: Saved, next: NextDefinitions) => string[]
 }
 
 /** What was sent of an endpoint, without fields that only the service sets. */
@@ -70,7 +72,14 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
         shown: { columns },
       }
     },
-    changes: (before, after) => (after ? contractChanges(before, after) : []),
+    changes(before, after, next) {
+      const changes = after ? contractChanges(before, after) : []
+      const users = changes.some(({ breaking }) => breaking) ? options.shownOn(before, next) : []
+      const message = `These use the endpoint: ${users.join(', ')}.`
+      return users.length === 0
+        ? changes
+        : [...changes, { kind: 'dashboards_affected', breaking: true, message }]
+    },
     // Those who use it by a name that it gives up are its users, too.
     refuseUsed(before, _after, next) {
       const users = options.usersOf(before, next)

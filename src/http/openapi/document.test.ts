@@ -212,11 +212,11 @@ test('docs/reference/api.md lists every operation with its access and summary', 
         .slice(1, 4)
         .map((cell) => cell.trim()),
     )
-  const both = '`query` or `search`'
-  const named = { public: 'none', optional: 'optional', any: 'any', 'query or search': both } as Record<
-    string,
-    string
-  >
+  const named: Record<string, string> = {
+    ...{ public: 'none', optional: 'optional', any: 'any' },
+    'query or search': '`query` or `search`',
+    'query or dashboard': '`query` or `dashboard`',
+  }
   const operations = routes.map(({ method, path, access, operation }) => [
     `\`${method} ${path.replace(/:(\w+)/g, '{$1}')}\``,
     named[access] ?? `\`${access}\``,

@@ -74,6 +74,7 @@ const accessTexts: Record<RouteAccess, AccessText> = {
     '`search` and without fixed parameters. With a project, it reads the entries of its project',
   ),
   'query or search': needsScope('`query` or `search`'),
+  'query or dashboard': needsScope('`query` or `dashboard:<name>`'),
   ingest: needsScope('`ingest`'),
   read: needsScope('`read`'),
   edit: needsScope('`edit`'),

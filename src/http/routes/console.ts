@@ -38,9 +38,12 @@ const logoHeaders = {
 
 const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'none'") }
 
+/** The address is a secret: no search engine, cache or other page may keep it. */
+const sharedHeaders = { ...consoleHeaders, 'X-Robots-Tag': 'noindex', 'Cache-Control': 'no-store' }
+
 /** All are the same HTML, which reads its URL. `explore` is the former name of `logs`. */
 const consolePages = new Set(
-  'endpoints new-endpoint playground logs explore alerts sources tokens usage'.split(' '),
+  'endpoints new-endpoint playground logs explore alerts dashboards sources tokens usage'.split(' '),
 )
 
 const options = { logLevel: 'warn' } as const
@@ -64,7 +67,7 @@ export function addConsoleRoutes(
     headers: Record<string, string> = consoleHeaders,
   ) => {
     if (!file) throw notFound(request.method, `${pathOf(request.url)}: the console was not built`)
-    return sendFile(request, reply.headers(headers).header('Cache-Control', 'no-cache'), file)
+    return sendFile(request, reply.header('Cache-Control', 'no-cache').headers(headers), file)
   }
   // Frames of other origins show it, so X-Frame-Options, which cannot list origins, is left out.
   const { 'X-Frame-Options': _, ...framed } = pageHeaders
@@ -111,6 +114,24 @@ export function addConsoleRoutes(
     params: z.object({ name: resource }),
     errors: [404],
     handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
+  })
+  route('GET /embed/dashboards/:name', 'getEmbeddedDashboard', 'Open a dashboard, for a frame', {
+    ...common,
+    description:
+      'The query has the parameters of the dashboard, and `_theme` and `_title` as for an endpoint. ' +
+      'Pass the token behind `#token=` or with `postMessage`.',
+    params: z.object({
+      name: z.string().meta({ description: 'Name of the dashboard.', example: 'traffic' }),
+    }),
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
+  })
+  route('GET /shared/:secret', 'getSharedDashboard', 'Open the dashboard of a link', {
+    ...common,
+    description: 'The page is the same for every link; it asks for a session with its own address.',
+    params: z.object({ secret: z.string().meta({ description: 'The secret of the link.', example: 'x' }) }),
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply, embed, sharedHeaders),
   })
   route('GET /console/logo', 'getLogo', 'Get the logo', {
     ...common,

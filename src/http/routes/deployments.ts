@@ -7,13 +7,14 @@ import type { DeployedDefinition } from '../../definitions/step.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { alertDocs } from './alerts.ts'
+import { dashboardDocs } from './dashboards.ts'
 import { columns, endpointDocs, warnings } from './endpoints.ts'
 import type { KindDocs } from './kind-routes.ts'
 import { changedBy } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 import { sourceDocs } from './sources.ts'
 
-const kinds = [sourceDocs, endpointDocs, alertDocs]
+const kinds = [sourceDocs, endpointDocs, alertDocs, dashboardDocs]
 
 const expected_version = expectedVersionShape
   .optional()

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { invalidParameter } from '../../base/errors.ts'
 import { withArticle } from '../../base/text/with-article.ts'
 import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
 import type { Saved } from '../../definitions/kind.ts'
+import type { RouteAccess } from '../route-access.ts'
 import { changedBy, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -28,6 +30,8 @@ export interface KindDocs {
   texts?: { reference?: string; create?: string; change?: string; delete?: string; restore?: string }
   /** Whether a change that breaks callers is refused unless the caller insists. */
   refusesBreaking?: boolean
+  /** Who may read it besides those with a role, and which of them. */
+  reads?: { access: RouteAccess; maySee(caller: Caller, item: Saved | undefined): boolean }
   /** Whether more than the definition is deleted, so that the caller has to repeat its name. */
   confirms?: boolean
 }
@@ -82,9 +86,12 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     >
     return { by: changedBy(request), expected: expectedVersion(request), note: note ?? '', breaking }
   }
+  const visibleTo = (caller: Caller | undefined) => (item: Saved | undefined) =>
+    docs.reads?.maySee(caller as Caller, item) ?? true
   route(`GET /api/${folder}`, `list${name}s`, `List ${folder}`, {
     responses: { 200: json(`All ${folder}, by name.`, z.array(view)) },
-    handler: () => definitions.list(folder),
+    ...(docs.reads && { access: docs.reads.access }),
+    handler: ({ caller }) => definitions.list(folder, visibleTo(caller)),
   })
   route(`POST /api/${folder}`, `create${name}`, `Create ${one}`, {
     access,
@@ -97,8 +104,9 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
   })
   route(`GET ${path}`, `get${name}`, `Show ${one}`, {
     params,
+    ...(docs.reads && { access: docs.reads.access }),
     responses: { 200: json(`The ${kind}.`, view, ['ETag']) },
-    handler: ({ params }) => definitions.get(folder, params.reference),
+    handler: ({ params, caller }) => definitions.get(folder, params.reference, visibleTo(caller)),
   })
   route(`PUT ${path}`, `replace${name}`, `Replace ${one}`, {
     ...changing,

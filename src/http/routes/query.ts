@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
+import type { Dashboards } from '../../dashboards/dashboard-kind.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import type { EndpointCall } from '../../endpoints/call/prepared-call.ts'
@@ -12,6 +13,7 @@ import { readCacheDirectives } from '../cache-headers.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
+import { panelEndpoint } from '../panel-access.ts'
 import { chooseFormat, isStrict, queryParameters, readParameters } from '../request-parameters.ts'
 import { queryRoute, type RequestNotes, subjectOf } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
@@ -23,6 +25,7 @@ export interface QueryRoutes {
   endpoints: Endpoints
   calls: EndpointCalls
   results: LiveResults
+  dashboards: Dashboards
 }
 
 interface FollowedParts {
@@ -72,8 +75,11 @@ export function addQueryRoutes(
     const caller = request.caller as Caller
     const parameters = readParameters(sent)
     const { control } = parameters
-    const current = callableEndpoint(endpoints, caller, request.params.reference)
+    const { reference } = request.params
+    const panel = panelEndpoint(parts, caller, reference, parameters.parameters)
+    const current = panel ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
+    if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
     const endpoint = requested === undefined ? current : await versionOf(endpoints, current, requested)
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
@@ -102,7 +108,7 @@ export function addQueryRoutes(
     }
     return sendResult(request, reply, result, format.contentType, since)
   }
-  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query' })
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or dashboard' })
   route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
     description:
       'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +

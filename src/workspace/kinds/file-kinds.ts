@@ -16,6 +16,7 @@ import { endpointFields } from '../../endpoints/manage/endpoint-kind.ts'
 import { within } from '../../sql/errors.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import { withId } from '../authoring/missing-id.ts'
+import { dashboardFiles } from './dashboard-files.ts'
 import type { FileKind } from './file-kind.ts'
 import { yamlKind } from './yaml-kind.ts'
 
@@ -82,4 +83,4 @@ export const alertFiles = yamlKind({
 })
 
 /** In the order of references: a kind refers to those before it. */
-export const fileKinds: readonly FileKind[] = [sourceFiles, endpointFiles, alertFiles]
+export const fileKinds: readonly FileKind[] = [sourceFiles, endpointFiles, alertFiles, dashboardFiles]

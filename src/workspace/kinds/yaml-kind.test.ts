@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { dashboardFiles } from './dashboard-files.ts'
 import type { FileKind } from './file-kind.ts'
 import { alertFiles, sourceFiles } from './file-kinds.ts'
 
@@ -19,6 +20,11 @@ test.each([
   ],
   ['an alert', alertFiles, alert],
   ['an alert with targets', alertFiles, `${alert}notify:\n  - type: slack\n    url: https://example.com/x\n`],
+  [
+    'a dashboard',
+    dashboardFiles,
+    'title: Traffic\nparameters:\n  project: { required: true }\n  interval: { default: hourly, enum: [ hourly, daily ] }\nrows:\n  - items:\n      - { endpoint: orders, parameters: { project: "@project" }, chart: bars, title: Orders, width: 8 }\n      - markdown: |-\n          # Orders\n          By day.\n        width: 4\n',
+  ],
 ])('reading and writing %s returns the same text', (_, kind, text) => {
   expect(kind.write(read(kind, text).fields)).toBe(text)
 })

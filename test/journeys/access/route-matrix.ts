@@ -19,6 +19,8 @@ const requests: Record<string, Expected> = {
   'GET /console/logo': { target: '/console/logo', status: 404 },
   'GET /console/:page': { target: '/console/tokens', status: 200 },
   'GET /console/:page/:name': { target: '/console/sources/edge_logs', status: 200 },
+  'GET /embed/dashboards/:name': { status: 200 },
+  'GET /shared/:secret': { status: 200 },
   'GET /embed/:name': { target: '/embed/logs.all', status: 200 },
   'POST /api/sources/:name/values': { body: { path: 'project' } },
   'GET /api/endpoints/query/:reference': {
@@ -35,6 +37,7 @@ const requests: Record<string, Expected> = {
   'POST /v1/logs': { body: 'no JSON' },
   'POST /api/endpoints/:reference/versions/:version/restore': { status: 400 },
   'POST /api/alerts/:reference/versions/:version/restore': { status: 400 },
+  'POST /api/dashboards/:reference/versions/:version/restore': { status: 400 },
   'POST /api/sources/:reference/versions/:version/restore': { status: 400 },
   // An empty one changes nothing.
   'POST /api/deployments': { status: 200 },
@@ -63,14 +66,18 @@ type Outcomes = Record<RouteAccess, Outcome>
 
 const noAccess: Outcomes = {
   ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
+  'query or dashboard': 401,
   ...{ ingest: 401, read: 401, edit: 401, admin: 401 },
 }
 const noScope: Outcomes = {
   ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
-  ...{ query: 403, search: 403, 'query or search': 403 },
+  ...{ query: 403, search: 403, 'query or search': 403, 'query or dashboard': 403 },
   ...{ ingest: 403, read: 403, edit: 403, admin: 403 },
 }
-const querying: Outcomes = { ...noScope, query: 'allowed', 'query or search': 'allowed' }
+const querying: Outcomes = {
+  ...noScope,
+  ...{ query: 'allowed', 'query or search': 'allowed', 'query or dashboard': 'allowed' },
+}
 const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
 const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
 const editing: Outcomes = { ...reading, edit: 'allowed' }
@@ -111,6 +118,11 @@ const callers: Record<string, CallerKind> = {
   read: { fields: { scopes: ['read'] }, outcomes: reading },
   query: { fields: { scopes: ['query'] }, outcomes: querying },
   'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying },
+  'dashboard:<another dashboard>': {
+    fields: { scopes: ['dashboard:traffic'] },
+    outcomes: { ...noScope, 'query or dashboard': 'allowed' },
+    refused: queryRoutes,
+  },
   search: { fields: { scopes: ['search'] }, outcomes: searching },
   // Only endpoints enforce fixed parameters.
   'search with a fixed parameter': {

@@ -269,12 +269,13 @@ describe('a deployment', () => {
   })
 })
 
-describe.each(['sources', 'endpoints', 'alerts'])('every definition: %s', (kind) => {
+describe.each(['sources', 'endpoints', 'alerts', 'dashboards'])('every definition: %s', (kind) => {
   const name = `kind_${kind}`
   const fields: Record<string, object> = {
     sources: { name },
     endpoints: { name, query: 'SELECT 1 AS n' },
     alerts: { name, endpoint: 'kind_watched', when: 'rows > 1', enabled: false },
+    dashboards: { name, rows: [{ items: [{ endpoint: 'kind_watched' }, { markdown: 'Text' }] }] },
   }
   test('has versions, an ETag, a note and an author, and is found by id', async () => {
     await deploy({ endpoints: [{ name: 'kind_watched', query: 'SELECT 1 AS n' }] })

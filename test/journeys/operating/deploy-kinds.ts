@@ -14,11 +14,13 @@ const files = {
     'SELECT region, count() AS orders FROM region_logs',
     'WHERE timestamp > @now - INTERVAL 1 DAY GROUP BY region ORDER BY region\n',
   ].join('\n'),
+  'dashboards/regions.yaml':
+    'title: Regions\nrows:\n  - items:\n      - { endpoint: regions, chart: bars, y: [ orders ] }\n',
   'alerts/regions.yaml':
     'endpoint: regions\nwhen: any(orders) > 1000\nnotify:\n  - type: webhook\n    url: http://127.0.0.1:9/hook\n',
 }
 
-/** Deploys a source, an endpoint that reads its column, and an alert on the endpoint. */
+/** Deploys a source, an endpoint that reads its column, and an alert and a dashboard on the endpoint. */
 export function deployKindsJourneys(service: () => LocalService): void {
   describe('a source, an endpoint that reads its column, and an alert on it', () => {
     const { path, remove } = scratchDirectory()
@@ -49,7 +51,9 @@ export function deployKindsJourneys(service: () => LocalService): void {
         '+++ endpoints/regions.sql',
         'created alert regions (version 1)',
         '+++ alerts/regions.yaml',
-        '3 definitions to deploy, 0 unchanged.',
+        'created dashboard regions (version 1)',
+        '+++ dashboards/regions.yaml',
+        '4 definitions to deploy, 0 unchanged.',
       ])
       expect(stdout).toContain('+  - { name: region, path: place.region, type: text }\n')
       expect(await namesThere()).toEqual([])
@@ -70,6 +74,17 @@ export function deployKindsJourneys(service: () => LocalService): void {
       expect([status, body.error.definition]).toEqual([400, 'alerts/regions'])
       expect(await namesThere()).toEqual([])
       write('alerts/regions.yaml', files['alerts/regions.yaml'])
+    })
+
+    test('a dashboard that names a column that does not exist is reported with its line', async () => {
+      const file = 'dashboards/regions.yaml'
+      write(file, files[file].replace('[ orders ]', '[ gone ]'))
+      const { code, stdout } = await run('check')
+      expect([code, stdout]).toEqual([
+        1,
+        `${file}:4:48: rows.0.items.0: regions has no column "gone". It has region, orders.\n`,
+      ])
+      write(file, files[file])
     })
 
     test('check reports every rejected file once, and not what only follows from another problem', async () => {
@@ -96,7 +111,7 @@ export function deployKindsJourneys(service: () => LocalService): void {
       ])
       for (const file of [...Object.keys(rejected), 'endpoints/more.sql']) rmSync(join(path, file))
       write('endpoints/regions.sql', files['endpoints/regions.sql'])
-      expect((await run('check', '--strict')).stdout).toBe('3 definitions checked, no problems found.\n')
+      expect((await run('check', '--strict')).stdout).toBe('4 definitions checked, no problems found.\n')
     })
 
     test('one deployment creates all of them', async () => {
@@ -104,7 +119,7 @@ export function deployKindsJourneys(service: () => LocalService): void {
       expect(deployed).toMatchObject({
         ...{ code: 0, stderr: expect.stringMatching(/^secret of regions for http:\S+\/hook: whsec_\S+\n$/) },
       })
-      expect(deployed.stdout).toMatch(/: 3 created, 0 updated, 0 unchanged\.\n$/)
+      expect(deployed.stdout).toMatch(/: 4 created, 0 updated, 0 unchanged\.\n$/)
       expect(await namesThere()).toEqual(['source region_logs', 'endpoint regions', 'alert regions'])
       expect((await run('diff', '--exit-code')).code).toBe(0)
       expect((await run('pull', 'regions', '--directory', 'pulled')).stdout.split('\n').sort()).toEqual([
@@ -144,16 +159,21 @@ export function deployKindsJourneys(service: () => LocalService): void {
     })
 
     test('--prune does not delete what an alert uses', async () => {
-      rmSync(join(path, 'endpoints/regions.sql'))
+      for (const file of ['endpoints/regions.sql', 'dashboards/regions.yaml']) rmSync(join(path, file))
       expect(existsSync(join(path, 'alerts/regions.yaml'))).toBe(true)
       write('endpoints/other.sql', '/*\nid: 3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b23\n*/\nSELECT 1 AS n\n')
       const { code, stderr } = await run('deploy', '--prune', '--yes')
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/regions is used by alerts\/regions.*\(in_use, /),
+        expect.stringMatching(/regions is used by alerts\/regions\..*\(in_use, /),
       ])
       expect(await namesThere()).toHaveLength(3)
-      const all = { alerts: ['regions'], endpoints: ['regions'], sources: ['region_logs'] }
+      const all = {
+        alerts: ['regions'],
+        dashboards: ['regions'],
+        endpoints: ['regions'],
+        sources: ['region_logs'],
+      }
       expect((await deployment({ delete: all, allow_breaking: true })).status).toBe(200)
       expect(await namesThere()).toEqual([])
     })

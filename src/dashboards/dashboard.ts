@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
+import { must, text, trueOrFalse } from '../endpoints/definition/parameter-declaration.ts'
+
+const maxItems = 24
+export const panelCharts = ['bars', 'lines', 'area', 'number', 'table'] as const
+
+const width = must('a whole number from 1 to 12')
+const columns = must('a list of at most 20 columns')
+const value = z.union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
+
+const itemShape = z
+  .strictObject(
+    {
+      endpoint: text
+        .min(1, 'is required')
+        .max(200)
+        .optional()
+        .describe('Name or id of the endpoint to call.'),
+      parameters: z
+        .record(z.string(), value.transform(String), must('a list of values'))
+        .optional()
+        .describe('Its parameters: a value, or `@name` for a parameter of the dashboard.'),
+      chart: z
+        .enum(panelCharts, must(`one of ${panelCharts.join(', ')}`))
+        .optional()
+        .describe('How the rows are shown. Default: chosen from the columns.'),
+      x: text.max(200).optional().describe('Column of the x-axis. Default: chosen from the columns.'),
+      y: z
+        .array(text.max(200), columns)
+        .max(20, columns)
+        .optional()
+        .describe('Columns to draw, or columns of the table. Default: chosen from the columns.'),
+      series: text.max(200).optional().describe('Column whose values are the series.'),
+      markdown: text
+        .max(20_000)
+        .optional()
+        .describe('Text in place of rows. HTML is shown as it is written.'),
+      title: text.max(200).optional().describe('Title of the item.'),
+      width: z
+        .int(width)
+        .min(1, width)
+        .max(12, width)
+        .optional()
+        .describe('Columns of twelve. Default: an equal share of what the row has left.'),
+    },
+    must('a list of fields, such as { endpoint: usage.api-counts }'),
+  )
+  .refine(({ endpoint, markdown }) => (endpoint === undefined) !== (markdown === undefined), {
+    error: 'must have either endpoint or markdown',
+  })
+
+export type DashboardItem = z.output<typeof itemShape>
+
+const rowShape = z.strictObject(
+  { items: z.array(itemShape, must('a list of items')).min(1, 'must have at least one item') },
+  must('a list of fields, such as { items: […] }'),
+)
+
+/** What users write. */
+export const dashboardShape = z.strictObject({
+  name: endpointShape.shape.name.describe('Unique among dashboards.'),
+  title: text.max(200).default('').describe('What the page shows. Default: the name.'),
+  description: text.max(10_000).default('').describe('What the dashboard is for.'),
+  parameters: endpointShape.shape.parameters.describe('Parameters that viewers choose, by name.'),
+  rows: z
+    .array(rowShape, must('a list of rows'))
+    .refine((rows) => rows.flatMap(({ items }) => items).length <= maxItems, {
+      error: `must have at most ${maxItems} items`,
+    })
+    .default([])
+    .describe('Items from top to bottom, and in each row from left to right.'),
+  refresh: z
+    .union([z.literal('live'), seconds(86_400, 5)], must('live, or a number of seconds from 5 to 86400'))
+    .nullable()
+    .default(null)
+    .describe('`live`, or how often panels are loaded again, in seconds. Null: only on request.'),
+  published: trueOrFalse
+    .default(false)
+    .describe('Whether tokens with a project see it, if they may call all of its endpoints.'),
+})
+
+export type DashboardFields = z.output<typeof dashboardShape>
+export type SavedDashboard = ReturnType<typeof readDashboard>
+
+const storedShape = z.object({ definition: dashboardShape, created_at: z.string(), note: z.string() })
+
+export function readDashboard(record: CatalogRecord) {
+  const { definition, created_at, note } = readBody(record, storedShape)
+  return {
+    ...{ id: record.id, name: definition.name, version: record.version, definition, created_at, note },
+    updated_at: record.changed_at,
+    updated_by: record.changed_by,
+  }
+}
+
+export type Panel = DashboardItem & { endpoint: string }
+
+/** Items that call an endpoint, each with its path in the definition. */
+export function panelsOf({ rows }: Pick<DashboardFields, 'rows'>): { path: string; panel: Panel }[] {
+  return rows.flatMap(({ items }, row) =>
+    items.flatMap((item, index) =>
+      item.endpoint === undefined ? [] : [{ path: `rows.${row}.items.${index}`, panel: item as Panel }],
+    ),
+  )
+}
+
+/** The parameter of the dashboard that a value stands for. */
+export function referenceIn(value: string): string | undefined {
+  return /^@([A-Za-z][A-Za-z0-9_]{0,63})$/.exec(value)?.[1]
+}

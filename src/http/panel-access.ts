@@ -1,0 +1,88 @@
+import type { Caller } from '../access/caller.ts'
+import { forbidden, invalidParameter, WellheadError } from '../base/errors.ts'
+import { type Panel, panelsOf, referenceIn, type SavedDashboard } from '../dashboards/dashboard.ts'
+import type { Dashboards } from '../dashboards/dashboard-kind.ts'
+import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+
+type Values = Readonly<Record<string, string>>
+type Found = Pick<Endpoints, 'find'>
+
+/** Those with its scope see a dashboard, those with a role all, and others published ones whose endpoints they may call. */
+export function maySee(caller: Caller, dashboard: SavedDashboard | undefined, endpoints: Found): boolean {
+  if (caller.role !== undefined) return true
+  if (!dashboard) return false
+  const { id, name, definition } = dashboard
+  if (caller.dashboards.includes(name) || caller.dashboards.includes(id)) return true
+  if (caller.project !== undefined && !definition.published) return false
+  const panels = panelsOf(definition)
+  const mayCall = ({ panel }: { panel: Panel }) => {
+    const endpoint = endpoints.find(panel.endpoint)
+    return endpoint !== undefined && caller.mayCall(endpoint.definition)
+  }
+  return panels.length > 0 && panels.every(mayCall)
+}
+
+/**
+ * The endpoint of a call that a dashboard's scope allows: it must be a call of one of its panels. Undefined if the caller's
+ * other scopes decide.
+ */
+export function panelEndpoint(
+  { endpoints, dashboards }: { endpoints: Found; dashboards: Dashboards },
+  caller: Caller,
+  reference: string,
+  sent: Values,
+): SavedEndpoint | undefined {
+  const endpoint = caller.dashboards.length === 0 ? undefined : endpoints.find(reference)
+  if (!endpoint || caller.mayCall(endpoint.definition)) return undefined
+  if (caller.project !== undefined && !endpoint.definition.published) return undefined
+  let problem: WellheadError | undefined
+  for (const scope of caller.dashboards) {
+    const definition = dashboards.ofScope(scope)?.definition
+    if (!definition) continue
+    for (const { panel } of panelsOf(definition)) {
+      if (endpoints.find(panel.endpoint) !== endpoint) continue
+      const misfit = misfitOf(panel, definition.parameters, caller, sent)
+      if (!misfit) return endpoint
+      problem = misfit
+    }
+  }
+  if (problem) throw problem
+  return undefined
+}
+
+/** Why a call is not one of this panel. */
+function misfitOf(
+  { parameters = {} }: Panel,
+  declared: SavedDashboard['definition']['parameters'],
+  caller: Caller,
+  sent: Values,
+): WellheadError | undefined {
+  const refused = (name: string) =>
+    forbidden(`This token may call the endpoint only as its dashboard does; change the parameter ${name}.`)
+  const extra = Object.keys(sent).find(
+    (name) => !Object.hasOwn(parameters, name) && !(name in caller.parameters),
+  )
+  if (extra !== undefined) return refused(extra)
+  const { project, dashboardParameters } = caller
+  const fixed: Record<string, string | undefined> = { project, ...dashboardParameters }
+  const chosen = new Map<string, string | undefined>()
+  for (const [name, value] of Object.entries(parameters)) {
+    const reference = referenceIn(value)
+    const given = Object.hasOwn(sent, name) ? sent[name] : caller.parameters[name]
+    if (reference === undefined) {
+      if (given !== value) return refused(name)
+      continue
+    }
+    const { required, default: preset, enum: allowed } = declared[reference] ?? {}
+    const isOther = chosen.has(reference) && chosen.get(reference) !== given
+    const must = Object.hasOwn(fixed, reference) ? fixed[reference] : undefined
+    if (isOther || (must !== undefined && given !== must)) return refused(name)
+    if (given === undefined && (required || preset !== undefined)) return refused(name)
+    if (given !== undefined && allowed?.includes(given) === false) {
+      const message = `${name} must be one of ${allowed.join(', ')}.`
+      return new WellheadError(invalidParameter, message, { details: { parameter: name, allowed } })
+    }
+    chosen.set(reference, given)
+  }
+  return undefined
+}

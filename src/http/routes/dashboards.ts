@@ -1,0 +1,188 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { type Links, type LinkView, linkShape } from '../../access/links.ts'
+import { invalidParameter } from '../../base/errors.ts'
+import { changeOf } from '../../base/validation.ts'
+import {
+  type DashboardFields,
+  dashboardShape,
+  panelsOf,
+  type SavedDashboard,
+} from '../../dashboards/dashboard.ts'
+import type { DashboardView } from '../../dashboards/dashboard-kind.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import type { Saved } from '../../definitions/kind.ts'
+import { definitionShape } from '../../endpoints/definition/definition.ts'
+import { parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
+import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { maySee as maySeeDashboard } from '../panel-access.ts'
+import { columns, parameter } from './endpoints.ts'
+import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
+import { changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+const shown = z.object({
+  name: z.string().describe('As the item names it.'),
+  columns,
+  chart: definitionShape.shape.chart,
+})
+const view: FieldShapes<Omit<DashboardView, keyof DashboardFields>> = {
+  id: z.uuid().describe('Stays the same if the name changes.'),
+  endpoints: z.array(shown).describe('Columns of the endpoints that items call.'),
+  ...commonView,
+}
+const dashboard = z.object({
+  ...view,
+  ...dashboardShape.shape,
+  parameters: z.record(z.string(), parameter).describe('Parameters that viewers choose, by name.'),
+})
+const dashboardChange = changeOf(dashboardShape)
+
+nameComponents('input', { NewDashboard: dashboardShape, DashboardChange: dashboardChange })
+nameComponents('output', { Dashboard: dashboard })
+
+export const dashboardDocs: KindDocs = {
+  name: 'Dashboard',
+  tag: 'Dashboards',
+  folder: 'dashboards',
+  changes: 'edit',
+  fields: dashboardShape,
+  example: {
+    name: 'traffic',
+    title: 'Traffic',
+    parameters: { project: { required: true } },
+    rows: [
+      {
+        items: [
+          {
+            endpoint: 'usage.api-counts',
+            parameters: { project: '@project', interval: 'hourly' },
+            chart: 'bars',
+            width: 8,
+          },
+          { markdown: 'Requests by API area.', width: 4 },
+        ],
+      },
+    ],
+  },
+  change: dashboardChange,
+  changeExample: { title: 'Traffic of a project' },
+  view: dashboard,
+  referenceExample: 'traffic',
+  texts: { delete: 'Its links stop working.' },
+}
+
+const link = z.object<FieldShapes<LinkView>>({
+  id: z.uuid().describe('Identifies the link. Not secret.'),
+  project: z.string().nullable().describe('The only project that it shows. Null: all projects.'),
+  all_projects: z.boolean().describe('Whether it shows all projects.'),
+  parameters: z.record(z.string(), z.string()).describe('Parameters that viewers cannot choose.'),
+  expires_at: z.iso.datetime({ offset: true }).nullable().describe('When it stops working. Null: never.'),
+  created_at: z.iso.datetime().describe('When it was created.'),
+  created_by: z.string().describe('Who created it. It works only while they may create links.'),
+})
+const newLink = z.object({
+  id: z.uuid().describe('Identifies the link. Not secret.'),
+  url: z.url().describe('Opens the dashboard without a token. It is shown only once.'),
+})
+const opened = z.object<FieldShapes<ReturnType<Links['open']>>>({
+  dashboard: z.uuid().describe('Id of the dashboard.'),
+  project: z.string().nullable().describe('The only project that it shows.'),
+  parameters: z.record(z.string(), z.string()).describe('Parameters that viewers cannot choose.'),
+  token: z.string().describe('A session that may read the dashboard and call its panels.'),
+  expires_at: z.iso.datetime().describe('When the session ends.'),
+})
+
+nameComponents('input', { DashboardLinkFields: linkShape })
+nameComponents('output', { DashboardLink: link, NewDashboardLink: newLink, OpenedLink: opened })
+
+interface DashboardParts {
+  links: Links
+  queries: { endpoints: Pick<Endpoints, 'find'> }
+}
+
+/** Managing dashboards and their links. */
+export function addDashboardRoutes(
+  server: FastifyInstance,
+  definitions: Definitions,
+  { links, queries }: DashboardParts,
+): void {
+  const maySee = (caller: Caller, item: Saved | undefined) =>
+    maySeeDashboard(caller, item as SavedDashboard | undefined, queries.endpoints)
+  addKindRoutes(server, definitions, { ...dashboardDocs, reads: { access: 'query or dashboard', maySee } })
+  const route = routesOf(server, { tag: 'Dashboards', access: 'edit' })
+  const params = referenceParams(dashboardDocs)
+  const path = '/api/dashboards/:reference/links'
+  const find = (reference: string) => definitions.find<SavedDashboard>('dashboards', reference)
+  route(`GET ${path}`, 'listDashboardLinks', 'List the links of a dashboard', {
+    access: 'read',
+    params,
+    responses: { 200: json('All links, without their secrets.', z.array(link)) },
+    handler: async (request) => links.list(find(request.params.reference).id),
+  })
+  route(`POST ${path}`, 'createDashboardLink', 'Create a link to a dashboard', {
+    description:
+      'Whoever has the link sees the dashboard without a token. It ends with the dashboard, and with the token that created it.',
+    params,
+    body: jsonBody(linkShape, { project: 'demo' }),
+    responses: { 201: json('The link.', newLink) },
+    handler: async (request) => {
+      const { id: dashboard, definition } = find(request.params.reference)
+      refuseValues(definition, request.body)
+      const { project } = (request.body ?? {}) as { project?: unknown }
+      if (typeof project === 'string') refuseUnpublished(definition, queries.endpoints)
+      const { id, secret } = await links.create(dashboard, request.body, changedBy(request))
+      return { id, url: `${request.protocol}://${request.host}/shared/${secret}` }
+    },
+  })
+  route(`DELETE ${path}/:id`, 'deleteDashboardLink', 'End a link', {
+    description: 'Pages that it opened stop at once.',
+    params: params.extend({ id: z.string().meta({ description: 'Id of the link.', example: exampleId }) }),
+    responses: { 204: json('The link is deleted.') },
+    handler: (request) => {
+      const { reference, id } = request.params
+      return links.delete(find(reference).id, id, changedBy(request))
+    },
+  })
+  route('POST /shared/:secret/session', 'openDashboardLink', 'Open a link', {
+    description: 'Creates a short session for the page of the link.',
+    access: 'public',
+    params: z.object({ secret: z.string().meta({ description: 'The secret of the link.', example: 'x' }) }),
+    responses: { 201: json('The session, and what it shows.', opened) },
+    errors: [404],
+    handler: async ({ params }) => links.open(params.secret),
+  })
+}
+
+const exampleId = '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11'
+
+/** Throws if a viewer with a project could not see a panel. */
+function refuseUnpublished(definition: DashboardFields, endpoints: Pick<Endpoints, 'find'>): void {
+  const hidden = panelsOf(definition).find(
+    ({ panel }) => endpoints.find(panel.endpoint)?.definition.published === false,
+  )
+  if (!hidden) return
+  const message = `Publish the endpoint ${hidden.panel.endpoint} first: a link with a project shows only published endpoints.`
+  throw invalidParameter('project', message)
+}
+
+/** Throws if a link fixes a parameter that the dashboard lacks, or a value that it does not accept. */
+function refuseValues({ parameters: declared, name }: DashboardFields, body: unknown): void {
+  const { parameters = {} } = (body ?? {}) as { parameters?: unknown }
+  for (const [parameter, value] of Object.entries(Object(parameters) as Record<string, unknown>)) {
+    const field = `parameters.${parameter}`
+    if (parameter === 'project') throw invalidParameter(field, 'Set the field project instead.')
+    const declaration = Object.hasOwn(declared, parameter) ? declared[parameter] : undefined
+    if (!declaration) throw invalidParameter(field, `${name} has no parameter "${parameter}".`)
+    const { enum: allowed, type } = declaration
+    if (allowed && !allowed.includes(value as string)) {
+      throw invalidParameter(field, `${parameter} must be one of ${allowed.join(', ')}.`)
+    }
+    const { read, expected } = parameterTypes[type]
+    if (typeof value === 'string' && read(value) === undefined) {
+      throw invalidParameter(field, `${parameter} must be ${expected}.`)
+    }
+  }
+}
