@@ -2,7 +2,7 @@
  * Entries of the demo, for 2,000 projects whose sizes follow Zipf's law. The same seed gives the same entries. Values that
  * are unique in life (ids, rays, keys) are random here as well, since they decide how well the rest compresses.
  */
-import { edgeEntry, invocationEntry } from '../../build/demo/entries.js'
+import { sources } from '../../build/demo/entries.js'
 import { randomOf, uuidOf } from '../../build/demo/random.js'
 import { projects as demoProjects } from '../../build/demo/world.js'
 
@@ -41,7 +41,7 @@ export function createLogs(seed) {
 
   /** A request at the edge; `lean` is about 400 bytes of JSON, `full` about 1,300. */
   function edge(micros, shape = 'full', owner = rank(), project = projects[owner]) {
-    const entry = make(edgeEntry, micros, owner, project)
+    const entry = make(sources.edge_logs.make, micros, owner, project)
     if (shape === 'full') return entry
     const { method, path, url } = entry.metadata.request
     const { status_code, origin_time } = entry.metadata.response
@@ -51,7 +51,7 @@ export function createLogs(seed) {
 
   /** An invocation of a function. Its project is in the metadata as well. */
   function invocation(micros, owner = rank(), project = projects[owner]) {
-    const { metadata, ...entry } = make(invocationEntry, micros, owner, project)
+    const { metadata, ...entry } = make(sources.function_edge_logs.make, micros, owner, project)
     return { ...entry, metadata: { project_ref: project, ...metadata } }
   }
 

@@ -9,18 +9,12 @@ import type { Catalog } from './catalog.ts'
 import type { NewSource } from './source.ts'
 import { createScratchTable, dropTable } from './tables.ts'
 
-export interface ScratchTables {
-  /** Describes SQL as if the sources existed. */
-  readonly engine: Pick<Engine, 'query'>
-  remove(): Promise<void>
-}
-
-/** Empty tables like those of sources that do not exist yet, or that lack columns. */
+/** Empty tables like those of sources that do not exist yet, or that lack columns. Its engine describes SQL as if they existed. */
 export async function createScratchTables(
   catalog: Catalog,
   engine: Pick<Engine, 'query'>,
   sources: readonly NewSource[],
-): Promise<ScratchTables> {
+) {
   // No source can have such a name.
   const prefix = `scratch_${Date.now()}_${randomBytes(8).toString('hex')}`
   const names = new Map(sources.map(({ name }, index) => [name, `${prefix}_${index}_local`]))

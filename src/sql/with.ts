@@ -8,22 +8,15 @@ import {
   startsQuery,
 } from './tokens.ts'
 
-interface NamedSubquery {
-  name: string
-  /** Index of the bracket that opens it. */
-  open: number
-  /** Whether its columns are renamed, as in "name (column, …) AS (SELECT …)". */
-  renamesColumns: boolean
-}
-
 /** Subqueries that are defined as "name AS (SELECT …)", at any depth. The syntax tree does not show them. */
-export function namedSubqueries(tokens: readonly CodeToken[]): NamedSubquery[] {
+export function namedSubqueries(tokens: readonly CodeToken[]) {
   return tokens.flatMap((token, open) => {
     if (!isSymbol(token, '(') || !startsQuery(tokens, open + 1)) return []
     let at = open - 1
     if (isKeyword(tokens[at], 'MATERIALIZED')) at--
     if (!isKeyword(tokens[at], 'AS')) return []
     at--
+    // name (column, …) AS (SELECT …)
     const renamesColumns = isSymbol(tokens[at], ')')
     if (renamesColumns) {
       const { depth } = tokens[at] as CodeToken

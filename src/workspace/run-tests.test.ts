@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareResponse } from './run-tests.ts'
+import { compareResponse } from './check-workspace.ts'
 
 const rowsResponse = (...result: unknown[]) => ({ status: 200, body: { result } })
 const errorResponse = {

@@ -26,11 +26,6 @@ const columns: readonly ListColumn<EndpointView>[] = [
   'description',
 ]
 
-interface ShowOptions {
-  version?: number
-  sql?: true
-}
-
 interface RunOptions extends RowsOptions {
   version?: number
   fresh?: true
@@ -59,7 +54,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     .option('--sql', 'print only the SQL')
   addServiceAction(show, io, {
     examples: ['wellhead endpoint show logs.all', 'wellhead endpoint show logs.all --version 2 --sql'],
-    request: async (client, name: string, { version }: ShowOptions) => {
+    request: async (client, name: string, { version }: { version?: number; sql?: true }) => {
       const found =
         version === undefined
           ? await client.json('GET', apiPath('endpoints', name), endpointResponse)

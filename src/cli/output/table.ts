@@ -2,17 +2,12 @@ import stringWidth from 'string-width'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from './format.ts'
 
-interface TableColumn {
-  title: string
-  align?: 'left' | 'right'
-}
-
 const gap = '  '
 const minColumnWidth = 8
 
 /** Aligned columns; on a terminal, lines are at most as long as the terminal is wide. */
 export function formatTable(
-  columns: readonly TableColumn[],
+  columns: readonly { title: string; align?: 'left' | 'right' }[],
   rows: readonly (readonly string[])[],
   { isTerminal, columns: width, colors }: Pick<CommandOutput, 'isTerminal' | 'columns' | 'colors'>,
 ): string {

@@ -37,7 +37,7 @@ export function defineServe(serve: Command, io: CommandIo): void {
     const { engineNode: node = io.node, clickhouseUrl } = settings
     const { environment } = io
     // The engine's process loads its library while this one loads the service.
-    const launched = clickhouseUrl ? undefined : launchHost({ node, environment })
+    const launched = clickhouseUrl ? undefined : launchHost(node, environment)
     keepTickShape()
     const { runService } = await import('./run-service.ts')
     await runService({ settings, demo, launched }, io).finally(() => launched?.kill('SIGKILL'))

@@ -110,16 +110,8 @@ function durationOf(value: unknown): number | null {
   return (typeof value === 'string' ? parseDuration(value) : undefined) ?? Number.NaN
 }
 
-interface FileParts {
-  /** Text inside the comment, and where it starts. */
-  header: string
-  headerStart: number
-  headerAt: TextPosition
-  query: string
-  queryAt: TextPosition
-}
-
-export function splitFile(content: string): FileParts | undefined {
+/** The YAML inside of the comment that a file starts with, and the SQL after it. */
+export function splitFile(content: string) {
   for (const { kind, start, end } of sqlTokens(content)) {
     if (kind === 'space') continue
     if (kind !== 'comment' || !content.startsWith('/*', start)) return undefined

@@ -68,7 +68,7 @@ export class EngineProcess {
     const { node, environment, host, log } = this.#options
     const launched = this.#launched
     this.#launched = undefined
-    const child = launched && isRunning(launched) ? launched : launchHost({ node, environment })
+    const child = launched && isRunning(launched) ? launched : launchHost(node, environment)
     this.#child = child
     this.#isCrash = true
     this.#failure = undefined

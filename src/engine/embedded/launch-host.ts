@@ -1,13 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { packageFile } from '../../base/package-file.ts'
 
-interface HostLaunch {
-  node: string
-  environment: Readonly<Record<string, string | undefined>>
-}
-
 /** Starts an engine process. It loads the engine's library, and waits for its options before it touches any data. */
-export function launchHost({ node, environment }: HostLaunch): ChildProcess {
+export function launchHost(node: string, environment: Readonly<NodeJS.ProcessEnv>): ChildProcess {
   // Keeps the service's secrets from the engine.
   const { PATH, HOME, TMPDIR, LD_LIBRARY_PATH } = environment
   const child = spawn(node, [packageFile('dist/engine-host.js')], {

@@ -73,16 +73,8 @@ const atRestSettings = {
   remove_empty_parts: '0',
 } as const
 
-/** Files of the server, all in its runtime directory. */
-interface ServerFiles {
-  config: string
-  /** Statements that start the server and keep it running. */
-  statements: string
-  port: string
-}
-
-/** Writes the configuration of the server, which only the user of the service can read. */
-export function writeServerConfig(options: HostOptions): ServerFiles {
+/** Writes the configuration of the server, which only the user of the service can read, and the statements that start it. */
+export function writeServerConfig(options: HostOptions) {
   const { directory, runtimeDirectory, memoryBytes, credentials, atRest, protocols = ['HTTP'] } = options
   const write = (name: string, text: string) => {
     const path = join(runtimeDirectory, name)

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runTests } from '../../../src/workspace/run-tests.ts'
+import { runTests } from '../../../src/workspace/check-workspace.ts'
 import { TemporaryService } from '../../../src/workspace/temporary-service.ts'
 import { readWorkspace } from '../../../src/workspace/workspace.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'

@@ -8,7 +8,7 @@ const quiet = { info: () => {}, error: () => {} }
 const supervised = new EngineProcess({
   ...launch,
   host: {},
-  launched: launchHost(launch),
+  launched: launchHost(launch.node, launch.environment),
   log: quiet,
   patience: 1,
   connect: async () => '',
