@@ -15,6 +15,8 @@ const { sampleProject, sendDemoLogs } = await import('../bench/traffic/demo-logs
 const themes = ['light', 'dark']
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
 
+const customer = 'cus_1007'
+
 const run = async (page) => {
   await page.getByRole('button', { name: /^Run/ }).click()
   await page.getByText('total', { exact: false }).last().waitFor()
@@ -93,6 +95,24 @@ const pages = (tokenId) => [
       await page.locator('.json').waitFor()
     },
   ],
+  [
+    'own-logs',
+    `/console/logs?source=shop_api&range=6h&project=${customer}`,
+    async (page) => {
+      await page.locator('.facets section').first().waitFor()
+      await page.locator('.split-legend').waitFor()
+      await page.locator('.entry').nth(8).waitFor()
+    },
+  ],
+  [
+    'own-logs-entry',
+    `/console/logs?source=shop_api&range=6h&project=${customer}&q=level:50`,
+    async (page) => {
+      await page.locator('.facets section').first().waitFor()
+      await page.locator('.entry').nth(1).click()
+      await page.locator('.json').waitFor()
+    },
+  ],
   ['sources', '/console/sources', (page) => page.locator('.spark rect').first().waitFor()],
   ['source', '/console/sources/edge_logs', (page) => page.getByText('metadata.request.path').waitFor()],
   [
@@ -164,7 +184,10 @@ async function takePictures(url, { admin, tenant, session }) {
       [tenant.token, tenantPages],
     ]
     for (const [token, visited] of visits) {
-      await page.evaluate((value) => sessionStorage.setItem('wellhead.token', value), token)
+      await page.evaluate(
+        (value) => fetch('/auth/token', { method: 'POST', headers: { 'X-API-KEY': value } }),
+        token,
+      )
       for (const one of visited) await take(one)
     }
     await page.setViewportSize({ width: 800, height: 360 })
@@ -216,6 +239,36 @@ async function createVersions() {
   })
   const rejected = { timestamp: 'yesterday', project: sampleProject, event_message: 'no time' }
   await send('POST', '/api/logs?source=edge_logs', [rejected]).catch(() => {})
+}
+
+/** Entries as an API writes them with pino. */
+async function sendOwnLogs() {
+  await send('POST', '/api/sources', { name: 'shop_api', description: "The shop's API, sent with pino." })
+  const routes = ['/v1/checkout', '/v1/cart', '/v1/orders/:id', '/v1/products']
+  const entries = Array.from({ length: 4_000 }, (_, n) => {
+    const random = (max) => Math.floor(Math.abs(Math.sin(n * 7 + max)) * max)
+    const id = n % 80 === 7 ? customer : `cus_${1000 + random(300)}`
+    const isError = random(100) < (id === customer ? 25 : 4)
+    return {
+      ...{ time: Date.now() - n * 4_300, level: isError ? 50 : random(40) === 0 ? 40 : 30 },
+      ...{ pid: 42, hostname: `api-${random(3)}`, version: random(10) < 4 ? '2.14.0' : '2.13.2' },
+      ...{ project: id, customer: { id, tier: random(3) === 0 ? 'gold' : 'free' } },
+      region: random(5) < 3 ? 'eu-west-1' : 'us-east-1',
+      req: { id: `req-${n}`, method: random(2) === 0 ? 'GET' : 'POST', url: routes[random(4)] },
+      res: { statusCode: isError ? 503 : 200 },
+      ...{ responseTime: random(40_000) / 100, msg: 'request completed' },
+      ...(isError && {
+        trace_id: `4bf92f3577b34da6a3ce92${String(n).padStart(10, '0')}`,
+        err: {
+          type: 'Error',
+          message: n % 2 ? 'connect ECONNREFUSED 10.0.3.7:5432' : 'timed out after 3000 ms',
+        },
+      }),
+    }
+  })
+  for (let at = 0; at < entries.length; at += 1_000) {
+    await send('POST', '/api/logs?source=shop_api', entries.slice(at, at + 1_000))
+  }
 }
 
 /** The clock of the service starts in the past, so that charts over time have more than one point. */
@@ -271,6 +324,7 @@ try {
   const forMs = Date.now() - nowMs
   await sendDemoLogs(service.url, service.adminToken.token, { forMs })
   await cacheNewResults(tenant)
+  await sendOwnLogs()
   await takePictures(service.url, { admin: service.adminToken.token, tenant, session })
 } finally {
   await service.close()

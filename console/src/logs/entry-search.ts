@@ -1,4 +1,4 @@
-import { api, at } from '../api/api.ts'
+import { api, at, send } from '../api/api.ts'
 import type { Entry, Facets, Histogram, ValueCount } from '../api/shapes.ts'
 
 export interface EntryFilter {
@@ -48,15 +48,27 @@ function bodyOf({ project, query }: EntryFilter, fromMs: number, toMs?: number) 
   return { from, to, project, query: query === '' ? undefined : query }
 }
 
+export interface FoundPage {
+  entries: FoundEntry[]
+  /** Older entries were not searched in time. In milliseconds; undefined where all were. */
+  sinceMs?: number
+}
+
 /** One page of entries, newest first. */
-export function searchEntries(
+export async function searchPage(
   filter: EntryFilter,
   { fromMs, toMs, limit, before }: SearchPage,
   signal: AbortSignal,
-): Promise<Entry[]> {
+): Promise<FoundPage> {
   const body = { ...bodyOf(filter, fromMs, toMs), limit, before }
-  return api<Entry[]>(`/api/sources/${at(filter.source)}/search`, { body, signal })
+  const response = await send(`/api/sources/${at(filter.source)}/search`, { body, signal })
+  const since = response.headers.get('Wellhead-Searched-Since')
+  const entries = (await response.json()) as Entry[]
+  return since === null ? { entries } : { entries, sinceMs: Date.parse(since) }
 }
+
+export const searchEntries = async (...request: Parameters<typeof searchPage>): Promise<Entry[]> =>
+  (await searchPage(...request)).entries
 
 /** The entry with those of its project before and after it, newest first. */
 export async function entriesAround(
@@ -100,8 +112,7 @@ export async function entriesOfTrace(
   trace: string,
   signal: AbortSignal,
 ): Promise<FoundEntry[]> {
-  const phrase = `"${trace.replace(/["\\]/g, '\\$&')}"`
-  const query = `${phrase} OR trace_id:${phrase}`
+  const query = `"${trace.replace(/["\\]/g, '\\$&')}"`
   const found = await Promise.all(
     sources.map(async ({ name: source }) => {
       const page = { fromMs, toMs, limit: maxAround }

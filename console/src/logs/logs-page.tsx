@@ -81,7 +81,8 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
     () => facets.data && facetsOf(facets.data, source.columns),
     [facets.data, source],
   )
-  const before = useMemo(() => found.data?.pages.flat() ?? [], [found.data])
+  const before = useMemo(() => found.data?.pages.flatMap((one) => one.entries) ?? [], [found.data])
+  const sinceMs = live ? undefined : found.data?.pages.at(-1)?.sinceMs
   const isTail = live && (tail.hasBegun || tail.entries.length > 0)
   const entries = isTail ? tail.entries : before
   const isOld = live ? !tail.hasBegun : found.isPlaceholderData
@@ -215,6 +216,14 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
         />
       )}
       {error && !isMisunderstood && <Failure error={error} retry={live ? tail.restart : found.refetch} />}
+      {sinceMs !== undefined && (
+        <div className="note-box row" role="status">
+          <p>Entries before {showInstant(sinceMs, zone, 'seconds')} were not searched in time.</p>
+          <Button look="small" onClick={() => between(fromMs, sinceMs)}>
+            Search them
+          </Button>
+        </div>
+      )}
       <div className="logs-body">
         {isSearch && (
           <Facets

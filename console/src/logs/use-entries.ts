@@ -7,8 +7,9 @@ import {
   type EntryFilter,
   entriesAround,
   entriesOfTrace,
+  type FoundPage,
   type LinkedEntry,
-  searchEntries,
+  searchPage,
 } from './entry-search.ts'
 
 const pageSize = 200
@@ -37,15 +38,16 @@ export function useEntries(search: EntrySearch, sources: readonly { name: string
   return useInfiniteQuery({
     ...options,
     queryKey: ['entries', search],
-    queryFn: ({ pageParam, signal }) =>
-      trace !== undefined
-        ? entriesOfTrace(sources, search, trace, signal)
-        : around
-          ? entriesAround(source, around, signal)
-          : searchEntries(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal),
+    queryFn: async ({ pageParam, signal }): Promise<FoundPage> => {
+      if (trace !== undefined) return { entries: await entriesOfTrace(sources, search, trace, signal) }
+      if (around) return { entries: await entriesAround(source, around, signal) }
+      return searchPage(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal)
+    },
     initialPageParam: undefined as Cursor | undefined,
     getNextPageParam: (page, pages) =>
-      !around && trace === undefined && page.length === pageSize ? cursorAfter(pages.flat()) : undefined,
+      !around && trace === undefined && page.entries.length === pageSize
+        ? cursorAfter(pages.flatMap(({ entries }) => entries))
+        : undefined,
     enabled,
   })
 }

@@ -40,6 +40,7 @@ interface EntryListProps {
 }
 
 const timePx = 112
+const leastLastPx = 180
 /** More than fits on any screen. */
 const maxLine = 600
 
@@ -150,11 +151,12 @@ function When({ ms, zone, showDay }: { ms: number; zone: Zone; showDay: boolean 
 
 /** Cells have the same width in all rows; the last one takes what is left. */
 function layoutOf(columns: readonly ShownColumn[]): CSSProperties {
-  const tracks = columns.map(({ width }, index) =>
-    index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`,
-  )
-  const least = timePx + sum(columns.map(({ width }) => width + 12)) + 28
-  return { '--columns': [`${timePx}px`, ...tracks].join(' '), '--least': `${least}px` } as CSSProperties
+  const last = columns.length - 1
+  // The last one may be narrower before the list is wider than its window.
+  const least = columns.map(({ width }, index) => (index === last ? Math.min(width, leastLastPx) : width))
+  const tracks = least.map((width, index) => (index === last ? `minmax(${width}px, 1fr)` : `${width}px`))
+  const all = timePx + sum(least.map((width) => width + 12)) + 28
+  return { '--columns': [`${timePx}px`, ...tracks].join(' '), '--least': `${all}px` } as CSSProperties
 }
 
 function EntryCell({ entry, path }: { entry: FoundEntry; path: string }) {

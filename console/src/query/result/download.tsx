@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { send } from '../../api/api.ts'
 import { queryPath } from '../../api/call-endpoint.ts'
 import { Menu } from '../../ui/button.tsx'
+import { saveFile } from '../../ui/save-file.ts'
 
 const formats = [
   ['csv', 'CSV'],
@@ -28,7 +29,7 @@ export function Download({ name, file }: { name: string; file: FileRequest }) {
   const download = useMutation({
     mutationFn: async (format: Format) => {
       const response = await file(format)
-      save(await response.blob(), `${name}.${format}`)
+      saveFile(await response.blob(), `${name}.${format}`)
       return response.headers.get('Wellhead-Truncated') === 'true'
     },
   })
@@ -55,13 +56,4 @@ export function Download({ name, file }: { name: string; file: FileRequest }) {
       </Menu>
     </>
   )
-}
-
-function save(file: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = name
-  link.click()
-  // The browser reads the file after the click.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

@@ -1,0 +1,182 @@
+import { finished } from 'node:stream/promises'
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs'
+import { pino } from 'pino'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import pinoTransport from '../../../client/pino.ts'
+import { expectFit, onPage, openStage, show } from './stage/stage.ts'
+
+const stage = openStage()
+const visit = onPage(stage)
+const { admin, asAdmin } = stage
+
+const source = 'visit_api'
+const customer = 'cus_1007'
+const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+const routes = ['/v1/checkout', '/v1/cart', '/v1/orders']
+const refused = 'connect ECONNREFUSED 10.0.3.7:5432'
+
+/** What an API writes with pino: the customers differ, the messages do not. Five entries of the customer, three of them errors. */
+async function sendWithPino(): Promise<void> {
+  const stream = pinoTransport({ url: stage.service().url, token: admin().token, source })
+  const logger = pino({ base: { hostname: 'api-7f9c', version: '2.14.0' } }, stream)
+  for (let n = 0; n < 300; n++) {
+    const id = n % 60 === 7 ? customer : `cus_${2000 + (n % 60)}`
+    const isError = n % 60 === 7 && n < 180
+    const fields = {
+      ...{ project: id, customer: { id, tier: n % 3 === 0 ? 'gold' : 'free' }, region: n % 2 ? 'eu' : 'us' },
+      ...{ req: { method: n % 2 ? 'POST' : 'GET', url: routes[n % 3] }, responseTime: 12.5 + n },
+      res: { statusCode: isError ? 503 : 200 },
+      ...(isError && { err: { type: 'Error', message: refused }, trace_id: n === 7 ? trace : `${n}` }),
+    }
+    if (isError) logger.error(fields, 'request completed')
+    else logger.info(fields, 'request completed')
+  }
+  stream.end()
+  await finished(stream)
+}
+
+async function sendWithOpenTelemetry(): Promise<void> {
+  const exporter = new OTLPLogExporter({
+    url: `${stage.service().url}/v1/logs`,
+    headers: { 'X-API-KEY': admin().token },
+  })
+  const provider = new LoggerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'payments', project: customer }),
+    processors: [new BatchLogRecordProcessor({ exporter })],
+  })
+  const logger = provider.getLogger('payments')
+  for (const [body, id] of [
+    ['card declined by the bank', trace],
+    ['card charged', 'another trace'],
+  ] as const) {
+    const attributes = { 'http.response.status_code': 402, trace_id: id }
+    logger.emit({ body, severityNumber: 17, severityText: 'ERROR', attributes })
+  }
+  await provider.forceFlush()
+  await provider.shutdown()
+}
+
+const row = (page: Page, text: RegExp) => page.getByRole('button', { name: text })
+const columnNames = (page: Page) => page.locator('.entry-head > span').allTextContents()
+const found = (page: Page, text: string) =>
+  page.getByRole('status').getByText(text, { exact: true }).waitFor()
+
+describe('logs of an own shape', () => {
+  beforeAll(async () => {
+    expect((await asAdmin('POST', '/api/sources', { name: source })).status).toBe(201)
+    await sendWithPino()
+    await sendWithOpenTelemetry()
+  })
+
+  test("show one customer's errors in three actions", () =>
+    visit(`/console/logs?source=${source}`, { ...admin(), width: 1440 }, async (page) => {
+      await found(page, '300 entries')
+      // What is the same in every entry is left out, such as the message.
+      await expect
+        .poll(() => columnNames(page))
+        .toEqual(['time', 'project', 'level', 'method', 'url', 'statusCode', 'responseTime', 'err.message'])
+      await page.getByLabel('Project', { exact: true }).fill(customer)
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: '50 error 3' }).last().click()
+      await row(page, /error POST \/v1\/cart 503 19\.5 ms connect ECONNREFUSED 10\.0\.3\.7:5432$/).click()
+      await found(page, '3 entries')
+      expect(await page.locator('.entry').count()).toBe(3)
+      await page.locator('.json', { hasText: refused }).waitFor()
+      for (const [width, theme] of [
+        [1440, 'light'],
+        [390, 'dark'],
+      ] as const) {
+        await show(page, width, theme)
+        await expectFit(page)
+      }
+      // The same trace in a source of another shape.
+      await page.getByRole('link', { name: 'Same trace_id' }).click()
+      await found(page, `2 entries of all sources with ${trace}`)
+      await row(page, /otel_logs cus_1007 card declined by the bank$/).waitFor()
+      await row(page, /visit_api cus_1007 request completed$/).waitFor()
+    }))
+
+  test('are read with the keyboard', () =>
+    visit(`/console/logs?source=${source}&project=${customer}`, admin(), async (page) => {
+      await found(page, '5 entries')
+      await page.locator('#main').focus()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      const focused = () => page.evaluate("document.activeElement.closest('[data-index]')?.dataset.index")
+      expect(await focused()).toBe('0')
+      await page.keyboard.press('j')
+      await page.keyboard.press('j')
+      await expect.poll(focused).toBe('2')
+      await page.keyboard.press('k')
+      await expect.poll(focused).toBe('1')
+      await page.keyboard.press('Enter')
+      await page.locator('.json').waitFor()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Escape')
+      await page.locator('.json').waitFor({ state: 'detached' })
+      await expect.poll(focused).toBe('1')
+      await page.keyboard.press('/')
+      expect(await page.evaluate('document.activeElement.role')).toBe('combobox')
+    }))
+
+  test('have columns that each person chooses, and that a source can have for everyone', () =>
+    visit(`/console/logs?source=${source}`, { ...admin(), width: 1440 }, async (page) => {
+      await page.locator('.entry').first().click()
+      await page.getByRole('button', { name: 'Show metadata.customer.tier as a column' }).click()
+      await page.getByRole('button', { name: 'Columns' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Columns' })
+      for (const name of ['project', 'req.method', 'req.url', 'responseTime', 'err.message']) {
+        await dialog.getByRole('button', { name: `Remove ${name}` }).click()
+      }
+      await dialog.getByRole('button', { name: 'Move customer.tier up' }).click()
+      await dialog.getByLabel('Add a field').fill('region')
+      await page.keyboard.press('Enter')
+      await dialog.getByLabel('Width of region').fill('300')
+      await expectFit(page)
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      const chosen = ['time', 'level', 'tier', 'statusCode', 'region']
+      await expect.poll(() => columnNames(page)).toEqual(chosen)
+      await page.reload()
+      await expect.poll(() => columnNames(page)).toEqual(chosen)
+      const head = page.locator('.entry-head span', { hasText: 'tier' })
+      const [before, edge] = [await head.boundingBox(), await head.locator('i').boundingBox()]
+      await page.mouse.move((edge?.x ?? 0) + 4, (edge?.y ?? 0) + 4)
+      await page.mouse.down()
+      await page.mouse.move((edge?.x ?? 0) + 64, (edge?.y ?? 0) + 4)
+      await page.mouse.up()
+      expect(Math.round(((await head.boundingBox())?.width ?? 0) - (before?.width ?? 0))).toBe(60)
+      await page.getByRole('button', { name: 'Columns' }).click()
+      await dialog.getByRole('button', { name: 'Use for everyone' }).click()
+      await dialog.getByRole('button', { name: 'Reset', disabled: true }).waitFor()
+      const { body } = await asAdmin('GET', `/api/sources/${source}`)
+      expect(body.list_columns).toEqual(['level', 'customer.tier', 'res.statusCode', 'region'])
+    }))
+
+  test('have help where a search finds nothing', () =>
+    visit(`/console/logs?source=${source}&q=regoin:eu+status>=500`, admin(), async (page) => {
+      const nothing = page.getByRole('region', { name: 'No entries found' })
+      await nothing.getByRole('button', { name: 'Search region:eu status:>=500' }).click()
+      await page.waitForURL((url) => url.searchParams.get('q') === 'region:eu status:>=500')
+      const old = 'from=2026-01-01T00:00:00.000Z&to=2026-01-01T01:00:00.000Z'
+      await page.goto(`/console/logs?source=${source}&${old}`)
+      await nothing.getByRole('button', { name: /^Go to the newest/ }).click()
+      await found(page, '300 entries')
+      await page.getByRole('searchbox', { name: 'Search values of customer.id' }).fill('1007')
+      await page
+        .getByRole('region', { name: 'customer.id', exact: true })
+        .getByRole('button', { name: `${customer} 5` })
+        .click()
+      await found(page, '5 entries')
+    }))
+
+  test('open again where they were read last', () =>
+    visit(`/console/logs?source=${source}`, admin(), async (page) => {
+      await found(page, '300 entries')
+      await page.goto('/console/logs')
+      await found(page, '300 entries')
+      expect(await page.getByLabel('Source').inputValue()).toBe(source)
+    }))
+})
