@@ -16,7 +16,7 @@ const maxBuildMs = 180_000
 function fingerprint() {
   const hash = createHash('sha256')
   // The console shows pages of docs/reference.
-  const files = ['src', 'console', 'scripts', 'docs/reference'].flatMap((directory) =>
+  const files = ['src', 'client', 'console', 'scripts', 'docs/reference'].flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:test|d)\.ts$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name))),
@@ -89,6 +89,8 @@ async function build(sources) {
   for (const directory of ['build', 'dist']) rmSync(join(root, directory), { recursive: true, force: true })
   const { bundle, transpile } = await import('./bundle.mjs')
   await Promise.all([bundle(), transpile()])
+  // The types of what applications import.
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'client'], { cwd: root })
   await writeConsoleTypes()
   const { buildConsole } = await import('./build-console.mjs')
   await buildConsole()

@@ -19,6 +19,7 @@ export async function bundle() {
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
     await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
+    await bundleOne({ pino: 'client/pino.ts' }, alone),
   ]
   const modules = outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
   const packages = modules.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id)?.[0])

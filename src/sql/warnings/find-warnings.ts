@@ -91,7 +91,7 @@ function clockWarnings({ tokens }: QueryText): Finding[] {
   })
 }
 
-/** A choice between intervals in different units, which all become the unit of the first. */
+/** A choice between intervals in different units, which the engine converts to one of them. */
 function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
   const units = new Map<number, string[]>()
   for (const [at, { text }] of tokens.entries()) {
@@ -107,7 +107,7 @@ function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
     if (other === undefined || !/^(?:if|multiIf)$/i.test(tokens[at]?.text ?? '')) return []
     const bucket = (unit: string) => `toStartOfInterval(timestamp, toInterval${unit}(1))`
     const message =
-      `${tokens[at]?.text} returns all of these intervals in the unit of the first, ${first}. ` +
+      `${tokens[at]?.text} converts these intervals to one unit; a week becomes 7 days, which do not start on a Monday. ` +
       `Choose between the results instead: multiIf(…, ${bucket(first)}, ${bucket(other)}).`
     return [{ code: 'mixed_intervals', message, at }]
   })

@@ -1,10 +1,16 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http'
 import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs'
 import { pino } from 'pino'
 import { createWriteStream } from 'pino-logflare'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import pinoTransport from '../../../client/pino.ts'
+import { ask } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
@@ -25,6 +31,66 @@ export function describeLogSenders(service: () => RunningService): void {
       await vi.waitFor(async () => expect(await seen()).toHaveLength(1), { timeout: 60_000 })
       const [entry] = await seen()
       expect(JSON.stringify(entry?.metadata)).toContain('"user":{"id":7}')
+    })
+
+    test('the pino transport of this package stores everything before the process ends', async () => {
+      const program = `
+        const { default: pino } = await import('pino')
+        const [url, token] = process.argv.slice(1)
+        const options = { url, token, source: 'auth_logs', flushTimeoutMs: 1000 }
+        const log = pino({ base: { project: 'own-pino' } }, pino.transport({ target: 'wellhead/pino', options }))
+        for (let i = 0; i < 1500; i++) log.info({ i }, 'kept')
+        process.exit(0)`
+      const run = (url: string) =>
+        promisify(execFile)(process.execPath, [
+          ...['--input-type=module', '-e', program, url, service().adminToken.token],
+        ])
+      await run(service().url)
+      const counted =
+        "SELECT count() AS n, uniq(metadata.i::Int64) AS kept FROM auth_logs WHERE project = 'own-pino'"
+      const { body } = await ask(service(), service().adminToken.token, 'POST', '/api/sql', {
+        query: counted,
+      })
+      expect(body.result).toEqual([{ n: 1500, kept: 1500 }])
+      const nobody = await run('http://127.0.0.1:9')
+      expect(nobody.stderr).toContain(
+        '1500 entries were not sent before the process ended. http://127.0.0.1:9 cannot be',
+      )
+    })
+
+    test('the pino transport sends again what failed, once, and reports what it drops', async () => {
+      const keys: unknown[] = []
+      const proxy = createServer(async (request, response) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of request) chunks.push(chunk as Buffer)
+        keys.push(request.headers['idempotency-key'])
+        if (keys.length === 1) return void response.writeHead(503, { 'Retry-After': '0' }).end()
+        const sent = ['content-type', 'content-encoding', 'x-api-key', 'idempotency-key']
+        const headers = Object.fromEntries(sent.map((name) => [name, String(request.headers[name])]))
+        const stored = await fetch(`${service().url}${request.url}`, {
+          method: 'POST',
+          headers,
+          body: Buffer.concat(chunks),
+        })
+        // Stored, but the sender does not learn it.
+        if (keys.length === 2) return void request.socket.destroy()
+        response.writeHead(stored.status).end(await stored.text())
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void proxy.close())
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+      const { token } = service().adminToken
+      const sender = pinoTransport({ url, token, source: 'auth_logs', maxBufferBytes: 1000, intervalMs: 10 })
+      const line = (text: string) => `${JSON.stringify({ project: 'again-pino', msg: text })}\n`
+      sender.write(line('a') + line('b').slice(0, 9))
+      sender.write(line('b').slice(9))
+      sender.write(line('x'.repeat(1000)))
+      await new Promise<void>((resolve) => void sender.end(resolve))
+      expect(new Set(keys).size).toBe(1)
+      expect(keys).toHaveLength(3)
+      const own = (await recent('auth_logs')).filter(({ project }) => project === 'again-pino')
+      expect(own.map(({ event_message }) => event_message).sort()).toEqual(['a', 'b'])
+      expect(() => pinoTransport({ url, token, source: '' })).toThrow('requires the option source')
     })
 
     test.each([

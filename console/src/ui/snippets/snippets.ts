@@ -121,12 +121,10 @@ request.headers.Content-Type = "application/x-ndjson"`,
     {
       name: 'pino',
       text: `import pino from 'pino'
-import { createWriteStream } from 'pino-logflare'
 
-const log = pino({}, createWriteStream({
-  apiBaseUrl: '${origin}',
-  apiKey: process.env.WELLHEAD_TOKEN,
-  sourceName: '${source}',
+const log = pino(pino.transport({
+  target: 'wellhead/pino',
+  options: { url: '${origin}', token: process.env.WELLHEAD_TOKEN, source: '${source}' },
 }))
 log.info({ project: ${JSON.stringify(project)} }, 'hello')`,
     },
