@@ -8,10 +8,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
- * service, their tables, commands that check shapes or use the engine, the service, the Logflare gateway, and what is left,
+ * service, their tables, commands that check shapes or use the engine, the service, the Logflare gateway, sign-in, and what is left,
  * which only traces need.
  */
-const files = ['command-line', 'client', 'tables', 'commands', 'service', 'logflare', 'tracing']
+const files = ['command-line', 'client', 'tables', 'commands', 'service', 'logflare', 'sign-in', 'tracing']
 
 export async function bundle() {
   const alone = { output: { codeSplitting: false } }
@@ -107,6 +107,8 @@ function fewFiles() {
       for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
       assign('logflare', closureOf([join(root, 'src/logflare/gateway.ts')]))
+      const library = [...this.getModuleIds()].filter((id) => id.includes('/node_modules/openid-client/'))
+      assign('sign-in', closureOf(library))
       assign('tracing', this.getModuleIds())
     },
   }

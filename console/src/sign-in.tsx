@@ -36,6 +36,11 @@ export function SignIn() {
           <Mark />
           {product}
         </div>
+        {hasIssuer && (
+          <a className="button primary" href={`/auth/login?return_to=${encodeURIComponent(here())}`}>
+            Sign in with your account
+          </a>
+        )}
         <div>
           <h1>Sign in</h1>
           <p className="soft">
@@ -56,7 +61,7 @@ export function SignIn() {
             aria-invalid={problem !== ''}
             aria-describedby="token-note token-problem"
             // biome-ignore lint/a11y/noAutofocus: it is the only thing to do on this page
-            autoFocus
+            autoFocus={!hasIssuer}
             required
           />
           <span className="problem" id="token-problem" role="alert">
@@ -80,6 +85,11 @@ export function SignIn() {
     </main>
   )
 }
+
+/** Whether people can sign in with the issuer of the service. */
+const hasIssuer = document.querySelector('meta[name="sign-in"]') !== null
+
+const here = (): string => location.pathname + location.search
 
 function refusal(token: string): string {
   return isSession(token)

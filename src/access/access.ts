@@ -200,6 +200,11 @@ export class Access {
     return { id: key.cookie.id, owner: key.caller.id }
   }
 
+  endCookies(ids: readonly string[]): void {
+    for (const id of ids) this.#ended.set(id, true)
+    if (ids.length > 0) this.#recent.clear()
+  }
+
   /** Lasts for the length after its last use, and twice as long after signing in. */
   #cookie(
     { hash, caller, ownerUntilMs }: Key,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import { type Author, authorId, type Catalog } from '../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import type { Access } from './access.ts'
 import { hashToken, randomSecret } from './admin-token.ts'
@@ -50,7 +50,7 @@ export class Links {
   }
 
   /** The secret is returned once. */
-  async create(dashboard: string, body: unknown, by: string): Promise<{ id: string; secret: string }> {
+  async create(dashboard: string, body: unknown, by: Author): Promise<{ id: string; secret: string }> {
     const { catalog, clock } = this.#options
     const fields = readShape(linkShape, body ?? {})
     if ((fields.project === null) !== fields.all_projects) {
@@ -65,20 +65,20 @@ export class Links {
     }
     const secret = randomSecret()
     const id = randomUUID()
-    const made = { created_at: new Date(clock.now()).toISOString(), created_by: by }
+    const made = { created_at: new Date(clock.now()).toISOString(), created_by: authorId(by) }
     const stored = { ...fields, dashboard, hash: hashOf(secret), ...made }
     await catalog.append(by, { kind: 'link', id, version: 1, deleted: false, body: stored })
     return { id, secret }
   }
 
-  async delete(dashboard: string, id: string, by: string): Promise<void> {
+  async delete(dashboard: string, id: string, by: Author): Promise<void> {
     const link = this.#links.get(id.toLowerCase())
     if (link?.dashboard !== dashboard) throw resourceNotFound(`No link of this dashboard has the id "${id}"`)
     await this.#remove([link], by)
   }
 
   /** Without a dashboard its links show nothing. */
-  deleteOf(dashboard: string, by: string): Promise<void> {
+  deleteOf(dashboard: string, by: Author): Promise<void> {
     return this.#remove(this.#of(dashboard), by)
   }
 
@@ -96,7 +96,7 @@ export class Links {
     return [...this.#links.values()].filter((link) => link.dashboard === dashboard)
   }
 
-  async #remove(links: readonly Link[], by: string): Promise<void> {
+  async #remove(links: readonly Link[], by: Author): Promise<void> {
     if (links.length === 0) return
     const changes = links.map(({ id, ...link }) => ({
       ...{ kind: 'link' as const, id, version: 2, deleted: true },

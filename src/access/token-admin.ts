@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
+import { type Author, authorId, type Catalog, lastWins } from '../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
@@ -103,7 +103,7 @@ export class TokenAdmin {
     return { description, requests_per_minute }
   }
 
-  async create(given: unknown, by: string): Promise<NewToken> {
+  async create(given: unknown, by: Author): Promise<NewToken> {
     const fields = readShape(tokenShape, given)
     const now = this.#options.clock.now()
     if (fields.expires_at !== null && Date.parse(fields.expires_at) <= now) {
@@ -111,13 +111,13 @@ export class TokenAdmin {
     }
     const secret = createToken()
     const id = randomUUID()
-    const created = { created_at: new Date(now).toISOString(), created_by: by, previous: null }
+    const created = { created_at: new Date(now).toISOString(), created_by: authorId(by), previous: null }
     await this.#write(id, 1, by, { ...fields, ...created, hash: hashOf(secret) })
     return { ...this.get(id), token: secret }
   }
 
   /** Replaces all fields, or only those in the change. The secret does not change. */
-  change(id: string, given: unknown, by: string, whole: boolean): Promise<TokenView> {
+  change(id: string, given: unknown, by: Author, whole: boolean): Promise<TokenView> {
     return this.#next(id, by, ({ hash, created_at, created_by, previous, ...current }) => {
       const change = whole ? given : { ...current, ...readShape(tokenChangeShape, given) }
       return { ...readShape(tokenShape, change), hash, created_at, created_by, previous }
@@ -125,7 +125,7 @@ export class TokenAdmin {
   }
 
   /** Creates a new secret. The old one keeps working for the overlap. */
-  async rotate(id: string, given: unknown, by: string): Promise<NewToken> {
+  async rotate(id: string, given: unknown, by: Author): Promise<NewToken> {
     const { overlap_seconds: overlap } = readShape(rotationShape, given ?? {})
     const secret = createToken()
     const validUntil = new Date(this.#options.clock.now() + overlap * 1000).toISOString()
@@ -154,7 +154,7 @@ export class TokenAdmin {
     return session
   }
 
-  async revoke(id: string, by: string): Promise<void> {
+  async revoke(id: string, by: Author): Promise<void> {
     await lastWins(undefined, () => {
       const { id: found, version, token } = this.#find(id)
       const emptied = { description: '', project: null, parameters: {}, hash: '', previous: null }
@@ -163,7 +163,7 @@ export class TokenAdmin {
     })
   }
 
-  async #next(id: string, by: string, change: (token: StoredToken) => StoredToken): Promise<TokenView> {
+  async #next(id: string, by: Author, change: (token: StoredToken) => StoredToken): Promise<TokenView> {
     await lastWins(undefined, () => {
       const stored = this.#find(id)
       return this.#write(stored.id, stored.version + 1, by, change(stored.token))
@@ -177,7 +177,7 @@ export class TokenAdmin {
     return found
   }
 
-  #write(id: string, version: number, by: string, body: StoredToken, deleted = false): Promise<void> {
+  #write(id: string, version: number, by: Author, body: StoredToken, deleted = false): Promise<void> {
     return this.#options.catalog.append(by, { kind: 'token', id, version, deleted, body })
   }
 

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
 import { Links } from '../access/links.ts'
+import { Oidc, type OidcSettings } from '../access/oidc.ts'
+import { People } from '../access/people.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
 import type { AlertTests } from '../alerts/alert-tests.ts'
 import { packageFile } from '../base/package-file.ts'
@@ -44,6 +46,17 @@ export function createHttp(
   const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
   const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
   const links = new Links({ access, catalog, clock })
+  const people = new People(catalog, access)
+  // The issuer needs the other settings, which are checked together.
+  const oidc =
+    settings.oidcIssuer === undefined
+      ? undefined
+      : new Oidc({
+          settings: { ...settings, oidcRoles: settings.oidcRoles ?? [] } as OidcSettings,
+          secret: adminToken,
+          clock,
+          log,
+        })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
   const intake = new LogIntake({
     ...{ store, sources, keys, disk, clock },
@@ -56,6 +69,8 @@ export function createHttp(
     log,
     access,
     cookies,
+    people,
+    oidc,
     engineStatus: storage.engineStatus,
     leak: storage.leak,
     stopping: () => phase() === 'stopping',
@@ -93,7 +108,10 @@ export function createHttp(
     searches: new SavedSearches(catalog, sources),
     usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
-    console: readConsoleFiles(packageFile('dist/console'), settings),
+    console: readConsoleFiles(packageFile('dist/console'), {
+      ...settings,
+      signsPeopleIn: oidc !== undefined,
+    }),
     tokens,
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },

@@ -104,6 +104,8 @@ export const crossSite = define(
   403,
   'Requests with a cookie that change something must come from a page of this service. Send a token instead, or set WELLHEAD_PUBLIC_URL to the origin of the service.',
 )
+export const signInFailed = define('sign_in_failed', 400, (reason: string) => `${reason} Sign in again.`)
+export const signInRefused = define('sign_in_refused', 403, (reason: string) => reason)
 export const forbidden = define('forbidden', 403, (message: string) => message)
 export const endpointNotFound = define(
   'endpoint_not_found',
@@ -216,6 +218,10 @@ export const outOfMemory = define('overloaded', 503, (cause?: unknown) => ({
   message: 'The engine has too little memory for the query at the moment. Try again, or select less.',
   retryAfterSeconds: 1,
   cause,
+}))
+export const signInUnavailable = define('sign_in_unavailable', 503, () => ({
+  message: 'The service that signs people in does not respond. Try again, or sign in with a token.',
+  retryAfterSeconds: 5,
 }))
 export const engineUnavailable = define('engine_unavailable', 503, (message: string, cause?: unknown) => ({
   message,

@@ -45,6 +45,8 @@ describe('readSettings', () => {
       logLevel: 'info',
       mcpWrite: false,
       sessionHours: 12,
+      oidcScopes: 'openid profile email',
+      oidcGroupsClaim: 'groups',
       logFormat: 'auto',
     })
   })
@@ -145,6 +147,8 @@ describe('readSettings', () => {
       logLevel: 'debug',
       mcpWrite: false,
       sessionHours: 12,
+      oidcScopes: 'openid profile email',
+      oidcGroupsClaim: 'groups',
       logFormat: 'json',
     })
   })
@@ -337,5 +341,38 @@ describe('docs/reference/settings.md', () => {
     const known = new Set(settingNames.map(variableOf))
     const named = new Set(page.match(/WELLHEAD_[A-Z_]*[A-Z]/g))
     expect([...named].filter((variable) => !known.has(variable))).toEqual([])
+  })
+})
+
+describe('the settings of an issuer', () => {
+  const issuer = {
+    WELLHEAD_OIDC_ISSUER: 'https://login.example.com',
+    WELLHEAD_OIDC_CLIENT_ID: 'wellhead',
+    WELLHEAD_OIDC_CLIENT_SECRET: 'secret',
+    WELLHEAD_PUBLIC_URL: 'https://logs.example.com',
+    WELLHEAD_OIDC_ROLES: 'admin=ops, editor = dev|data,viewer=*',
+  }
+
+  test('reads roles with their groups, in order', () => {
+    expect(settingsOf(issuer).oidcRoles).toEqual([
+      { role: 'admin', groups: ['ops'] },
+      { role: 'editor', groups: ['dev', 'data'] },
+      { role: 'viewer', groups: ['*'] },
+    ])
+  })
+
+  test.each([
+    [{ WELLHEAD_OIDC_CLIENT_ID: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_CLIENT_ID.'],
+    [{ WELLHEAD_PUBLIC_URL: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_PUBLIC_URL.'],
+    [
+      { WELLHEAD_OIDC_ROLES: '' },
+      'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_ROLES or WELLHEAD_OIDC_PROJECT_CLAIM.',
+    ],
+    [{ WELLHEAD_OIDC_ROLES: 'owner=ops' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
+    [{ WELLHEAD_OIDC_ROLES: 'admin' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
+    [{ WELLHEAD_OIDC_ISSUER: 'http://login.example.com' }, 'WELLHEAD_OIDC_ISSUER must be an https:// URL'],
+    [{ WELLHEAD_PUBLIC_URL: 'https://logs.example.com/x' }, 'WELLHEAD_PUBLIC_URL must be an origin'],
+  ])('refuses %j', (change, problem) => {
+    expect(readSettings({ ...issuer, ...change })).toEqual({ problems: [expect.stringContaining(problem)] })
   })
 })

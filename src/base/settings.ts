@@ -58,6 +58,13 @@ function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, search, hash } = new URL(text)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search + hash === ''
+}
+
 function isLogo(path: string): boolean {
   const file = statSync(path, { throwIfNoEntry: false })
   if (!file?.isFile() || file.size > 256 * 2 ** 10) return false
@@ -109,6 +116,52 @@ const definitions = {
     expected: 'at least 16 printable characters without spaces',
     description: 'The admin token. Default: created at the first start and stored in <data>/admin-token.',
     secret: true,
+  },
+  oidcIssuer: {
+    schema: z.string().refine(isIssuer),
+    expected: 'an https:// URL, or an http:// URL of this machine',
+    description: 'OpenID Connect issuer that people sign in with. Default: tokens only.',
+  },
+  oidcClientId: { schema: text, expected: 'a text', description: 'Client id of this service at the issuer.' },
+  oidcClientSecret: {
+    schema: text,
+    expected: 'a text',
+    description: 'Client secret of this service at the issuer.',
+    secret: true,
+  },
+  oidcScopes: {
+    schema: z.string().regex(/^openid( \S+)*$/),
+    default: 'openid profile email',
+    expected: 'openid, and further scopes separated by spaces',
+    description: 'Scopes that are requested from the issuer.',
+  },
+  oidcGroupsClaim: {
+    schema: text,
+    default: 'groups',
+    expected: 'the name of a claim',
+    description: 'Claim with the groups of a person: a name, or a path such as realm_access.roles.',
+  },
+  oidcRoles: {
+    schema: z
+      .string()
+      .regex(/^(?:\s*(?:admin|editor|viewer)\s*=[^=,]+(?:,|$))+$/)
+      .transform((value) =>
+        value.split(',').map((one) => {
+          const [role = '', groups = ''] = one.split('=').map((part) => part.trim())
+          return {
+            role: role as 'admin' | 'editor' | 'viewer',
+            groups: groups.split('|').map((name) => name.trim()),
+          }
+        }),
+      ),
+    expected: 'roles with groups such as admin=ops,editor=dev|data,viewer=*',
+    description:
+      'Groups of each role. The first role counts, from the left, of which a person has a group; * is everyone.',
+  },
+  oidcProjectClaim: {
+    schema: text,
+    expected: 'the name of a claim',
+    description: 'Claim with the project of a customer. Somebody who has it sees this project only.',
   },
   publicUrl: {
     schema: z.string().refine(isOrigin),
@@ -345,8 +398,14 @@ function missingSetting(settings: Settings): string | undefined {
   const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
   if (cluster !== undefined && url === undefined)
     return 'WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL.'
-  if (quorum === undefined || cluster !== undefined) return undefined
-  return 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER.'
+  if (quorum !== undefined && cluster === undefined)
+    return 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER.'
+  if (settings.oidcIssuer === undefined) return undefined
+  const needed = (['oidcClientId', 'oidcClientSecret', 'publicUrl'] as const).find((name) => !settings[name])
+  if (needed !== undefined) return `WELLHEAD_OIDC_ISSUER needs ${variableOf(needed)}.`
+  // Without them, nobody could sign in. Nobody has a role by default: an issuer may know the whole world.
+  if (settings.oidcRoles !== undefined || settings.oidcProjectClaim !== undefined) return undefined
+  return 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_ROLES or WELLHEAD_OIDC_PROJECT_CLAIM.'
 }
 
 /** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */

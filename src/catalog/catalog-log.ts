@@ -28,7 +28,7 @@ const removedAtOnce = { versions: 20, bytes: 2 ** 18 }
 /** The table has microseconds, the API milliseconds. */
 const rowSql =
   'SELECT entry, kind, id, version, ' +
-  "concat(substring(formatDateTime(changed_at, '%FT%T.%f', 'UTC'), 1, 23), 'Z') AS at, changed_by, deleted, body, position FROM _catalog"
+  "concat(substring(formatDateTime(changed_at, '%FT%T.%f', 'UTC'), 1, 23), 'Z') AS at, changed_by, deleted, body, address, request_id, position FROM _catalog"
 
 /** The newest versions of records that exist. */
 const newest =

@@ -1,7 +1,15 @@
 import type { z } from 'zod'
 import { grouped } from '../base/grouped.ts'
 
-export type CatalogKind = 'source' | 'endpoint' | 'token' | 'search' | 'alert' | 'dashboard' | 'link'
+export type CatalogKind =
+  | 'source'
+  | 'endpoint'
+  | 'alert'
+  | 'dashboard'
+  | 'link'
+  | 'search'
+  | 'token'
+  | 'person'
 
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */
@@ -12,6 +20,9 @@ export interface CatalogRecord<Body = unknown> {
   /** ISO 8601, UTC. */
   changed_at: string
   changed_by: string
+  /** Of the request that made the change. Empty: unknown. */
+  address?: string
+  request_id?: string
   deleted: boolean
   body: Body
 }

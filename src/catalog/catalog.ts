@@ -30,6 +30,19 @@ interface CatalogOptions {
   shared: boolean
 }
 
+/** Who makes a change: the id of a token or person, and the request if there is one. */
+export type Author = string | RequestAuthor
+
+export interface RequestAuthor {
+  id: string
+  address: string
+  requestId: string
+}
+
+export function authorId(by: Author): string {
+  return typeof by === 'string' ? by : by.id
+}
+
 /** Applies changes of one kind. An error during the start stops the start. */
 type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
 
@@ -50,6 +63,7 @@ const maxOfKind: Record<CatalogKind, readonly [number: number, plural: string]> 
   link: [10_000, 'links'],
   search: [500, 'saved searches'],
   token: [500_000, 'access tokens'],
+  person: [50_000, 'people'],
 }
 
 /** Never throws, whatever the body is. */
@@ -58,6 +72,7 @@ export const namesOf: NamesOf = (kind, body) => {
   switch (kind) {
     case 'token':
     case 'link':
+    case 'person':
       return []
     case 'alert':
     case 'dashboard':
@@ -75,7 +90,7 @@ function texts(...values: unknown[]): string[] {
 }
 
 /**
- * Endpoints, alerts, dashboards, sources, tokens and saved searches as an append-only log. Services that share a ClickHouse server append
+ * Endpoints, alerts, dashboards, sources, tokens, people and saved searches as an append-only log. Services that share a ClickHouse server append
  * to the same log and follow each other; the order of the rows decides conflicts. The newest version of everything is with
  * those who listen to its kind; older ones are read when somebody looks at them.
  *
@@ -156,7 +171,7 @@ export class Catalog {
   }
 
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
-  async append(by: string, ...changes: CatalogChange[]): Promise<void> {
+  async append(by: Author, ...changes: CatalogChange[]): Promise<void> {
     changes.forEach(refuseLarge)
     await this.hold(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -171,7 +186,7 @@ export class Catalog {
     })
   }
 
-  async #appendOnce(by: string, changes: readonly CatalogChange[]): Promise<boolean> {
+  async #appendOnce(by: Author, changes: readonly CatalogChange[]): Promise<boolean> {
     // Retries what is not applied yet, before anything is written.
     if (this.#stale || this.#unapplied.size > 0) {
       await this.#catchUp().catch((error) => this.#unlessOthers(error, changes))
@@ -183,7 +198,8 @@ export class Catalog {
       ...change,
       entry: entries[index] as string,
       changed_at: new Date(this.#options.clock.now()).toISOString(),
-      changed_by: by,
+      changed_by: authorId(by),
+      ...(typeof by === 'object' && { address: by.address, request_id: by.requestId }),
     }))
     // Until the log is read again, the outcome is unknown.
     this.#stale = true

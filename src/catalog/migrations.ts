@@ -3,7 +3,13 @@ import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText, writeJsonRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import { addBodyDigests, createAlertsTable, createMigrationsTable, createOwnTables } from './tables.ts'
+import {
+  addBodyDigests,
+  addRequests,
+  createAlertsTable,
+  createMigrationsTable,
+  createOwnTables,
+} from './tables.ts'
 
 interface Migration {
   id: number
@@ -19,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { id: 7, statements: createOwnTables },
   { id: 8, statements: createAlertsTable },
   { id: 9, statements: addBodyDigests },
+  { id: 10, statements: addRequests },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))

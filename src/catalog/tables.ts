@@ -302,6 +302,12 @@ export function addBodyDigests(topology: Topology): string[] {
   return actions.flatMap((action) => alter('_idempotency', [action], topology))
 }
 
+/** Adds where changes and uses of tokens came from. */
+export function addRequests(topology: Topology): string[] {
+  const columns = ['address', 'request_id'].map((name) => `ADD COLUMN IF NOT EXISTS ${name} String`)
+  return [...alter('_catalog', columns, topology), ...alter('_token_uses', columns.slice(0, 1), topology)]
+}
+
 /** The newest row of an id counts. A deleted alert leaves a row with an empty body. */
 export function createAlertsTable(topology: Topology): string[] {
   return ownTable(

@@ -115,7 +115,19 @@ const catalogTable: CopiedTable = {
   name: '_catalog',
   title: 'catalog',
   from: '_catalog',
-  columns: ['entry', 'kind', 'id', 'version', 'changed_at', 'changed_by', 'deleted', 'body', 'position'],
+  columns: [
+    'entry',
+    'kind',
+    'id',
+    'version',
+    'changed_at',
+    'changed_by',
+    'deleted',
+    'body',
+    'position',
+    'address',
+    'request_id',
+  ],
   kept: 'true',
 }
 
@@ -131,8 +143,8 @@ const ownTables: readonly CopiedTable[] = [
     name: '_token_uses',
     title: 'token uses',
     // Older uses of a token disappear when parts are merged.
-    from: '(SELECT id, max(at) AS at FROM _token_uses GROUP BY id)',
-    columns: ['id', 'at'],
+    from: '(SELECT id, max(at) AS at, argMax(address, at) AS address FROM _token_uses GROUP BY id)',
+    columns: ['id', 'at', 'address'],
     kept: keptFor('at', 400),
   },
   {

@@ -12,7 +12,14 @@ import {
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
-import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
+import {
+  type Author,
+  authorId,
+  type Catalog,
+  expectVersion,
+  type RequestAuthor,
+  refuseLarge,
+} from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
@@ -29,6 +36,8 @@ import {
 
 type IsVisible = (item: Saved | undefined) => boolean
 
+export type { Author, RequestAuthor }
+
 interface DefinitionsOptions {
   catalog: Catalog
   clock: Clock
@@ -37,7 +46,7 @@ interface DefinitionsOptions {
 }
 
 export interface ChangeTerms {
-  by: string
+  by: Author
   /** Version that the change is based on. Undefined: any version. */
   expected: number | undefined
   breaking: boolean
@@ -45,7 +54,7 @@ export interface ChangeTerms {
 }
 
 interface RunTerms {
-  by: string
+  by: Author
   note: string
   /** Whether a definition that stays the same keeps its version. */
   skipsUnchanged?: boolean
@@ -157,7 +166,7 @@ export class Definitions {
   }
 
   /** Creates, changes and deletes definitions of all kinds. Either all of it is stored, or nothing. */
-  async deploy(body: unknown, by: string) {
+  async deploy(body: unknown, by: Author) {
     const { delete: deleted, dry_run, allow_breaking, note, ...sent } = readShape(this.#deploymentShape, body)
     const resolve = async () => {
       const wanted: Wanted[] = []
@@ -335,7 +344,7 @@ export class Definitions {
     if (typeof fields.name === 'string') next.refuseTaken(kind, fields.name, id)
     const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })
     const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
-    const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: by })
+    const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: authorId(by) })
     next.put(kind, after, prepared.body)
     const isSame = current && sameFields(kind, current, after) && (kind.isSame?.(current, after) ?? true)
     const action = !current ? 'created' : isSame && skipsUnchanged ? 'unchanged' : 'updated'

@@ -10,6 +10,7 @@ import fastify, {
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Links } from '../access/links.ts'
+import type { Oidc } from '../access/oidc.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -56,6 +57,7 @@ import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
 import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
+import { addPeopleRoutes } from './routes/people.ts'
 import { addQueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
 import { addRequestRoutes } from './routes/requests.ts'
@@ -83,6 +85,8 @@ export interface ServerOptions extends StatusRoutes {
   log: Log
   access: Access
   cookies: SessionCookies
+  people: PartOf<typeof addPeopleRoutes>
+  oidc: Oidc | undefined
   intake: PartOf<typeof addLogRoutes>
   definitions: PartOf<typeof addDeploymentRoutes>
   links: Links
@@ -259,6 +263,7 @@ function addRoutes(
   addTailRoutes(server, options)
   addTokenRoutes(server, options.tokens)
   addAuthRoutes(server, options)
+  addPeopleRoutes(server, options.people)
   addBackupRoutes(server, options.backups)
   addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)

@@ -40,13 +40,18 @@ export class SessionCookies {
     return found?.startsWith('whs_') ? found : undefined
   }
 
+  /** Another cookie of this service. */
+  readAny({ headers: { cookie = '' } }: FastifyRequest, name: string): string | undefined {
+    return readCookie(cookie, `__Host-${name}`) ?? readCookie(cookie, name)
+  }
+
   set(request: FastifyRequest, reply: FastifyReply, { text, expiresMs }: SessionCookie): void {
     const expires = new Date(expiresMs).toUTCString()
-    this.add(request, reply.removeHeader('Set-Cookie'), plainName, `${text}; Expires=${expires}`)
+    this.add(request, reply, plainName, `${text}; Expires=${expires}`)
   }
 
   clear(request: FastifyRequest, reply: FastifyReply): void {
-    this.add(request, reply.removeHeader('Set-Cookie'), plainName, '; Max-Age=0')
+    this.add(request, reply, plainName, '; Max-Age=0')
   }
 
   /** Adds a cookie of the service, under a name that only this origin can set where the browser has one. */
@@ -54,7 +59,13 @@ export class SessionCookies {
     const isSecure = this.#isSecure(request)
     const full = isSecure ? `__Host-${name}` : name
     const rest = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-    reply.header('Set-Cookie', `${full}=${value}; ${rest}`)
+    // The last one of a name counts, such as signing out with a cookie that was about to be renewed.
+    const others = [reply.getHeader('Set-Cookie') ?? []]
+      .flat()
+      .filter((one) => !String(one).startsWith(`${full}=`))
+    reply
+      .removeHeader('Set-Cookie')
+      .header('Set-Cookie', [...others.map(String), `${full}=${value}; ${rest}`])
   }
 
   /** Sets a cookie that lasts longer, or removes one that is no longer valid. */

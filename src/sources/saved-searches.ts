@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
+import { type Author, type Catalog, lastWins } from '../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { readQuery } from './search/search-condition.ts'
@@ -50,7 +50,7 @@ export class SavedSearches {
     return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
-  async create(body: unknown, by: string): Promise<SavedSearch> {
+  async create(body: unknown, by: Author): Promise<SavedSearch> {
     const sent = readShape(newSearchShape, body)
     const source = this.#sources.get(sent.source, () => true)
     readQuery(sent.query, source.columns)
@@ -61,7 +61,7 @@ export class SavedSearches {
     return this.#get(id).search
   }
 
-  async delete(id: string, by: string): Promise<void> {
+  async delete(id: string, by: Author): Promise<void> {
     await lastWins(undefined, () => {
       const { version, search } = this.#get(id)
       const body = { source: search.source, name: search.name }

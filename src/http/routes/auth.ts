@@ -1,17 +1,33 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { Access, SessionCookie } from '../../access/access.ts'
-import { forbidden } from '../../base/errors.ts'
+import { attemptMs, type Oidc } from '../../access/oidc.ts'
+import type { People } from '../../access/people.ts'
+import { forbidden, notFound, signInRefused } from '../../base/errors.ts'
+import { handleError, toKnownError } from '../error-response.ts'
+import { pathOf } from '../request-recorder.ts'
 import { tokenOf } from '../route-access.ts'
+import { pageHeaders } from '../security-headers.ts'
 import type { SessionCookies } from '../session-cookies.ts'
+import { authorOf } from './management.ts'
 import { json, routesOf } from './route.ts'
 
 interface AuthRoutes {
   access: Access
   cookies: SessionCookies
+  people: People
+  /** Undefined: people sign in with tokens only. */
+  oidc: Oidc | undefined
 }
 
+/** Each tab that signs in has an attempt of its own. Those that were given up must not fill the headers. */
+const attemptName = 'wellhead-sign-in-'
+const maxAttempts = 4
+
+const returnTo = z.string().optional().describe('Path of this service to return to.')
+
 /** Sessions in cookies: with a token, or as a person. */
-export function addAuthRoutes(server: FastifyInstance, { access, cookies }: AuthRoutes): void {
+export function addAuthRoutes(server: FastifyInstance, { access, cookies, people, oidc }: AuthRoutes): void {
   const route = routesOf(server, { tag: 'Signing in', access: 'any' })
   route('POST /auth/token', 'signInWithToken', 'Sign in to the console with a token', {
     description:
@@ -34,8 +50,82 @@ export function addAuthRoutes(server: FastifyInstance, { access, cookies }: Auth
     responses: { 204: json('The session has ended.') },
     errors: [403],
     handler: async (request, reply) => {
-      if (request.cookieToken !== undefined) access.endCookie(request.cookieToken)
+      const ended = access.endCookie(request.cookieToken ?? '')
+      if (ended && people.find(ended.owner)) await people.signOut(ended.owner, ended.id, authorOf(request))
       cookies.clear(request, reply)
     },
   })
+  const page = { access: 'public', options: { errorHandler: sendProblem } } as const
+  const provider = (request: FastifyRequest) => {
+    if (!oidc) throw notFound(request.method, pathOf(request.url))
+    return oidc
+  }
+  route('GET /auth/login', 'signIn', 'Sign in with the OpenID Connect issuer', {
+    ...page,
+    description: 'Requires `WELLHEAD_OIDC_ISSUER`.',
+    query: z.object({ return_to: returnTo }),
+    unchecked: true,
+    responses: { 302: { description: 'To the issuer.', headers: ['Location'] } },
+    errors: [404, 503],
+    handler: async (request, reply) => {
+      const { return_to } = request.query as { return_to?: unknown }
+      const { url, state, attempt } = await provider(request).begin(return_to)
+      for (const name of attemptsIn(request).slice(maxAttempts - 1)) {
+        cookies.add(request, reply, name, '; Max-Age=0')
+      }
+      const value = `${attempt}; Max-Age=${attemptMs / 1000}`
+      cookies.add(request, reply, attemptName + state.slice(0, 8), value)
+      return reply.redirect(url)
+    },
+  })
+  route('GET /auth/callback', 'finishSignIn', 'Return from the OpenID Connect issuer', {
+    ...page,
+    description: 'Sets the cookie of the session, which has the rights of the person.',
+    query: z.object({ code: z.string().optional(), state: z.string().optional() }),
+    unchecked: true,
+    responses: { 302: { description: 'To the console.', headers: ['Location'] } },
+    errors: [403, 404, 503],
+    handler: async (request, reply) => {
+      const { state } = request.query as { state?: unknown }
+      const name = attemptName + String(state).slice(0, 8)
+      const attempt = cookies.readAny(request, name)
+      // It works once.
+      if (attempt !== undefined) cookies.add(request, reply, name, '; Max-Age=0')
+      const { person, returnTo } = await provider(request).finish(request.url, attempt)
+      const by = { ...authorOf(request), id: person.id }
+      await people.signIn(person, by)
+      if (person.refusal !== undefined) throw signInRefused(person.refusal)
+      const cookie = access.createCookieOf(person.id, cookies.lengthMs) as SessionCookie
+      cookies.set(request, reply, cookie)
+      return reply.redirect(returnTo)
+    },
+  })
+}
+
+function attemptsIn({ headers: { cookie = '' } }: FastifyRequest): string[] {
+  return [...cookie.matchAll(/(?:^|; *)(?:__Host-)?(wellhead-sign-in-[\w-]{8})=/g)].map(
+    ([, name]) => name as string,
+  )
+}
+
+const problemHeaders = {
+  ...pageHeaders,
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+}
+
+/** Browsers come here by themselves, so an error is a page. */
+function sendProblem(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, message, retryAfterSeconds } = toKnownError(error, request)
+  if (status === 404 || status === 500) return void handleError(error, request, reply)
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
+  const shown = message.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+  reply
+    .code(status)
+    .headers(problemHeaders)
+    .type('text/html; charset=utf-8')
+    .send(
+      '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Sign in</title>' +
+        '<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui;max-width:34rem;margin:15vh auto;padding:0 1rem}</style>' +
+        `<h1>Signing in failed</h1><p>${shown}</p><p><a href="/">Back to sign in</a></p></html>`,
+    )
 }

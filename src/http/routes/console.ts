@@ -156,7 +156,8 @@ export function addConsoleRoutes(
   })
 }
 
-type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'>
+/** What the page shows before anybody is signed in. */
+type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'> & { signsPeopleIn: boolean }
 
 export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
@@ -171,12 +172,15 @@ export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles 
 }
 
 /** Passes the brand to the page, so that it is there before anything is shown. */
-function branded(file: ServedFile, { brandName: name, brandLogo, brandColor: color }: Brand): ServedFile {
-  if (name === undefined && brandLogo === undefined && color === undefined) return file
+function branded(file: ServedFile, brand: Brand): ServedFile {
+  const { brandName: name, brandLogo, brandColor: color, signsPeopleIn } = brand
+  const hasBrand = name !== undefined || brandLogo !== undefined || color !== undefined
   const content = encodeURIComponent(JSON.stringify({ name, color, logo: brandLogo !== undefined }))
-  const html = file.forms.identity
-    .toString()
-    .replace('</head>', `<meta name="brand" content="${content}"></head>`)
+  const tags =
+    (hasBrand ? `<meta name="brand" content="${content}">` : '') +
+    (signsPeopleIn ? '<meta name="sign-in" content="issuer">' : '')
+  if (tags === '') return file
+  const html = file.forms.identity.toString().replace('</head>', `${tags}</head>`)
   return fileOf(file.contentType, { identity: Buffer.from(html) })
 }
 

@@ -20,7 +20,7 @@ import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { maySee as maySeeDashboard } from '../panel-access.ts'
 import { columns, parameter } from './endpoints.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
-import { changedBy } from './management.ts'
+import { authorOf } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const shown = z.object({
@@ -133,7 +133,7 @@ export function addDashboardRoutes(
       refuseValues(definition, request.body)
       const { project } = (request.body ?? {}) as { project?: unknown }
       if (typeof project === 'string') refuseUnpublished(definition, queries.endpoints)
-      const { id, secret } = await links.create(dashboard, request.body, changedBy(request))
+      const { id, secret } = await links.create(dashboard, request.body, authorOf(request))
       return { id, url: `${request.protocol}://${request.host}/shared/${secret}` }
     },
   })
@@ -143,7 +143,7 @@ export function addDashboardRoutes(
     responses: { 204: json('The link is deleted.') },
     handler: (request) => {
       const { reference, id } = request.params
-      return links.delete(find(reference).id, id, changedBy(request))
+      return links.delete(find(reference).id, id, authorOf(request))
     },
   })
   route('POST /shared/:secret/session', 'openDashboardLink', 'Open a link', {

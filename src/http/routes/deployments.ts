@@ -10,7 +10,7 @@ import { alertDocs } from './alerts.ts'
 import { dashboardDocs } from './dashboards.ts'
 import { columns, endpointDocs, warnings } from './endpoints.ts'
 import type { KindDocs } from './kind-routes.ts'
-import { changedBy } from './management.ts'
+import { authorOf } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 import { sourceDocs } from './sources.ts'
 
@@ -105,7 +105,7 @@ export function addDeploymentRoutes(server: FastifyInstance, definitions: Defini
     options: { bodyLimit: jsonLimits.maxDeploymentBytes },
     handler: async (request) => {
       if (!request.caller?.isAdmin) refuseAdmins(request.body)
-      return definitions.deploy(request.body, changedBy(request))
+      return definitions.deploy(request.body, authorOf(request))
     },
   })
 }

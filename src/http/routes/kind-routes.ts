@@ -7,7 +7,7 @@ import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
 import type { Saved } from '../../definitions/kind.ts'
 import type { RouteAccess } from '../route-access.ts'
-import { changedBy, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
+import { authorOf, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 /** How the routes of a kind are documented, and what is special about them. */
@@ -84,7 +84,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     const { note, breaking = !docs.refusesBreaking } = request.query as Partial<
       z.output<typeof notedBreaking>
     >
-    return { by: changedBy(request), expected: expectedVersion(request), note: note ?? '', breaking }
+    return { by: authorOf(request), expected: expectedVersion(request), note: note ?? '', breaking }
   }
   const visibleTo = (caller: Caller | undefined) => (item: Saved | undefined) =>
     docs.reads?.maySee(caller as Caller, item) ?? true

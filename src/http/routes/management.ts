@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
+import type { RequestAuthor } from '../../definitions/definitions.ts'
 
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
@@ -16,6 +17,11 @@ export const versionParam = {
 
 export function changedBy(request: FastifyRequest): string {
   return request.caller?.id ?? ''
+}
+
+/** Who changes something, for its versions and the audit. */
+export function authorOf(request: FastifyRequest): RequestAuthor {
+  return { id: changedBy(request), address: request.ip, requestId: request.id }
 }
 
 /** Version that the caller expects to be the newest. Undefined: any version. */

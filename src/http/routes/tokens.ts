@@ -12,7 +12,7 @@ import {
 import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { tokenOf } from '../route-access.ts'
-import { changedBy } from './management.ts'
+import { authorOf } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
@@ -65,7 +65,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
   route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
     body: jsonBody(tokenShape, example),
     responses: { 201: json('The token with its secret.', newAccessToken, ['Location']) },
-    handler: async (request) => admin.create(request.body, changedBy(request)),
+    handler: async (request) => admin.create(request.body, authorOf(request)),
   })
   route(`GET ${path}`, 'getAccessToken', 'Show an access token', {
     params,
@@ -76,19 +76,19 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     description: 'Omitted fields get their defaults. The secret stays the same.',
     ...changing,
     body: jsonBody(tokenShape, example),
-    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), true),
+    handler: async (request) => admin.change(request.params.id, request.body, authorOf(request), true),
   })
   route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
     description: 'The secret stays the same.',
     ...changing,
     body: jsonBody(tokenChangeShape, { requests_per_minute: 600 }),
-    handler: async (request) => admin.change(request.params.id, request.body, changedBy(request), false),
+    handler: async (request) => admin.change(request.params.id, request.body, authorOf(request), false),
   })
   route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
     params,
     responses: { 204: json('The token is revoked.') },
     errors: [412],
-    handler: async (request) => admin.revoke(request.params.id, changedBy(request)),
+    handler: async (request) => admin.revoke(request.params.id, authorOf(request)),
   })
   route(`POST ${path}/rotate`, 'rotateAccessToken', 'Rotate the secret of an access token', {
     description: 'The old secret keeps working for `overlap_seconds`.',
@@ -96,7 +96,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     body: jsonBody(rotationShape, { overlap_seconds: 3600 }, false),
     responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
     errors: [412],
-    handler: async (request) => admin.rotate(request.params.id, request.body, changedBy(request)),
+    handler: async (request) => admin.rotate(request.params.id, request.body, authorOf(request)),
   })
   route(`POST ${path}/session`, 'createSession', 'Create a session of an access token', {
     description:

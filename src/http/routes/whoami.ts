@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Caller, roles } from '../../access/caller.ts'
+import type { People } from '../../access/people.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
@@ -42,23 +43,33 @@ const permissions = z.object({
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
 
+interface WhoamiParts {
+  tokens: TokenAdmin
+  people: People
+  sources: SourceInfo
+  logflare: boolean
+}
+
 export function addWhoamiRoutes(
   server: FastifyInstance,
   endpoints: Endpoints,
-  { tokens, sources, logflare }: { tokens: TokenAdmin; sources: SourceInfo; logflare: boolean },
+  { tokens, people, sources, logflare }: WhoamiParts,
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
     handler: async (request) => {
       const caller = request.caller as Caller
+      const person = people.find(caller.id)
       const { description, requests_per_minute: requestsPerMinute } = tokens.summary(caller.id)
       // Customers hold sessions; the description is for those who hold the token.
       const shown = caller.isSession ? '' : description
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
-        ...{ type: 'token', id: caller.id, email: null, role: caller.role ?? null },
-        ...{ name: shown, description: shown, requests_per_minute: requestsPerMinute },
+        type: person ? 'person' : 'token',
+        ...{ id: caller.id, name: person?.name ?? shown, email: person?.email ?? null },
+        role: caller.role ?? null,
+        ...{ description: shown, requests_per_minute: requestsPerMinute },
         session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),

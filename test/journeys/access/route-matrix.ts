@@ -51,6 +51,8 @@ const requests: Record<string, Expected> = {
   'GET /api/requests': { status: 404 },
   'POST /auth/token': { status: 204 },
   'POST /auth/logout': { status: 204 },
+  'GET /auth/login': { status: 404 },
+  'GET /auth/callback': { status: 404 },
   'GET /api/backup': { target: '/api/backup?_format=none', status: 406 },
 }
 

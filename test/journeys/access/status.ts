@@ -243,6 +243,8 @@ function halfServer(lines: string[], open: () => boolean) {
   const options: ServerOptions = {
     log: pino(sink),
     access,
+    people: unreached,
+    oidc: undefined,
     cookies: new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 }),
     engineStatus: () => {
       throw new Error('the pump is broken')

@@ -7,7 +7,7 @@ import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../s
 import { arrayOfLines } from '../../../sources/search-cursor.ts'
 import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
-import { changedBy } from '../management.ts'
+import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
 import { entryReader } from './entry-access.ts'
@@ -168,7 +168,7 @@ export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSea
     body: jsonBody(newSearchShape, { name: 'Failing requests', source: 'edge_logs', query: 'status:>=500' }),
     responses: { 201: json('The saved search.', savedSearch) },
     errors: [404, 409],
-    handler: async (request) => searches.create(request.body, changedBy(request)),
+    handler: async (request) => searches.create(request.body, authorOf(request)),
   })
   route('DELETE /api/searches/:id', 'deleteSearch', 'Delete a saved search', {
     access: 'edit',
@@ -178,6 +178,6 @@ export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSea
         .meta({ description: 'Id of the search.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
     }),
     responses: { 204: { description: 'It is deleted.' } },
-    handler: async (request) => searches.delete(request.params.id, changedBy(request)),
+    handler: async (request) => searches.delete(request.params.id, authorOf(request)),
   })
 }

@@ -1,0 +1,227 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import type { Configuration } from 'openid-client'
+import type { Clock } from '../base/clock.ts'
+import { signInFailed, signInRefused, signInUnavailable } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Role } from './caller.ts'
+
+export interface OidcSettings {
+  oidcIssuer: string
+  oidcClientId: string
+  oidcClientSecret: string
+  oidcScopes: string
+  oidcGroupsClaim: string
+  oidcRoles: readonly { role: Role; groups: readonly string[] }[]
+  oidcProjectClaim: string | undefined
+  publicUrl: string
+}
+
+interface OidcOptions {
+  settings: OidcSettings
+  /** Signs what a browser keeps while its user signs in. */
+  secret: string
+  clock: Clock
+  log: Log
+}
+
+/** Who signed in, and what the issuer says about them. A customer has a project and no role. */
+export interface SignedIn {
+  id: string
+  name: string
+  email: string | null
+  role: Role | null
+  project: string | null
+  /** Why the person is refused. */
+  refusal: string | undefined
+}
+
+interface Attempt {
+  state: string
+  nonce: string
+  verifier: string
+  returnTo: string
+  expiresMs: number
+}
+
+export const attemptMs = 600_000
+const issuerWithinSeconds = 10
+const clockToleranceSeconds = 60
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Sign-in with an OpenID Connect issuer: the code flow with PKCE. */
+export class Oidc {
+  readonly #options: OidcOptions
+  #discovered: Promise<Configuration> | undefined
+
+  constructor(options: OidcOptions) {
+    this.#options = options
+  }
+
+  /** The address of the issuer, and what the browser has to bring back. */
+  async begin(returnTo: unknown): Promise<{ url: string; state: string; attempt: string }> {
+    const { publicUrl, oidcScopes } = this.#options.settings
+    const { client, config } = await this.#issuer()
+    const state = client.randomState()
+    const nonce = client.randomNonce()
+    const verifier = client.randomPKCECodeVerifier()
+    const url = client.buildAuthorizationUrl(config, {
+      ...{ redirect_uri: `${publicUrl}/auth/callback`, scope: oidcScopes, state, nonce },
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    const expiresMs = this.#options.clock.now() + attemptMs
+    const attempt = { state, nonce, verifier, returnTo: ownPath(returnTo, publicUrl), expiresMs }
+    return { url: url.href, state, attempt: this.#sign(attempt satisfies Attempt) }
+  }
+
+  /** Takes the path with which the issuer sent the browser back. */
+  async finish(path: string, signed: string | undefined): Promise<{ person: SignedIn; returnTo: string }> {
+    const { publicUrl } = this.#options.settings
+    const attempt = this.#read(signed)
+    if (!attempt) throw signInFailed('This sign-in has expired or was already used.')
+    const { nonce, state, verifier, returnTo } = attempt
+    const { client, config } = await this.#issuer()
+    try {
+      const tokens = await client.authorizationCodeGrant(config, new URL(path, publicUrl), {
+        ...{ expectedNonce: nonce, expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true },
+      })
+      let claims = tokens.claims() as Claims
+      if (config.serverMetadata().userinfo_endpoint && this.#lacks(claims)) {
+        claims = {
+          ...(await client.fetchUserInfo(config, tokens.access_token, String(claims.sub))),
+          ...claims,
+        }
+      }
+      return { person: signedIn(claims, this.#options.settings), returnTo }
+    } catch (error) {
+      // Its addresses or keys may have changed.
+      this.#discovered = undefined
+      throw this.#known(error as Error & { code?: string })
+    }
+  }
+
+  /** Discovered once, and again after a failure. The library is loaded for the first person who signs in. */
+  async #issuer() {
+    const client = await import('openid-client')
+    const { oidcIssuer, oidcClientId, oidcClientSecret } = this.#options.settings
+    const issuer = new URL(oidcIssuer)
+    this.#discovered ??= client.discovery(
+      issuer,
+      oidcClientId,
+      { client_secret: oidcClientSecret, [client.clockTolerance]: clockToleranceSeconds },
+      undefined,
+      {
+        timeout: issuerWithinSeconds,
+        execute: [
+          client.enableNonRepudiationChecks,
+          ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+        ],
+      },
+    )
+    const discovered = this.#discovered
+    try {
+      return { client, config: await discovered }
+    } catch (error) {
+      if (this.#discovered === discovered) this.#discovered = undefined
+      this.#options.log.warn({ err: error }, 'the issuer of sign-ins cannot be reached')
+      throw signInUnavailable()
+    }
+  }
+
+  #lacks(claims: Claims): boolean {
+    const { oidcGroupsClaim, oidcProjectClaim } = this.#options.settings
+    const needed = ['name', 'email', oidcGroupsClaim, ...(oidcProjectClaim ? [oidcProjectClaim] : [])]
+    return needed.some((name) => claimOf(claims, name) === undefined)
+  }
+
+  #known(error: Error & { code?: string; error?: string; status?: number }): Error {
+    this.#options.log.warn({ err: error }, 'a sign-in failed')
+    if (error.name === 'AuthorizationResponseError') {
+      return signInRefused(`The issuer refused the sign-in: ${String(error.error).slice(0, 100)}.`)
+    }
+    const { cause } = error
+    const isAway =
+      error.code === 'OAUTH_TIMEOUT' ||
+      (cause instanceof Response && cause.status >= 500) ||
+      // What fetch throws without a connection.
+      (error instanceof TypeError && error.message === 'fetch failed')
+    return isAway ? signInUnavailable() : signInFailed('The response of the issuer could not be verified.')
+  }
+
+  #sign(attempt: Attempt): string {
+    const content = Buffer.from(JSON.stringify(attempt)).toString('base64url')
+    return `${content}.${this.#signatureOf(content)}`
+  }
+
+  #read(signed = ''): Attempt | undefined {
+    const [content = '', signature = ''] = signed.split('.')
+    const expected = Buffer.from(this.#signatureOf(content))
+    const sent = Buffer.from(signature)
+    if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined
+    const attempt = JSON.parse(Buffer.from(content, 'base64url').toString()) as Attempt
+    return this.#options.clock.now() < attempt.expiresMs ? attempt : undefined
+  }
+
+  #signatureOf(content: string): string {
+    return createHmac('sha256', this.#options.secret)
+      .update(`wellhead sign-in\n${content}`)
+      .digest('base64url')
+  }
+}
+
+function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
+  const { oidcIssuer, oidcGroupsClaim, oidcProjectClaim, oidcRoles } = settings
+  const email = textOf(claims.email) ?? null
+  const name = textOf(claims.name) ?? textOf(claims.preferred_username) ?? email ?? String(claims.sub)
+  const person = { id: personId(oidcIssuer, String(claims.sub)), name, email, role: null, project: null }
+  const project = oidcProjectClaim === undefined ? undefined : claimOf(claims, oidcProjectClaim)
+  if (project !== undefined && project !== null) {
+    const isProject = typeof project === 'string' && /^[^\x00-\x1f\x7f]{1,256}$/.test(project)
+    const refusal = `The claim ${oidcProjectClaim} must be the text of one project.`
+    return isProject ? { ...person, project, refusal: undefined } : { ...person, refusal }
+  }
+  const claimed = claimOf(claims, oidcGroupsClaim)
+  const groups = new Set(Array.isArray(claimed) ? claimed : [claimed])
+  const found = oidcRoles.find((one) => one.groups.some((group) => group === '*' || groups.has(group)))
+  if (found) return { ...person, role: found.role, refusal: undefined }
+  const refusal =
+    `None of your groups has a role here. The claim ${oidcGroupsClaim} decides; ` +
+    'ask an admin to add you to a group, or to change WELLHEAD_OIDC_ROLES.'
+  return { ...person, refusal }
+}
+
+/** A claim by its name, or by a path such as realm_access.roles. */
+function claimOf(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name]
+  return name.split('.').reduce<unknown>((value, key) => {
+    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    return isObject ? (value as Claims)[key] : undefined
+  }, claims)
+}
+
+/** People type their names themselves. */
+function textOf(claim: unknown): string | undefined {
+  if (typeof claim !== 'string') return undefined
+  return (
+    claim
+      .toWellFormed()
+      .replace(/\p{Cc}/gu, ' ')
+      .trim()
+      .slice(0, 200) || undefined
+  )
+}
+
+/** The same for the same account, in the form of other ids. */
+function personId(issuer: string, subject: string): string {
+  const digest = hash('sha256', `${issuer}\n${subject}`, 'hex')
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
+}
+
+/** A path of this service. Anything else leads to its first page. */
+function ownPath(returnTo: unknown, origin: string): string {
+  if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\x00-\x20\\]*$/.test(returnTo)) return '/'
+  if (returnTo.length > 1000 || !URL.canParse(returnTo, origin)) return '/'
+  const { origin: found, pathname, search, hash: place } = new URL(returnTo, origin)
+  return found === origin ? pathname + search + place : '/'
+}
