@@ -35,7 +35,8 @@ const allowedHeaders =
 
 const exposedHeaders =
   'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
-  'Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Truncated, Wellhead-Version, ' +
+  'Wellhead-Export-Limit, Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Searched-Since, Wellhead-Truncated, ' +
+  'Wellhead-Version, ' +
   'Wellhead-Without-Project, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id'
 
 const maxAgeSeconds = 600

@@ -55,7 +55,7 @@ import { addDraftRoutes } from './routes/drafts.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
-import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
+import { addOnwardRoutes, addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addPeopleRoutes } from './routes/people.ts'
 import { addQueryRoutes } from './routes/query.ts'
@@ -270,6 +270,7 @@ function addRoutes(
   addUsageRoutes(server, options.usage, queries)
   addRequestRoutes(server, { ...options, slowRequests: observability.slowRequests, endpoints })
   addSearchRoutes(server, options.search)
+  addOnwardRoutes(server, options.search, options.sources)
   addSavedSearchRoutes(server, options.searches)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)

@@ -10,6 +10,7 @@ import { decodeOtlpLogs, type OtlpEncoding } from './otlp/otlp.ts'
 export interface TargetSource {
   name: string
   retentionDays: number
+  projectPath?: readonly string[] | undefined
 }
 
 /** How to decode a body; a plain value, so that a worker thread can receive it. */
@@ -31,7 +32,8 @@ export type DecodeJob = {
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType, source } = job
-  const rules = { nowMs, owner, retentionDays: source.retentionDays }
+  const { retentionDays, projectPath } = source
+  const rules = { nowMs, owner, retentionDays, projectPath }
   return [readLogEntries(body, contentType, source.name, rules)]
 }
 
@@ -49,7 +51,12 @@ function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch
     const target = source?.name ?? quarantineSource
     const batch =
       batches.get(target) ??
-      new EntryBatchWriter(target, { nowMs, owner, retentionDays: source?.retentionDays })
+      new EntryBatchWriter(target, {
+        nowMs,
+        owner,
+        retentionDays: source?.retentionDays,
+        projectPath: source?.projectPath,
+      })
     batches.set(target, batch)
     batch.addName(source?.name ?? name)
     const text = Buffer.from(JSON.stringify(entry))

@@ -24,6 +24,8 @@ export interface EntryRules {
   owner?: string | undefined
   /** If absent, entries may be of any age. */
   retentionDays?: number | undefined
+  /** Where entries without a field `project` have theirs: keys in metadata, or of the entry itself. */
+  projectPath?: readonly string[] | undefined
   newId?: () => string
 }
 
@@ -198,7 +200,7 @@ export class EntryReader {
     if (time && !isTime) this.#others.push(time)
     this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
     lines.copy(syntax.project)
-    this.#writeProject(rules.owner, lines)
+    this.#writeProject(rules, lines)
     lines.copy(syntax.id)
     this.#writeId(rules, lines)
     lines.copy(syntax.timestamp)
@@ -283,9 +285,10 @@ export class EntryReader {
     return keys
   }
 
-  #writeProject(owner: string | undefined, lines: LineWriter): void {
+  #writeProject({ owner, projectPath }: EntryRules, lines: LineWriter): void {
     const span =
       this.#present(this.#project) ??
+      (projectPath && this.#scalarAt(projectPath)) ??
       this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
       this.#present(this.#innerProject)
     if (owner === undefined) {
@@ -299,6 +302,29 @@ export class EntryReader {
       throw new Rejection(`the token is limited to project ${owner}; send that project or omit it`)
     }
     lines.copy(own)
+  }
+
+  /** A text or a number at a path of the stored metadata. */
+  #scalarAt([first = '', ...rest]: readonly string[]): Span | undefined {
+    let found = this.#metadata && this.#memberOf(this.#metadata, first)
+    found ??= this.#otherValue(Buffer.from(JSON.stringify(first)))
+    for (const key of rest) found &&= this.#memberOf(found, key)
+    return found && /^["\d-]/.test(String.fromCharCode(this.#bytes[found.start] ?? 0)) ? found : undefined
+  }
+
+  #memberOf({ start, end }: Span, key: string): Span | undefined {
+    if (this.#bytes[start] !== openObject) return undefined
+    const name = Buffer.from(JSON.stringify(key))
+    const scanner = new JsonScanner(this.#bytes, start, end)
+    let found: Span | undefined
+    scanner.object(() => {
+      const isKey = !found && this.#canonical(scanner.keyStart, scanner.keyEnd).equals(name)
+      const at = scanner.at
+      const isValid = scanner.value()
+      if (isKey) found = { start: at, end: scanner.at, spaced: false, escaped: scanner.hasEscape }
+      return isValid
+    })
+    return found
   }
 
   #otherValue(name: Buffer): Span | undefined {

@@ -6,6 +6,7 @@ import { forbidden, internal, WellheadError } from '../base/errors.ts'
 import { isWrittenByService, otelSource } from '../catalog/built-in-sources.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { keysOf } from '../sql/metadata-path.ts'
 import type { DecodeJob, TargetSource } from './decode-body.ts'
 import { DecoderPool } from './decoder-pool.ts'
 import type { EntryBatch } from './entry-batch.ts'
@@ -180,8 +181,8 @@ async function allOrFirstError<T>(running: readonly Promise<T>[]): Promise<T[]> 
   return Promise.all(running)
 }
 
-function targetOf({ name, retention_days }: Source): TargetSource {
-  return { name, retentionDays: retention_days }
+function targetOf({ name, retention_days, project }: Source): TargetSource {
+  return { name, retentionDays: retention_days, projectPath: project === null ? undefined : keysOf(project) }
 }
 
 /** Also checked for unknown sources, so that the response does not reveal which exist. */

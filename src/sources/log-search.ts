@@ -75,10 +75,10 @@ const niceSteps = [
  * column does: the engine reads an alias where a condition names a column of that name.
  */
 export class LogSearch {
-  readonly #queries: EntryQueries
+  readonly queries: EntryQueries
 
   constructor(options: EntryQueriesOptions) {
-    this.#queries = new EntryQueries(options)
+    this.queries = new EntryQueries(options)
   }
 
   /** Reads the newest part of the range first, then longer and longer ones, as long as there is time. */
@@ -89,7 +89,7 @@ export class LogSearch {
     timestamps: 'microseconds' | 'iso' = 'microseconds',
   ): Promise<FoundEntries> {
     const { limit, before, ...filter } = readShape(searchShape, body)
-    const search = this.#queries.search(name, filter, reader)
+    const search = this.queries.search(name, filter, reader)
     const deadline = performance.now() + searchDeadlineMs
     const last = "fromUnixTimestamp64Micro({last:Int64}, 'UTC')"
     const isAfter = before?.skip === undefined ? '<' : '<='
@@ -120,7 +120,7 @@ export class LogSearch {
         settings: textRows.lines,
       }
       try {
-        const lines = await this.#queries.run(search, statement, Math.max(1, deadline - performance.now()))
+        const lines = await this.queries.run(search, statement, Math.max(1, deadline - performance.now()))
         found.push(lines)
         for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++
       } catch (error) {
@@ -136,14 +136,14 @@ export class LogSearch {
 
   /** The newest entry with this id, as JSON written by the engine. */
   async entry(name: string, id: string, micros: string | undefined, reader: EntryReader): Promise<Buffer> {
-    const source = this.#queries.source(name)
+    const source = this.queries.source(name)
     const { project } = reader
     const which = `id = {id:String}${project === undefined ? '' : ' AND project = {project:String}'}`
     // Without the timestamp, or with a wrong one, ids of all entries are read.
     const times =
       micros === undefined ? [''] : [" AND timestamp = fromUnixTimestamp64Micro({at:Int64}, 'UTC')", '']
     for (const time of times) {
-      const body = await this.#queries.run(
+      const body = await this.queries.run(
         { reader, source },
         {
           sql: `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}${time} ORDER BY timestamp DESC LIMIT 1`,
@@ -163,14 +163,14 @@ export class LogSearch {
 
   async histogram(name: string, body: unknown, reader: EntryReader) {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
-    const search = this.#queries.search(name, filter, reader)
+    const search = this.queries.search(name, filter, reader)
     const step = stepOf(filter, search.nowMicros, maxBuckets)
     const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.columns, 'by'))
     const { table, sql } = search
     const top =
       `(SELECT groupArray(_g) FROM (SELECT ${group} AS _g FROM ${table} WHERE ${sql} ` +
       `GROUP BY _g ORDER BY count() DESC, _g LIMIT ${maxGroups}))`
-    const rows = await this.#queries.rows<{ _bucket: number; _value: string; _n: number }>(
+    const rows = await this.queries.rows<{ _bucket: number; _value: string; _n: number }>(
       search,
       'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS _bucket, ' +
         `${by === undefined ? group : `if(has(${top}, ${group} AS _g), _g, '…')`} AS _value, count() AS _n ` +
@@ -194,9 +194,9 @@ export class LogSearch {
 
   async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
     const { path, limit, search: wanted, ...filter } = readShape(valuesShape, body)
-    const search = this.#queries.search(name, filter, reader)
+    const search = this.queries.search(name, filter, reader)
     const value = present(requiredField(path, search.source.columns, 'path'))
-    const rows = await this.#queries.rows<{ _value: string; _n: number }>(
+    const rows = await this.queries.rows<{ _value: string; _n: number }>(
       search,
       `SELECT substringUTF8(${value}, 1, 500) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}` +
         `${wanted === '' ? '' : ` AND positionCaseInsensitiveUTF8(${value}, {wanted:String}) > 0`} ` +
@@ -208,22 +208,22 @@ export class LogSearch {
 
   /** The most frequent values of fields. */
   async facets(name: string, body: unknown, reader: EntryReader) {
-    return facetsOf(this.#queries, this.#queries.search(name, readShape(entryFilterShape, body), reader))
+    return facetsOf(this.queries, this.queries.search(name, readShape(entryFilterShape, body), reader))
   }
 
   /** The columns that lists of entries show. */
   async listColumns(name: string, reader: EntryReader) {
-    return listColumns(this.#queries, name, reader)
+    return listColumns(this.queries, name, reader)
   }
 
   /** The fields of the newest entries, and how many entries arrived lately. */
   async describe(name: string, reader: EntryReader) {
-    const lastDay = new Date(this.#queries.now() - dayMs).toISOString()
-    const search = this.#queries.search(name, readShape(entryFilterShape, { from: lastDay }), reader)
+    const lastDay = new Date(this.queries.now() - dayMs).toISOString()
+    const search = this.queries.search(name, readShape(entryFilterShape, { from: lastDay }), reader)
     const { table, sql, parameters, source } = search
     const [fields, counts, newestMicros] = await Promise.all([
-      seenPaths(source, (statement, settings) => this.#queries.rows(search, statement, {}, settings)),
-      this.#queries.rows<{ _n: number }>(
+      seenPaths(source, (statement, settings) => this.queries.rows(search, statement, {}, settings)),
+      this.queries.rows<{ _n: number }>(
         search,
         `SELECT count() AS _n FROM ${table} WHERE ${sql}`,
         parameters,
@@ -243,7 +243,7 @@ export class LogSearch {
       const parts = tests.get(text) ?? []
       return `countIf(${conditionSql({ kind: 'or', parts }, parameters)}) AS _n${index}`
     })
-    const [count = {}] = await this.#queries.rows<Record<string, number>>(
+    const [count = {}] = await this.queries.rows<Record<string, number>>(
       search,
       `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
       parameters,
@@ -275,7 +275,7 @@ export class LogSearch {
   /** What someone may have meant by a condition, as a sentence after a space. */
   async #hints(search: Search): Promise<(test: FieldCondition | WordCondition | undefined) => string> {
     const { columns } = search.source
-    const rows: RunRows = (sql, settings) => this.#queries.rows(search, sql, {}, settings)
+    const rows: RunRows = (sql, settings) => this.queries.rows(search, sql, {}, settings)
     const paths = (await seenPaths(search.source, rows)).map(({ path }) => path)
     const known = new Set([...paths, ...columns.map(({ name }) => name), 'project', 'message', 'id'])
     return (test) => {
@@ -293,7 +293,7 @@ export class LogSearch {
   /** The timestamp of the newest entry of any time that the reader sees. */
   async #newest(search: Search): Promise<number | undefined> {
     const { project } = search.filter
-    const [newest] = await this.#queries.rows<{ at: number }>(
+    const [newest] = await this.queries.rows<{ at: number }>(
       search,
       `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${search.table} ` +
         `${project === undefined ? '' : 'WHERE project = {project:String} '}ORDER BY timestamp DESC LIMIT 1`,

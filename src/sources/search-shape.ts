@@ -64,3 +64,32 @@ export const valuesShape = z.strictObject({
     .describe('Only values that contain this text. Letter case does not matter.'),
   limit: z.int().min(1).max(1000).default(20).describe('Maximum number of values.'),
 })
+
+export const crossSearchShape = z.strictObject({
+  ...range,
+  sources: z
+    .array(z.string().max(128))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Names of sources. Default: all.'),
+  limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
+})
+
+export const maxExported = 100_000
+
+export const exportShape = z.strictObject({
+  ...range,
+  format: z.enum(['ndjson', 'csv']).default('ndjson'),
+  limit: z.int().min(1).max(maxExported).default(maxExported).describe('Maximum number of entries.'),
+})
+
+export const searchSqlShape = z.strictObject({
+  ...range,
+  last_seconds: z
+    .int()
+    .min(1)
+    .max(315_360_000)
+    .optional()
+    .describe('The SQL reads this many seconds before `@now`, instead of from `from` on.'),
+})

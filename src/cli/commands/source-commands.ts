@@ -11,6 +11,8 @@ interface SourceOptions {
   alias?: string[]
   /** In days. */
   retention?: number
+  /** Path of the project in metadata. */
+  project?: string
   column?: TypedColumn[]
   removeColumn?: string[]
 }
@@ -102,6 +104,7 @@ function addCreate(source: Command, io: CommandIo): void {
     .option('--description <text>', 'what the source contains')
     .option('--alias <name>', 'another name of the source; repeatable', collect)
     .option('--retention <duration>', 'how long entries are kept, such as 90d (default: 90d)', retentionDays)
+    .option('--project <path>', 'path of the project in entries without a field project')
     .option('--column <name=path>', columnHelp, collectColumn)
   addServiceAction(create, io, {
     examples: [
@@ -114,6 +117,7 @@ function addCreate(source: Command, io: CommandIo): void {
         description: options.description,
         aliases: options.alias,
         retention_days: options.retention,
+        project: options.project,
         columns: options.column,
       }
       return client.json('POST', '/api/sources', sourceResponse, { json })
@@ -126,6 +130,7 @@ function addUpdate(source: Command, io: CommandIo): void {
   const update = addServiceCommand(source, 'update', 'update a source')
     .argument('<name>', 'source name')
     .option('--retention <duration>', 'how long entries are kept, such as 90d', retentionDays)
+    .option('--project <path>', 'path of the project in entries without a field project')
     .option('--column <name=path>', columnHelp, collectColumn)
     .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
   addServiceAction(update, io, {
@@ -141,6 +146,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       const replaced = new Set([...removed, ...added.map((each) => each.name)])
       const json = {
         retention_days: options.retention,
+        project: options.project,
         ...(replaced.size > 0 && {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),

@@ -88,7 +88,7 @@ const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
 const intakeResponse = objectWith<IntakeOutcome>('accepted', 'rejected', 'errors')
 
-interface SentBatch extends Omit<IntakeOutcome, 'withoutProject'> {
+interface SentBatch extends IntakeOutcome {
   /** Whether an earlier command had already stored the batch. */
   repeated: boolean
 }
@@ -103,7 +103,8 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
         headers: { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': key },
       })
       // A retry may replay what the first attempt of this command stored.
-      return { ...body, repeated: attempt === 1 && headers.get('idempotency-replayed') === 'true' }
+      const repeated = attempt === 1 && headers.get('idempotency-replayed') === 'true'
+      return { ...body, withoutProject: Number(headers.get('wellhead-without-project') ?? 0), repeated }
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
       const { status, code, retryAfterSeconds = 0 } = error.details
@@ -123,5 +124,5 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
 /** The service rejects the whole body if no line of it is valid JSON. */
 function allRejected({ lines }: LogBatch): SentBatch {
   const errors = lines.map((_, index) => ({ index, reason: 'the line is not valid JSON' }))
-  return { accepted: 0, rejected: lines.length, errors, repeated: false }
+  return { accepted: 0, rejected: lines.length, errors, withoutProject: 0, repeated: false }
 }

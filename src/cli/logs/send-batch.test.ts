@@ -36,7 +36,7 @@ const failure = (status: number, code = 'x', retryAfterSeconds?: number) =>
 test('pauses longer after each failure, and at least as long as Retry-After', async () => {
   const responses = [failure(429), failure(503, 'x', 4), failure(507), failure(0), stored]
   expect(await send(responses)).toEqual({
-    result: { ...stored, repeated: false },
+    result: { ...stored, withoutProject: 0, repeated: false },
     pauses: [500, 4_000, 2_000, 4_000],
   })
 })
@@ -64,5 +64,5 @@ test('does not wait for a service that has never responded', async () => {
 test('rejects every line of a batch in which no line is JSON', async () => {
   const { result } = await send([failure(400, 'invalid_body')])
   const errors = [{ index: 0, reason: 'the line is not valid JSON' }]
-  expect(result).toEqual({ accepted: 0, rejected: 1, errors, repeated: false })
+  expect(result).toEqual({ accepted: 0, rejected: 1, errors, withoutProject: 0, repeated: false })
 })

@@ -23,6 +23,7 @@ interface Tally {
   /** How many of the accepted entries an earlier command had stored. */
   already_stored: number
   rejected: number
+  without_project: number
   errors: Rejection[]
 }
 
@@ -32,7 +33,15 @@ export async function sendInputs(
   client: ServiceClient,
   io: CommandIo,
 ): Promise<Tally> {
-  const tally: Tally = { source, batches: 0, accepted: 0, already_stored: 0, rejected: 0, errors: [] }
+  const tally: Tally = {
+    source,
+    batches: 0,
+    accepted: 0,
+    already_stored: 0,
+    rejected: 0,
+    without_project: 0,
+    errors: [],
+  }
   const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
   const progress = new Progress('Sending', io)
   if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
@@ -66,6 +75,7 @@ export async function sendInputs(
         })
         tally.batches++
         tally.accepted += sent.accepted
+        tally.without_project += sent.withoutProject
         if (sent.repeated) tally.already_stored += sent.accepted
         for (const { index, reason } of sent.errors) {
           reject({ input: input.name, line: batch.lines[index] ?? 0, reason })
@@ -89,7 +99,7 @@ function entries(count: number): string {
   return plural(count, 'entry', 'entries')
 }
 
-export function summary({ accepted, already_stored, rejected, source }: Tally): string {
+export function summary({ accepted, already_stored, rejected, without_project, source }: Tally): string {
   const added = accepted - already_stored
   const before = plural(already_stored, 'entry was', 'entries were')
   const shown = rejected > maxShownRejections ? ` (showing the first ${maxShownRejections})` : ''
@@ -98,5 +108,10 @@ export function summary({ accepted, already_stored, rejected, source }: Tally): 
     already_stored === 0 ? '' : `${before} already stored${added === 0 ? ` in ${source}` : ''}`,
     rejected === 0 ? '' : `${entries(rejected)} rejected${shown}`,
   ]
-  return `${parts.filter((part) => part !== '').join(', ')}.`
+  const warning =
+    without_project === 0
+      ? ''
+      : ` Warning: ${plural(without_project, 'entry has', 'entries have')} no project, so no tenant can see them. ` +
+        `Send a field project, or name its path: wellhead source update ${source} --project customer.id`
+  return `${parts.filter((part) => part !== '').join(', ')}.${warning}`
 }

@@ -30,12 +30,12 @@ function wordSql(value: string, values: BoundValues): string {
     piece === undefined
       ? ''
       : `multiSearchAny(${searchedText}, [${[bound(piece, values), ...escapes.map(sqlText)].join(', ')}]) AND `
-  const isText = `positionCaseInsensitiveUTF8(JSONExtractString(_text), ${word}) > 0`
-  const isNumber = numberPattern.test(value) ? ` OR _text = ${word}` : ''
+  const isText = `positionCaseInsensitiveUTF8(JSONExtractString(value), ${word}) > 0`
+  const isNumber = numberPattern.test(value) ? ` OR value = ${word}` : ''
   const texts = `extractAll(metadata, ${sqlText(jsonScalar.source)})`
   return (
     `${needed}(positionCaseInsensitiveUTF8(event_message, ${word}) > 0 OR ` +
-    `arrayExists(_text -> NOT endsWith(_text, ':') AND (startsWith(_text, '"') AND ${isText}${isNumber}), ${texts}))`
+    `arrayExists(value -> NOT endsWith(value, ':') AND (startsWith(value, '"') AND ${isText}${isNumber}), ${texts}))`
   )
 }
 

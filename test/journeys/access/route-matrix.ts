@@ -23,6 +23,7 @@ const requests: Record<string, Expected> = {
   'GET /shared/:secret': { status: 200 },
   'GET /embed/:name': { target: '/embed/logs.all', status: 200 },
   'POST /api/sources/:name/values': { body: { path: 'project' } },
+  'POST /api/search': { status: 200 },
   'GET /api/endpoints/query/:reference': {
     target: '/api/endpoints/query/logs.all?_format=none',
     status: 406,

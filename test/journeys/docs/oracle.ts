@@ -90,6 +90,8 @@ export function oracleJourneys(running: () => RunningService): void {
         ...Array.from({ length: 30 }, () => entry('oracle-victim', `https://victim.example/?${secret}`)),
       ]
       expect((await admin('POST', '/api/logs?source=oracle_logs', entries)).body.accepted).toBe(33)
+      // Merges build the index.
+      await running().engine.command({ sql: 'OPTIMIZE TABLE oracle_logs FINAL' }, { deadlineMs: 60_000 })
       for (const endpoint of [
         {
           name: 'oracle.search',

@@ -218,6 +218,10 @@ export function searchAgreement(running: () => RunningService): void {
         return 'refused'
       }
       const ids = found.body.map(({ id }: { id: string }) => id).sort()
+      const sql = (await admin('POST', '/api/sources/agreed/search-sql', { query })).body
+      const rows = await admin('POST', '/api/sql', { query: sql.query, max_rows: 1000 })
+      expect([query, rows.status, rows.body.error?.message]).toEqual([query, 200, undefined])
+      expect([query, rows.body.result.map(({ id }: { id: string }) => id).sort()]).toEqual([query, ids])
       const { paths, tests, decide } = entryMatch(readQuery(query, columns))
       const wanted = new JsonPaths()
       for (const path of paths) wanted.add(path)

@@ -4,6 +4,7 @@ import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openEvents } from '../../support/network/event-reader.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { onward } from './onward.ts'
 import { savedSearches } from './saved-searches.ts'
 import { searchAgreement } from './search-agreement.ts'
 
@@ -552,6 +553,7 @@ describe('a tenant', () => {
 
 savedSearches(() => service)
 searchAgreement(() => service)
+onward(() => service)
 
 function sumOf(numbers: unknown[]): number {
   return (numbers as number[]).reduce((sum, number) => sum + number, 0)

@@ -1,14 +1,27 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
+import { readShape } from '../../../base/validation.ts'
 import type { Facet } from '../../../sources/facets.ts'
 import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
+import { contextOf, exportEntries, searchSources } from '../../../sources/related-entries.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
 import { arrayOfLines } from '../../../sources/search-cursor.ts'
-import { entryFilterShape, histogramShape, searchShape, valuesShape } from '../../../sources/search-shape.ts'
+import {
+  crossSearchShape,
+  entryFilterShape,
+  exportShape,
+  histogramShape,
+  searchShape,
+  searchSqlShape,
+  valuesShape,
+} from '../../../sources/search-shape.ts'
+import { searchSql } from '../../../sources/search-sql.ts'
+import type { SourceInfo } from '../../../sources/source-info.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { authorOf } from '../management.ts'
-import { json, jsonBody, routesOf } from '../route.ts'
+import { json, jsonBody, routesOf, text } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
 import { entryReader } from './entry-access.ts'
 
@@ -56,6 +69,12 @@ const shownColumns = z.object({
     }),
   ),
 })
+
+const entryTimestamp = z
+  .string()
+  .regex(/^-?\d{1,17}$/, 'must be an integer of microseconds')
+  .optional()
+  .describe('Timestamp of the entry in microseconds, which makes finding it fast.')
 
 const range = 'must be an integer from 1 to 1000'
 const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
@@ -107,11 +126,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   route('GET /api/sources/:name/entries/:id', 'getEntry', 'Show an entry', {
     params: params.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
     query: z.object({
-      timestamp: z
-        .string()
-        .regex(/^-?\d{1,17}$/, 'must be an integer of microseconds')
-        .optional()
-        .describe('Timestamp of the entry in microseconds, which makes finding it fast.'),
+      timestamp: entryTimestamp,
     }),
     responses: { 200: json('The newest entry with this id.', storedEntry) },
     errors: [...errors, 400],
@@ -140,7 +155,90 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   })
 }
 
-function sendEntries(reply: FastifyReply, { lines, searchedSince }: FoundEntries) {
+/** What leads on from a search. */
+export function addOnwardRoutes(server: FastifyInstance, search: LogSearch, sources: SourceInfo): void {
+  const route = routesOf(server, { tag: 'Exploring', access: 'search' })
+  const example = { query: 'status:>=500', from: '2026-11-01T00:00:00Z' }
+  const errors = [422, 504]
+  const entriesJson = json('Entries, newest first.', z.array(storedEntry))
+  const count = z.coerce.number().int().min(0).max(500).default(50)
+  route('GET /api/sources/:name/entries/:id/context', 'getEntryContext', 'Show the entries around an entry', {
+    description: 'The entry, and those of its project before and after it.',
+    params: sourceName.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
+    query: z.object({
+      timestamp: entryTimestamp,
+      before: count.describe('Maximum number of older entries, up to 500.'),
+      after: count.describe('Maximum number of newer entries, up to 500.'),
+    }),
+    responses: { 200: entriesJson },
+    errors: [...errors, 400],
+    handler: async (request, reply) => {
+      const { name, id } = request.params
+      const { timestamp: micros, ...size } = request.query
+      const lines = await contextOf(search, name, { id, micros, size }, entryReader(request, reply))
+      return sendEntries(reply, { lines, searchedSince: undefined })
+    },
+  })
+  route('POST /api/search', 'searchSources', 'Search several sources', {
+    description: 'Finds a trace id, for example, wherever it is. Each entry also has its `source`.',
+    body: jsonBody(crossSearchShape, { query: '"4bf92f3577b34da6a3ce929d0e0e4736"' }),
+    responses: {
+      200: json('Entries, newest first.', z.array(storedEntry.extend({ source: z.string() })), [
+        'Wellhead-Searched-Since',
+      ]),
+    },
+    errors: [...errors, 404],
+    handler: async (request, reply) => {
+      const names = sources.list().map(({ name }) => name)
+      const found = await searchSources(search, request.body ?? {}, entryReader(request, reply), names)
+      return sendEntries(reply, found)
+    },
+  })
+  route('POST /api/sources/:name/export', 'exportEntries', 'Export the entries of a search', {
+    description:
+      'NDJSON or CSV, newest first, at most 100,000 entries. The connection breaks if the export fails.',
+    params: sourceName,
+    body: jsonBody(exportShape, { ...example, format: 'csv' }),
+    responses: {
+      200: {
+        ...text('Entries.', 'application/x-ndjson', 'text/csv'),
+        headers: ['Content-Disposition', 'Wellhead-Export-Limit'],
+      },
+    },
+    errors,
+    handler: async (request, reply) => {
+      const { name } = request.params
+      const { format, limit } = readShape(exportShape, request.body ?? {})
+      const pages = exportEntries(search, name, request.body ?? {}, entryReader(request, reply))
+      // The first page tells whether the search is valid.
+      const first = [await pages.next(), format === 'csv' ? await pages.next() : undefined]
+      const all = async function* () {
+        for (const page of first) if (page?.value) yield page.value
+        yield* pages
+      }
+      return reply
+        .type(`${format === 'csv' ? 'text/csv' : 'application/x-ndjson'}; charset=utf-8`)
+        .header('Content-Disposition', `attachment; filename="${search.queries.source(name).name}.${format}"`)
+        .header('Wellhead-Export-Limit', limit)
+        .send(Readable.from(all()))
+    },
+  })
+  route('POST /api/sources/:name/search-sql', 'getSearchSql', 'Turn a search into SQL', {
+    description: 'For an endpoint or an alert. The SQL returns the same entries as the search.',
+    params: sourceName,
+    body: jsonBody(searchSqlShape, { query: 'status:>=500', last_seconds: 3600 }),
+    responses: {
+      200: json(
+        'SQL of the entries, and of their number.',
+        z.object({ query: z.string(), count: z.string() }),
+      ),
+    },
+    handler: async (request, reply) =>
+      searchSql(search.queries, request.params.name, request.body ?? {}, entryReader(request, reply)),
+  })
+}
+
+function sendEntries(reply: FastifyReply, { lines, searchedSince }: Omit<FoundEntries, 'count'>) {
   if (searchedSince) reply.header('Wellhead-Searched-Since', searchedSince.toISOString())
   return reply.type('application/json; charset=utf-8').send(arrayOfLines(lines))
 }

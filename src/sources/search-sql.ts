@@ -1,0 +1,33 @@
+import { readShape } from '../base/validation.ts'
+import { sqlText } from '../sql/names.ts'
+import type { EntryQueries, EntryReader } from './entry-queries.ts'
+import type { BoundValues } from './search/condition-sql.ts'
+import { searchSqlShape } from './search-shape.ts'
+
+/** A search as SQL of an endpoint, with its values: the entries, and their number. */
+export function searchSql(queries: EntryQueries, name: string, body: unknown, reader: EntryReader) {
+  const { last_seconds: seconds, ...filter } = readShape(searchSqlShape, body)
+  const { source, sql, parameters } = queries.search(name, filter, reader)
+  const conditions = withValues(sql, parameters)
+  const range = /^timestamp >= toDateTime64\('[^']*', 6, 'UTC'\)/
+  const where =
+    seconds === undefined
+      ? conditions
+      : conditions.replace(range, `timestamp >= @now - INTERVAL ${seconds} SECOND AND timestamp <= @now`)
+  const from = `FROM ${source.name}\nWHERE ${where}`
+  return {
+    query: `SELECT timestamp, id, project, event_message, metadata\n${from}\nORDER BY timestamp DESC, id DESC`,
+    count: `SELECT count() AS entries\n${from}`,
+  }
+}
+
+/** Values become literals in one pass, so that a value cannot be taken for the place of another. */
+function withValues(sql: string, values: BoundValues): string {
+  return sql.replace(/\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/g, (_, name: string, type: string) => {
+    const value = values[name] as string | number
+    if (type === 'Float64') return `toFloat64(${sqlText(String(value))})`
+    return type === 'String'
+      ? sqlText(String(value)).replaceAll('\0', '\\0')
+      : `toDateTime64(${sqlText(String(value))}, 6, 'UTC')`
+  })
+}

@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { many } from '../../support/engines.ts'
+import { logClient } from '../../support/log-client.ts'
+import type { RunningService } from '../../support/service.ts'
+
+type Row = { id: string; timestamp: number; project: string; event_message: string; metadata: object }
+
+/** What leads on from a search, and facets compared with SQL. */
+export function onward(running: () => RunningService): void {
+  const { send } = logClient(running)
+  const admin = (method: string, path: string, body?: unknown) =>
+    ask(running(), running().adminToken.token, method, path, body)
+  const download = (body: object, source = 'onward') =>
+    fetch(`${running().url}/api/sources/${source}/export`, {
+      method: 'POST',
+      headers: { 'X-API-KEY': running().adminToken.token, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+
+  describe('from a search onward', () => {
+    const startMs = Date.now() - 3_000_000
+    const entries = Array.from({ length: 2_300 }, (_, n) => ({
+      id: `o${n}`,
+      timestamp: new Date(startMs + n * 100).toISOString(),
+      event_message: n === 7 ? 'a "quoted", text\nof two lines' : `entry ${n}`,
+      customer: { id: n % 2 === 0 ? 'even' : 'odd', 'tax.id': n },
+      metadata: { trace_id: `trace${n % 50}`, big: '12345678901234567890' },
+    }))
+    beforeAll(async () => {
+      await admin('POST', '/api/sources', { name: 'onward', project: 'metadata.customer.id' })
+      await admin('POST', '/api/sources', { name: 'onward_too' })
+      const text = JSON.stringify(entries).replaceAll('"12345678901234567890"', '12345678901234567890')
+      expect((await send('onward', text)).body.accepted).toBe(entries.length)
+      const other = { id: 'other', event_message: 'of another source', metadata: { deep: ['TRACE7'] } }
+      await send('onward_too', JSON.stringify({ ...other, project: 'even' }))
+    })
+
+    test('takes the project from the path of the source, after the field project', async () => {
+      const own = {
+        id: 'own',
+        project: 'field',
+        event_message: 'own',
+        metadata: { customer: { id: 'path' } },
+      }
+      const sent = [
+        own,
+        { ...own, id: 'path', project: undefined },
+        { id: 'number', event_message: 'own', metadata: { customer: { id: 17 } } },
+        { id: 'ref', event_message: 'own', metadata: { customer: { id: {} }, project_ref: 'ref' } },
+        { id: 'none', event_message: 'own', customer: 'x' },
+      ]
+      const { body } = await send('onward', JSON.stringify(sent))
+      expect(body).toMatchObject({ accepted: 5, rejected: 0 })
+      const found = (await admin('POST', '/api/sources/onward/search', { query: 'message:own' }))
+        .body as Row[]
+      expect(Object.fromEntries(found.map(({ id, project }) => [id, project]))).toEqual({
+        ...{ own: 'field', path: 'path', number: '17', ref: 'ref', none: '' },
+      })
+    })
+
+    test('exports every entry as NDJSON or CSV, up to a limit', async () => {
+      const query = 'message:entry OR quoted'
+      const ndjson = await download({ query })
+      expect(ndjson.headers.get('wellhead-export-limit')).toBe('100000')
+      const text = await ndjson.text()
+      const rows = text.trimEnd().split('\n')
+      expect(rows.map((row) => JSON.parse(row).id)).toEqual(idsOf(entries).reverse())
+      expect(rows[0]).toContain('"big":12345678901234567890')
+      const csv = await download({ query, format: 'csv', limit: 1_500 })
+      expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+      const [head, first, ...more] = (await csv.text()).split('\r\n')
+      expect([head, more.length]).toEqual(['timestamp,id,project,event_message,metadata', 1_500])
+      expect(first).toContain(
+        '"o2299","odd","entry 2299","{""trace_id"":""trace49"",""big"":12345678901234567890,',
+      )
+      const quoted = await (await download({ query: 'id:o7', format: 'csv' })).text()
+      expect(quoted).toContain(',"a ""quoted"", text\nof two lines",')
+      for (const [body, status] of [
+        [{ query: '(' }, 400],
+        [{ limit: 100_001 }, 400],
+        [{ format: 'xml' }, 400],
+      ] as const) {
+        expect((await download(body)).status).toBe(status)
+      }
+      expect((await download({}, 'nothing')).status).toBe(404)
+      expect(await (await download({ query: 'message:nobody' })).text()).toBe('')
+    })
+
+    test('shows entries of the same project before and after an entry', async () => {
+      const url = '/api/sources/onward/entries/o1000/context?before=2&after=3'
+      const expected = ['o1006', 'o1004', 'o1002', 'o1000', 'o998', 'o996']
+      expect(idsOf((await admin('GET', url)).body)).toEqual(expected)
+      const { token } = await makeToken(running(), { scopes: ['search'], project: 'odd' })
+      expect((await ask(running(), token, 'GET', url)).status).toBe(404)
+      expect((await admin('GET', '/api/sources/onward/entries/o1000/context?before=501')).status).toBe(400)
+    })
+
+    test('finds a word in several sources', async () => {
+      const found = (await admin('POST', '/api/search', { query: 'trace7', limit: 3 })).body
+      expect(found.map(({ source, id }: { source: string; id: string }) => [source, id])).toEqual([
+        ['onward_too', 'other'],
+        ['onward', 'o2257'],
+        ['onward', 'o2207'],
+      ])
+      const some = await admin('POST', '/api/search', { query: 'trace7', sources: ['onward'], limit: 1 })
+      expect(idsOf(some.body)).toEqual(['o2257'])
+      expect((await admin('POST', '/api/search', { sources: ['nothing'] })).status).toBe(404)
+      const { token } = await makeToken(running(), { scopes: ['search'], project: 'odd' })
+      const own = (await ask(running(), token, 'POST', '/api/search', { query: 'trace7' })).body as Row[]
+      expect(new Set(own.map(({ project }) => project))).toEqual(new Set(['odd']))
+    })
+
+    test('becomes SQL of a moving range, for an endpoint', async () => {
+      const search = { query: 'trace7', project: 'odd', last_seconds: 7_200 }
+      const { query, count } = (await admin('POST', '/api/sources/onward/search-sql', search)).body
+      expect(query).toContain('timestamp >= @now - INTERVAL 7200 SECOND')
+      expect((await admin('POST', '/api/sql', { query: count })).body.result).toEqual([{ entries: 46 }])
+      const saved = await admin('POST', '/api/endpoints', { name: 'onward.traces', query })
+      expect([saved.status, saved.body.warnings ?? []]).toEqual([201, []])
+      const called = await admin('GET', '/api/endpoints/query/onward.traces')
+      expect(idsOf(called.body.result)).toHaveLength(46)
+    })
+
+    test('has typed columns for keys with dots, and SQL that reads them gets a hint', async () => {
+      const column = { name: 'tax', path: 'customer."tax.id"', type: 'number' }
+      const changed = await admin('PATCH', '/api/sources/onward', { columns: [column] })
+      expect(changed.body.columns[0].path).toBe('customer.tax%2Eid')
+      const found = await admin('POST', '/api/sources/onward/search', {
+        query: 'customer."tax.id":1000..1002',
+      })
+      expect(idsOf(found.body)).toEqual(['o1002', 'o1001', 'o1000'])
+      const sql = 'SELECT metadata.customer.tax.id::Nullable(Float64) AS x FROM onward LIMIT 1'
+      const checked = await admin('POST', '/api/endpoints/check', { name: 'x', query: sql })
+      expect(JSON.stringify(checked.body.warnings)).toContain('Did you mean metadata.customer.`tax.id`?')
+    })
+  })
+
+  test('facets are the counts of SQL, over random entries and searches', async () => {
+    const value = fc.constantFrom<unknown>('a', 'b', 'ä', '', 1, 2.5, true, null, undefined, { in: 'x' }, [
+      'a',
+    ])
+    const entry = fc.record({
+      project: fc.constantFrom('p', 'q'),
+      metadata: fc.record({ one: value, two: value, 'd.o.t': value, typed: value }),
+    })
+    await admin('POST', '/api/sources', {
+      name: 'random_facets',
+      columns: [{ name: 'typed', path: 'typed', type: 'text' }],
+    })
+    let round = 0
+    const property = fc.asyncProperty(
+      fc.array(entry, { minLength: 1, maxLength: 80 }),
+      fc.constantFrom('', 'one:a', '-two:b', 'a', 'NOT typed:*', 'metadata."d.o.t":a OR 1'),
+      async (sent, query) => {
+        const message = `round${round++}x`
+        await send('random_facets', JSON.stringify(sent.map((one) => ({ ...one, event_message: message }))))
+        const all = `message:${message} (${query || '*'})`
+        const { body } = await admin('POST', '/api/sources/random_facets/facets', { query: all })
+        const sqlOf = (await admin('POST', '/api/sources/random_facets/search-sql', { query: all })).body
+        const where = sqlOf.count.slice(sqlOf.count.indexOf('FROM'))
+        const counted = async (sql: string) =>
+          (await admin('POST', '/api/sql', { query: sql, max_rows: 1000 })).body.result
+        const [{ entries }] = await counted(sqlOf.count)
+        expect(body.entries).toBe(entries)
+        for (const { field, sampled, entries: having, values } of body.facets) {
+          const keys = field.split('.').map((key: string) => `'${key.replaceAll('%2E', '.')}'`)
+          const read = `ifNull(JSONExtract(metadata, ${keys.join(', ')}, 'Nullable(String)'), '')`
+          const rows = await counted(
+            `SELECT ${read} AS value, count() AS count ${where} AND value != '' GROUP BY value ORDER BY count DESC, value`,
+          )
+          expect({ query, field, values }).toEqual({ query, field, values: rows })
+          expect([sampled, having]).toEqual([
+            entries,
+            rows.reduce((sum: number, row: { count: number }) => sum + row.count, 0),
+          ])
+          expect(having).toBeLessThanOrEqual(sampled)
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: many(60, 6), seed: 45 })
+  })
+}
