@@ -165,7 +165,7 @@ export function deployKindsJourneys(service: () => LocalService): void {
       const { code, stderr } = await run('deploy', '--prune', '--yes')
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/regions is used by alerts\/regions\..*\(in_use, /),
+        expect.stringMatching(/regions is used by alerts\/regions, dashboards\/regions.*\(in_use, /),
       ])
       expect(await namesThere()).toHaveLength(3)
       const all = {
