@@ -91,6 +91,8 @@ async function build(sources) {
   await Promise.all([bundle(), transpile()])
   // The types of what applications import.
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'client'], { cwd: root })
+  const hooks = join(root, 'dist/react.d.ts')
+  writeFileSync(hooks, readFileSync(hooks, 'utf8').replace('./client.ts', './client.js'))
   await writeConsoleTypes()
   const { buildConsole } = await import('./build-console.mjs')
   await buildConsole()

@@ -1,0 +1,236 @@
+/** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
+// biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
+export interface Endpoints {}
+
+type Declared = keyof Endpoints & string
+/** Any name, until a generated file declares the endpoints. */
+export type EndpointName = [Declared] extends [never] ? string : Declared
+type Part<Name extends string, Key extends string, Other> = Name extends keyof Endpoints
+  ? Endpoints[Name] extends Record<Key, infer Value>
+    ? Value
+    : Other
+  : Other
+export type Parameters<Name extends string> = Part<Name, 'parameters', Record<string, ParameterValue>>
+export type Row<Name extends string> = Part<Name, 'row', Record<string, unknown>>
+export type ParameterValue = string | number | boolean | null | undefined
+
+export interface ClientOptions {
+  /** Origin of the service, such as https://logs.example.com. */
+  url: string
+  /** Returns a token, or a session of one. Called when the first request needs it, and once after a 401. */
+  getToken: () => string | Promise<string>
+  fetch?: typeof fetch
+}
+
+export interface FollowOptions {
+  signal?: AbortSignal
+  /** An error of the query, after which rows may follow, or one that ends the stream. */
+  onError?: (error: WellheadError) => void
+}
+
+export interface Client {
+  /** The rows of an endpoint. */
+  call<Name extends EndpointName>(
+    name: Name,
+    parameters?: Parameters<Name>,
+    options?: { signal?: AbortSignal },
+  ): Promise<Row<Name>[]>
+  /** Reports the rows of an endpoint, and again whenever they change. Returns a function that stops it. */
+  follow<Name extends EndpointName>(
+    name: Name,
+    parameters: Parameters<Name>,
+    onRows: (rows: Row<Name>[]) => void,
+    options?: FollowOptions,
+  ): () => void
+}
+
+interface ErrorBody {
+  code?: string
+  message?: string
+  parameter?: string
+  request_id?: string
+}
+
+/** An error of the service, or one of the connection: then `code` is `unreachable` and `status` is 0. */
+export class WellheadError extends Error {
+  readonly code: string
+  readonly status: number
+  readonly parameter: string | undefined
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(status: number, body: ErrorBody, retryAfter?: string | null, cause?: unknown) {
+    super(body.message ?? `The service responded with status ${status}.`, { cause })
+    this.name = 'WellheadError'
+    this.code = body.code ?? (status === 0 ? 'unreachable' : 'internal')
+    this.status = status
+    this.parameter = body.parameter
+    this.requestId = body.request_id
+    this.retryAfterSeconds = retryAfter ? Number(retryAfter) : undefined
+  }
+}
+
+const maxHeld = 100
+const firstPauseMs = 1_000
+const longestPauseMs = 30_000
+
+/** A client for browsers and Node. It holds its last results, and asks the service only whether they changed. */
+export function createClient({ url, getToken, fetch: send = fetch }: ClientOptions): Client {
+  let token: Promise<string> | undefined
+  const held = new Map<string, { etag: string; rows: unknown[] }>()
+
+  const freshToken = () => {
+    token = Promise.resolve().then(getToken)
+    token.catch(() => {
+      token = undefined
+    })
+    return token
+  }
+
+  async function request(path: string, headers: Record<string, string>, signal: AbortSignal | undefined) {
+    const used = token ?? freshToken()
+    const once = async (key: string) => {
+      try {
+        return await send(path, {
+          headers: { ...headers, 'X-API-KEY': key },
+          // The service decides what is fresh; a browser's cache does not know the token.
+          cache: 'no-store',
+          ...(signal && { signal }),
+        } as RequestInit)
+      } catch (error) {
+        if (signal?.aborted) throw error
+        throw new WellheadError(0, { message: 'The service cannot be reached.' }, null, error)
+      }
+    }
+    const response = await once(await used)
+    if (response.status !== 401) return refuse(response)
+    // Requests that failed together share the new token.
+    return refuse(await once(await (token === used || token === undefined ? freshToken() : token)))
+  }
+
+  const pathOf = (name: string, parameters: object = {}) => {
+    const sent = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined)
+    const query = new URLSearchParams(sent.map(([key, value]): [string, string] => [key, String(value)]))
+    query.sort()
+    return `${url.replace(/\/+$/, '')}/api/endpoints/query/${encodeURIComponent(name)}?${query}`
+  }
+
+  return {
+    async call(name, parameters, { signal } = {}) {
+      const path = pathOf(name, parameters)
+      const known = held.get(path)
+      const response = await request(path, known ? { 'If-None-Match': known.etag } : {}, signal)
+      if (response.status === 304 && known) return known.rows as never
+      const { result } = (await response.json()) as { result: unknown[] }
+      const etag = response.headers.get('ETag')
+      held.delete(path)
+      if (etag) held.set(path, { etag, rows: result })
+      if (held.size > maxHeld) held.delete(held.keys().next().value as string)
+      return result as never
+    },
+    follow(name, parameters, onRows, { signal, onError } = {}) {
+      const ender = new AbortController()
+      const stop = () => ender.abort()
+      signal?.addEventListener('abort', stop, { once: true })
+      if (signal?.aborted) stop()
+      const path = pathOf(name, parameters)
+      let lastId: string | undefined
+      let failures = 0
+      const read = async () => {
+        const headers = {
+          Accept: 'text/event-stream',
+          ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
+        }
+        const { body } = await request(path, headers, ender.signal)
+        for await (const { event, id, data } of eventsOf(body as ReadableStream<Uint8Array>)) {
+          failures = 0
+          if (ender.signal.aborted) return
+          if (event === 'error') {
+            lastId = undefined
+            const { error } = JSON.parse(data) as { error: ErrorBody & { status?: number } }
+            onError?.(new WellheadError(error.status ?? 500, error))
+          } else if (event === 'result') {
+            lastId = id
+            onRows((JSON.parse(data) as { result: never[] }).result)
+          } else if (id !== undefined) lastId = id
+        }
+      }
+      const run = async () => {
+        while (!ender.signal.aborted) {
+          try {
+            await read()
+          } catch (error) {
+            if (ender.signal.aborted) return
+            const isFinal =
+              error instanceof WellheadError && error.status > 0 && error.status < 500 && error.status !== 429
+            if (isFinal || !(error instanceof WellheadError)) {
+              // A stream that breaks off is no error of the service.
+              if (isFinal || !(error instanceof TypeError)) return onError?.(asError(error))
+            }
+          }
+          await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), ender.signal)
+        }
+      }
+      void run()
+      return stop
+    },
+  }
+}
+
+function asError(error: unknown): WellheadError {
+  if (error instanceof WellheadError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new WellheadError(0, { message }, null, error)
+}
+
+async function refuse(response: Response): Promise<Response> {
+  if (response.ok || response.status === 304) return response
+  const body = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
+  throw new WellheadError(response.status, body.error ?? {}, response.headers.get('Retry-After'))
+}
+
+interface StreamEvent {
+  event: string
+  id: string | undefined
+  data: string
+}
+
+/** Reads Server-Sent Events. */
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      text += decoder.decode(value, { stream: true })
+      const blocks = text.split('\n\n')
+      text = blocks.pop() as string
+      for (const block of blocks) {
+        const fields = new Map<string, string>()
+        for (const line of block.split('\n')) {
+          const [, name, content] = /^(\w+): ?(.*)$/.exec(line) ?? []
+          if (name === undefined) continue
+          const before = name === 'data' ? fields.get('data') : undefined
+          fields.set(name, before === undefined ? (content as string) : `${before}\n${content}`)
+        }
+        if (fields.size > 0) {
+          yield { event: fields.get('event') ?? '', id: fields.get('id'), data: fields.get('data') ?? '' }
+        }
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,63 @@
+import { useCallback, useEffect, useState } from 'react'
+import type { Client, EndpointName, Parameters, Row, WellheadError } from './client.ts'
+
+export interface EndpointState<Rows> {
+  /** Undefined until the first ones arrive. Those of before stay while others are loaded. */
+  rows: Rows | undefined
+  error: WellheadError | undefined
+  isLoading: boolean
+}
+
+/** The rows of an endpoint. Loads them again when the name or the parameters change; nothing is loaded on a server. */
+export function useEndpoint<Name extends EndpointName>(
+  client: Client,
+  name: Name,
+  parameters: Parameters<Name>,
+): EndpointState<Row<Name>[]> & { reload: () => void } {
+  const [state, report] = useEndpointState<Name>()
+  const [loads, setLoads] = useState(0)
+  const key = JSON.stringify(parameters)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the parameters
+  useEffect(() => {
+    const ender = new AbortController()
+    report({ isLoading: true })
+    client.call(name, JSON.parse(key), { signal: ender.signal }).then(
+      (rows) => !ender.signal.aborted && report({ rows, error: undefined, isLoading: false }),
+      (error) => !ender.signal.aborted && report({ error, isLoading: false }),
+    )
+    return () => ender.abort()
+  }, [client, name, key, loads])
+  const reload = useCallback(() => setLoads((count) => count + 1), [])
+  return { ...state, reload }
+}
+
+/** The rows of an endpoint, as they change. */
+export function useLiveEndpoint<Name extends EndpointName>(
+  client: Client,
+  name: Name,
+  parameters: Parameters<Name>,
+): EndpointState<Row<Name>[]> {
+  const [state, report] = useEndpointState<Name>()
+  const key = JSON.stringify(parameters)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the parameters
+  useEffect(() => {
+    report({ isLoading: true })
+    return client.follow(
+      name,
+      JSON.parse(key),
+      (rows) => report({ rows, error: undefined, isLoading: false }),
+      { onError: (error) => report({ error, isLoading: false }) },
+    )
+  }, [client, name, key])
+  return state
+}
+
+function useEndpointState<Name extends EndpointName>() {
+  type State = EndpointState<Row<Name>[]>
+  const [state, setState] = useState<State>({ rows: undefined, error: undefined, isLoading: true })
+  const report = useCallback(
+    (changes: Partial<State>) => setState((before) => ({ ...before, ...changes })),
+    [],
+  )
+  return [state, report] as const
+}
