@@ -1,8 +1,5 @@
 /** Map.groupBy, which Node 20 lacks. */
-export function grouped<Key, Value>(
-  values: readonly Value[],
-  keyOf: (value: Value) => Key,
-): Map<Key, Value[]> {
+export function grouped<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key) {
   const groups = new Map<Key, Value[]>()
   for (const value of values) {
     const key = keyOf(value)

@@ -104,11 +104,7 @@ export class CatalogLog {
   }
 
   /** Returns false if another service is writing, so that nothing was stored. */
-  async append(
-    records: readonly CatalogRecord[],
-    position: number,
-    token: string | undefined,
-  ): Promise<boolean> {
+  async append(records: readonly CatalogRecord[], position: number, token: string | undefined) {
     const rows = records.map((record, index) => ({
       ...record,
       position: position + index,

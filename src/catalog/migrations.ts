@@ -33,11 +33,7 @@ export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
 const limits = { deadlineMs: 60_000 }
 
 /** Runs the migrations that this data lacks, and returns their ids. */
-export async function migrate(
-  engine: Engine,
-  topology: Topology,
-  known: readonly Migration[] = migrations,
-): Promise<number[]> {
+export async function migrate(engine: Engine, topology: Topology, known: readonly Migration[] = migrations) {
   await refuseForeignTables(engine)
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
   const done = await readDone(engine)

@@ -16,10 +16,7 @@ interface TimedEntry {
 }
 
 /** The entries between two instants, oldest first. Each hour has its own seed, so they are always the same. */
-export function* demoTraffic(
-  source: DemoSource,
-  { afterMs, untilMs }: { afterMs: number; untilMs: number },
-): Generator<TimedEntry> {
+export function* demoTraffic(source: DemoSource, { afterMs, untilMs }: { afterMs: number; untilMs: number }) {
   for (let hour = Math.floor(afterMs / hourMs); hour * hourMs <= untilMs; hour++) {
     const entries = projects.flatMap((project) => hourOf(source, project, hour))
     entries.sort((one, other) => one.atMs - other.atMs)

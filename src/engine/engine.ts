@@ -58,12 +58,7 @@ export interface Blame {
 const toleratedOfToken = 8
 
 /** Blames a customer, who is one project of a token, and the whole token if it causes more crashes than one can. */
-export function callerBlame(
-  caller: string,
-  project: string | undefined,
-  work: string,
-  crashes: number,
-): readonly Blame[] {
+export function callerBlame(caller: string, project: string | undefined, work: string, crashes: number) {
   const customer = project === undefined ? caller : `${caller} project:${project}`
   return [
     { key: `caller:${customer}${work}`, crashes },

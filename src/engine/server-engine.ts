@@ -160,10 +160,7 @@ export class ReadyWaiters {
 const waitForReadyMs = 2_000
 
 /** Waits for an engine that restarts. Returns the limits with the time that is left. */
-async function whenReady(
-  limits: Limits,
-  wait: (withinMs: number, signal?: AbortSignal) => Promise<void>,
-): Promise<Limits> {
+async function whenReady(limits: Limits, wait: (withinMs: number, signal?: AbortSignal) => Promise<void>) {
   const since = performance.now()
   try {
     await wait(Math.min(limits.deadlineMs, waitForReadyMs), limits.signal)

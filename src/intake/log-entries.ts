@@ -21,12 +21,7 @@ const notJson =
   'The body is not valid JSON. For one entry per line, send Content-Type: application/x-ndjson; curl needs --data-binary.'
 
 /** Reads one object, an array, {"batch":[…]}, or one JSON value per line. */
-export function readLogEntries(
-  body: Buffer,
-  contentType: string,
-  source: string,
-  rules: EntryRules,
-): EntryBatch {
+export function readLogEntries(body: Buffer, contentType: string, source: string, rules: EntryRules) {
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
   return new LogEntries(body, source, rules).read(contentType)
 }

@@ -77,26 +77,20 @@ const maxNames = 200
 const otherLabel = '_other'
 
 /** Names as metric labels. Every label costs memory in Prometheus, so only a limited number is used. */
-class BoundedLabels {
-  readonly #names = new Set<string>()
-  readonly #exists: (name: string) => boolean
-
-  constructor(exists: (name: string) => boolean) {
-    this.#exists = exists
-  }
-
-  of(name: string): string {
-    if (this.#names.has(name)) return name
-    // A name that no longer exists would never free its slot.
-    if (this.#names.size >= maxNames || !this.#exists(name)) return otherLabel
-    this.#names.add(name)
-    return name
-  }
-
-  release(): string[] {
-    const removed = [...this.#names].filter((name) => !this.#exists(name))
-    for (const name of removed) this.#names.delete(name)
-    return removed
+function boundedLabels(exists: (name: string) => boolean) {
+  const names = new Set<string>()
+  return {
+    of(name: string): string {
+      // A name that no longer exists would never free its slot.
+      if (!names.has(name) && (names.size >= maxNames || !exists(name))) return otherLabel
+      names.add(name)
+      return name
+    },
+    release(): string[] {
+      const removed = [...names].filter((name) => !exists(name))
+      for (const name of removed) names.delete(name)
+      return removed
+    },
   }
 }
 
@@ -152,16 +146,16 @@ function pushedMetrics(registers: Registry[]) {
 export class Metrics {
   readonly registry = new Registry()
   readonly #sources: MetricSources
-  readonly #sourceLabels: BoundedLabels
-  readonly #endpointLabels: BoundedLabels
+  readonly #sourceLabels: ReturnType<typeof boundedLabels>
+  readonly #endpointLabels: ReturnType<typeof boundedLabels>
   readonly #pushed: ReturnType<typeof pushedMetrics>
   #namesChanged = false
   #isRead = false
 
   constructor(sources: MetricSources) {
     this.#sources = sources
-    this.#sourceLabels = new BoundedLabels(sources.exists.source)
-    this.#endpointLabels = new BoundedLabels(sources.exists.endpoint)
+    this.#sourceLabels = boundedLabels(sources.exists.source)
+    this.#endpointLabels = boundedLabels(sources.exists.endpoint)
     this.#pushed = pushedMetrics([this.registry])
     this.#addPulled()
   }

@@ -90,11 +90,7 @@ export function errorInTypedText(error: unknown, typed: string): unknown {
 }
 
 /** Where the message only names what is wrong: the first use of one of its names. */
-export function positionOfName(
-  message: string,
-  typed: string,
-  tokens = codeTokens(typed),
-): SqlPosition | undefined {
+export function positionOfName(message: string, typed: string, tokens = codeTokens(typed)) {
   const quoted = [...message.matchAll(/[`"']([^`"'\n]{1,200})[`"']/g)].map(([, name = '']) => name)
   const plain = [...message.matchAll(/\b(?:function|column) ([A-Za-z_][\w.]*)/gi)].map(
     ([, name = '']) => name,

@@ -30,10 +30,7 @@ const values: readonly (readonly [RegExp, InferredType])[] = [
 ]
 
 /** The types of parameters, as far as their use in the SQL tells them. */
-export function inferredTypes(
-  sql: string,
-  columnsOf: ColumnsOf = () => undefined,
-): Map<string, InferredType> {
+export function inferredTypes(sql: string, columnsOf: ColumnsOf = () => undefined) {
   const columns = [...possibleSources(sql)].flatMap((source) => columnsOf(source) ?? [])
   const typeOf = (text: string): InferredType | undefined => {
     const column = columns.find(({ name }) => name === text)

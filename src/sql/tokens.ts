@@ -193,12 +193,7 @@ export interface TokenRange {
 }
 
 /** The parts between commas of this depth. */
-export function listItems(
-  tokens: readonly CodeToken[],
-  from: number,
-  end: number,
-  depth: number,
-): TokenRange[] {
+export function listItems(tokens: readonly CodeToken[], from: number, end: number, depth: number) {
   const items: TokenRange[] = []
   let first = from
   for (let at = from; at <= end; at++) {

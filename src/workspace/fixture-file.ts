@@ -15,11 +15,7 @@ export const loadingTimeMs = Date.UTC(2286, 0)
  * Reads entries as the intake does and reports what it would reject. The result does not depend on the current
  * time: an entry must have a timestamp, and an entry without an id gets one from its line number.
  */
-export function readFixtureFile(
-  file: string,
-  source: string,
-  content: string,
-): FixtureFile | { problems: FileProblem[] } {
+export function readFixtureFile(file: string, source: string, content: string) {
   const problems: FileProblem[] = []
   const lines: Buffer[] = []
   for (const [index, text] of content.split('\n').entries()) {

@@ -18,7 +18,7 @@ import { schemaVersion } from '../../catalog/migrations.ts'
 import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
 import { engineLibraryVersion, storeDirectoryOf } from '../../engine/embedded-engine.ts'
-import { type LogflareDatabase, LogflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
+import { type LogflareDatabase, logflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { batchBounds, sendInputs, summary } from '../logs/send-inputs.ts'
 import { offlineEngine } from '../offline-engine.ts'
@@ -260,7 +260,7 @@ export async function importLogflare(client: ServiceClient, options: ImportOptio
   const sources: object[] = []
   try {
     await engine.start()
-    const tables = new LogflareTables(engine, database)
+    const tables = logflareTables(engine, database)
     const found = await tables.sources().catch((error) => {
       throw new CommandFailure(`The tables of Logflare cannot be read: ${withoutPassword(error, database)}`)
     })

@@ -18,7 +18,7 @@ export function defineMcp(command: Command, io: CommandIo): void {
       'claude mcp add wellhead -- wellhead mcp --url https://logs.example.com --token wh_…',
       'WELLHEAD_URL=https://logs.example.com WELLHEAD_TOKEN=wh_… wellhead mcp',
     ],
-    request: (client) => new McpBridge(client, io).run(),
+    request: (client) => serveMcp(client, io),
   })
 }
 
@@ -41,42 +41,16 @@ const responseShape = z.looseObject({
 const responsesShape = z.union([responseShape, z.array(responseShape).min(1)])
 
 /** Passes messages to `/mcp` of a service, which knows the tools. */
-class McpBridge {
-  readonly #client: ServiceClient
-  readonly #io: CommandIo
-  readonly #underWay = new Set<{ id: Id; abort: AbortController }>()
-  #version: string | undefined
-
-  constructor(client: ServiceClient, io: CommandIo) {
-    this.#client = client
-    this.#io = io
-  }
-
-  async run(): Promise<void> {
-    // Without a token, nothing can be served.
-    this.#client.find()
-    const { stdin, stdout, signal } = this.#io
-    const tasks = new Set<Promise<unknown>>()
-    signal.addEventListener('abort', () => this.#cancel(() => true), { once: true })
-    try {
-      for await (const entry of splitLines(addAbortSignal(signal, stdin), Number.POSITIVE_INFINITY)) {
-        if (!('text' in entry)) continue
-        const task = this.#respondTo(entry.text.toString())
-          .then((response) => response && stdout.write(`${JSON.stringify(response)}\n`))
-          .finally(() => tasks.delete(task))
-        tasks.add(task)
-        if (tasks.size >= maxAtOnce) await Promise.race(tasks)
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-    const timer = setTimeout(() => this.#cancel(() => true), graceMs)
-    await Promise.all(tasks)
-    clearTimeout(timer)
+async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
+  const { stdin, stdout, signal: stopped } = io
+  const underWay = new Set<{ id: Id; abort: AbortController }>()
+  let version: string | undefined
+  const cancel = (isMeant: (id: Id) => boolean = () => true) => {
+    for (const { id, abort } of underWay) if (isMeant(id)) abort.abort()
   }
 
   /** Resolves to undefined if the message needs no response. */
-  async #respondTo(line: string): Promise<unknown> {
+  const respondTo = async (line: string): Promise<unknown> => {
     let json: unknown
     try {
       json = JSON.parse(line)
@@ -86,42 +60,57 @@ class McpBridge {
     // The service refuses what is no message, and responds to a batch as a whole.
     const { data = { id: null, method: undefined, params: undefined } } = messageShape.safeParse(json)
     const { id, method, params } = data
-    if (method === 'notifications/cancelled') this.#cancel((underWay) => underWay === params?.requestId)
+    if (method === 'notifications/cancelled') cancel((other) => other === params?.requestId)
     // Without sessions, other notifications concern nothing.
-    return id === undefined ? undefined : this.#exchange(json, id, method === 'initialize')
+    return id === undefined ? undefined : exchange(json, id, method === 'initialize')
   }
 
-  #cancel(isMeant: (id: Id) => boolean): void {
-    for (const { id, abort } of this.#underWay) if (isMeant(id)) abort.abort()
-  }
-
-  async #exchange(message: unknown, id: Id, begins: boolean): Promise<unknown> {
+  const exchange = async (message: unknown, id: Id, begins: boolean): Promise<unknown> => {
     const request = { id, abort: new AbortController() }
     const { signal } = request.abort
-    this.#underWay.add(request)
+    underWay.add(request)
     try {
       const headers = {
         Accept: 'application/json, text/event-stream',
         // The version of `initialize` is in the message.
-        ...(this.#version !== undefined && !begins && { 'MCP-Protocol-Version': this.#version }),
+        ...(version !== undefined && !begins && { 'MCP-Protocol-Version': version }),
       }
-      const response = await this.#client.request('POST', '/mcp', { json: message, headers, signal })
+      const response = await client.request('POST', '/mcp', { json: message, headers, signal })
       // A batch of notifications.
       if (response.status === 202) return undefined
-      const body = await this.#client.read(response)
-      const read = this.#client.parse(body, (json) => responsesShape.parse(json))
-      if (begins && !Array.isArray(read)) this.#version = read.result?.protocolVersion
+      const read = client.parse(await client.read(response), (json) => responsesShape.parse(json))
+      if (begins && !Array.isArray(read)) version = read.result?.protocolVersion
       return read
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
-      if (signal.aborted || this.#io.signal.aborted) return undefined
+      if (signal.aborted || stopped.aborted) return undefined
       // The service refuses a message with a code of JSON-RPC.
       const code = error instanceof ServiceFailure ? Number(error.details.code) : Number.NaN
       return failure(id, Number.isInteger(code) ? code : codes.internal, (error as Error).message)
     } finally {
-      this.#underWay.delete(request)
+      underWay.delete(request)
     }
   }
+
+  // Without a token, nothing can be served.
+  client.find()
+  const tasks = new Set<Promise<unknown>>()
+  stopped.addEventListener('abort', () => cancel(), { once: true })
+  try {
+    for await (const entry of splitLines(addAbortSignal(stopped, stdin), Number.POSITIVE_INFINITY)) {
+      if (!('text' in entry)) continue
+      const task = respondTo(entry.text.toString())
+        .then((response) => response && stdout.write(`${JSON.stringify(response)}\n`))
+        .finally(() => tasks.delete(task))
+      tasks.add(task)
+      if (tasks.size >= maxAtOnce) await Promise.race(tasks)
+    }
+  } catch (error) {
+    if (!stopped.aborted) throw error
+  }
+  const timer = setTimeout(cancel, graceMs)
+  await Promise.all(tasks)
+  clearTimeout(timer)
 }
 
 function failure(id: Id, code: number, message: string) {

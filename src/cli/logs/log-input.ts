@@ -31,11 +31,7 @@ async function findInput(name: string, io: CommandIo): Promise<LogInput> {
 const gzipMagic = Buffer.from([0x1f, 0x8b])
 
 /** The bytes of an input. Gzip is detected by content, not by name. */
-export async function* readUnpacked(
-  input: LogInput,
-  signal: AbortSignal,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
+export async function* readUnpacked(input: LogInput, signal: AbortSignal, onRead: (bytes: number) => void) {
   const raw = input.open()
   const stop = () => raw.destroy(new Error('stopped'))
   signal.addEventListener('abort', stop, { once: true })
@@ -107,11 +103,7 @@ export type ReadEntry =
 const maxEntryBytes = 8 * 2 ** 20
 
 /** One entry per line. Refuses a document, whose lines are no entries. */
-export async function* readEntries(
-  name: string,
-  chunks: AsyncIterable<Buffer>,
-  maxBytes = maxEntryBytes,
-): AsyncGenerator<ReadEntry> {
+export async function* readEntries(name: string, chunks: AsyncIterable<Buffer>, maxBytes = maxEntryBytes) {
   let isFirst = true
   for await (const entry of splitLines(chunks, maxBytes)) {
     const start = isFirst && 'text' in entry ? entry.text.toString('utf8', 0, 100) : ''
@@ -124,10 +116,7 @@ export async function* readEntries(
 }
 
 /** Blank lines are skipped but counted. */
-export async function* splitLines(
-  chunks: AsyncIterable<Buffer>,
-  maxBytes: number,
-): AsyncGenerator<ReadEntry> {
+export async function* splitLines(chunks: AsyncIterable<Buffer>, maxBytes: number) {
   let parts: Buffer[] = []
   let bytes = 0
   let line = 1
