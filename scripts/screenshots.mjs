@@ -243,7 +243,8 @@ async function createVersions() {
 
 /** Entries as an API writes them with pino. */
 async function sendOwnLogs() {
-  await send('POST', '/api/sources', { name: 'shop_api', description: "The shop's API, sent with pino." })
+  const description = "The shop's API, sent with pino."
+  await send('POST', '/api/sources', { name: 'shop_api', description, project: 'customer.id' })
   const routes = ['/v1/checkout', '/v1/cart', '/v1/orders/:id', '/v1/products']
   const entries = Array.from({ length: 4_000 }, (_, n) => {
     const random = (max) => Math.floor(Math.abs(Math.sin(n * 7 + max)) * max)
@@ -252,7 +253,7 @@ async function sendOwnLogs() {
     return {
       ...{ time: Date.now() - n * 4_300, level: isError ? 50 : random(40) === 0 ? 40 : 30 },
       ...{ pid: 42, hostname: `api-${random(3)}`, version: random(10) < 4 ? '2.14.0' : '2.13.2' },
-      ...{ project: id, customer: { id, tier: random(3) === 0 ? 'gold' : 'free' } },
+      ...{ customer: { id, tier: random(3) === 0 ? 'gold' : 'free' } },
       region: random(5) < 3 ? 'eu-west-1' : 'us-east-1',
       req: { id: `req-${n}`, method: random(2) === 0 ? 'GET' : 'POST', url: routes[random(4)] },
       res: { statusCode: isError ? 503 : 200 },

@@ -56,6 +56,7 @@ export type Session = Schemas['NewSession']
 
 export type Facets = Result<paths['/api/sources/{name}/facets']['post']>
 export type Facet = Facets['facets'][number]
+export type SearchSql = Result<paths['/api/sources/{name}/search-sql']['post']>
 export type ListColumns = Result<paths['/api/sources/{name}/list-columns']['get']>
 export type SavedSearch = Schemas['SavedSearch']
 /** A source as the logs page needs it. */

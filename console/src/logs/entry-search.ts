@@ -1,5 +1,5 @@
 import { api, at, send } from '../api/api.ts'
-import type { Entry, Facets, Histogram, ValueCount } from '../api/shapes.ts'
+import type { Entry, Facets, Histogram, SearchSql, ValueCount } from '../api/shapes.ts'
 
 export interface EntryFilter {
   source: string
@@ -36,13 +36,18 @@ export function cursorAfter(entries: readonly Entry[]): Cursor | undefined {
   return { timestamp, id, skip: entries.length - others }
 }
 
-/** How far entries around another one reach. */
+interface TimeSpan {
+  fromMs: number
+  toMs: number
+}
+
+/** The range that is shown around another entry. */
 export const aroundMs = 5 * 60_000
 const maxAround = 100
 /** The most that a search returns. */
 const maxPage = 500
 
-function bodyOf({ project, query }: EntryFilter, fromMs: number, toMs?: number) {
+function bodyOf({ project, query }: Pick<EntryFilter, 'project' | 'query'>, fromMs: number, toMs?: number) {
   const from = new Date(fromMs).toISOString()
   const to = toMs === undefined ? undefined : new Date(toMs).toISOString()
   return { from, to, project, query: query === '' ? undefined : query }
@@ -71,35 +76,17 @@ export const searchEntries = async (...request: Parameters<typeof searchPage>): 
   (await searchPage(...request)).entries
 
 /** The entry with those of its project before and after it, newest first. */
-export async function entriesAround(
+export function entriesAround(
   source: string,
   { id, timestamp }: LinkedEntry,
   signal: AbortSignal,
 ): Promise<Entry[]> {
-  const hint = timestamp === undefined ? '' : `?timestamp=${timestamp}`
-  const entry = await api<Entry>(`/api/sources/${at(source)}/entries/${at(id)}${hint}`, { signal })
-  const filter = { source, project: entry.project || undefined, query: '' }
-  const fromMs = entry.timestamp / 1000 - aroundMs
-  const [newer, older] = await Promise.all([
-    newerEntries(filter, entry, signal),
-    // Begins with the entry itself and others with its timestamp and id.
-    searchEntries(
-      filter,
-      { fromMs, limit: maxAround + 1, before: { timestamp: entry.timestamp, id: entry.id, skip: 0 } },
-      signal,
-    ),
-  ])
-  return [...newer, ...older]
-}
-
-/** A search starts at its newest entry, so the range is cut until it reaches back to the entry. */
-async function newerEntries(filter: EntryFilter, entry: Entry, signal: AbortSignal): Promise<Entry[]> {
-  const fromMs = Math.floor(entry.timestamp / 1000)
-  for (let spanMs = aroundMs; ; spanMs = Math.ceil(spanMs / 8)) {
-    const page = await searchEntries(filter, { fromMs, toMs: fromMs + spanMs, limit: maxPage }, signal)
-    if (page.length < maxPage || spanMs === 1)
-      return page.filter((one) => isAfter(one, entry)).slice(-maxAround)
-  }
+  const size = { before: String(maxAround), after: String(maxAround) }
+  const wanted = new URLSearchParams({
+    ...size,
+    ...(timestamp !== undefined && { timestamp: String(timestamp) }),
+  })
+  return api<Entry[]>(`/api/sources/${at(source)}/entries/${at(id)}/context?${wanted}`, { signal })
 }
 
 /** An entry with the source that has it, where a list has entries of several. */
@@ -107,20 +94,14 @@ export type FoundEntry = Entry & { source?: string }
 
 /** Entries of all sources that have a trace or request id, newest first. */
 export async function entriesOfTrace(
-  sources: readonly { name: string }[],
-  { project, fromMs, toMs }: { project: string | undefined; fromMs: number; toMs: number },
+  { project, fromMs, toMs }: Pick<EntryFilter, 'project'> & TimeSpan,
   trace: string,
   signal: AbortSignal,
 ): Promise<FoundEntry[]> {
   const query = `"${trace.replace(/["\\]/g, '\\$&')}"`
-  const found = await Promise.all(
-    sources.map(async ({ name: source }) => {
-      const page = { fromMs, toMs, limit: maxAround }
-      const entries = await searchEntries({ source, project, query }, page, signal)
-      return entries.filter((entry) => mentions(entry, trace)).map((entry) => ({ ...entry, source }))
-    }),
-  )
-  return found.flat().toSorted((one, other) => other.timestamp - one.timestamp)
+  const body = { ...bodyOf({ project, query }, fromMs, toMs), limit: maxPage }
+  const found = await api<FoundEntry[]>('/api/search', { body, signal })
+  return found.filter((entry) => mentions(entry, trace))
 }
 
 /** A word can be a part of another id. */
@@ -130,8 +111,23 @@ function mentions({ event_message, metadata }: Entry, id: string): boolean {
   return has(metadata) || event_message.split(/[\s"'=,;()[\]{}]+/).includes(id)
 }
 
-function isAfter(one: Entry, other: Entry): boolean {
-  return one.timestamp === other.timestamp ? one.id > other.id : one.timestamp > other.timestamp
+/** The most that a file of entries has. */
+export const maxExported = 100_000
+
+/** The entries of a search as a file. */
+export function exportEntries(search: EntryFilter & TimeSpan, format: 'ndjson' | 'csv'): Promise<Response> {
+  const body = { ...bodyOf(search, search.fromMs, search.toMs), format }
+  return send(`/api/sources/${at(search.source)}/export`, { body })
+}
+
+/** The SQL of a search and of the number of its entries: of the last seconds before `@now`, or between two instants. */
+export function searchSql(search: EntryFilter & TimeSpan, lastSeconds: number | undefined) {
+  const { fromMs, toMs, source } = search
+  const body = {
+    ...bodyOf(search, fromMs, lastSeconds === undefined ? toMs : undefined),
+    last_seconds: lastSeconds,
+  }
+  return api<SearchSql>(`/api/sources/${at(source)}/search-sql`, { body })
 }
 
 export function countEntries(

@@ -20,6 +20,7 @@ import { Histogram } from './histogram.tsx'
 import { useLiveEntries } from './live/use-live-entries.ts'
 import { LogsHead } from './logs-head.tsx'
 import { NothingFound } from './nothing-found.tsx'
+import { Onward } from './onward.tsx'
 import { conditionOf, withCondition } from './search/conditions.ts'
 import { pathOf } from './search/paths.ts'
 import { SearchField } from './search/search-field.tsx'
@@ -70,7 +71,7 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
   const { fromMs, toMs } = range
   const counts = useHistogram(live ? { ...search, fromMs, toMs } : search, by, !isUnsplit)
   counting.current = counts.isFetching
-  const found = useEntries(search, sources, !live)
+  const found = useEntries(search, !live)
   const tail = useLiveEntries(search, live, paused, isReading)
   const [isTyping, setTyping] = useState(false)
   const isSearch = trace === undefined
@@ -257,6 +258,11 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
             <>
               {isSearch && (
                 <div className="row entries-tools">
+                  <Onward
+                    search={search}
+                    relativeMs={range.relative === undefined ? undefined : toMs - fromMs}
+                    canDefine={who.admin || who.role === 'editor'}
+                  />
                   <ColumnPicker
                     columns={columns}
                     fields={fields.map(({ field }) => columnPath(field))}

@@ -33,13 +33,13 @@ const options = {
   gcTime: 30_000,
 } as const
 
-export function useEntries(search: EntrySearch, sources: readonly { name: string }[], enabled: boolean) {
+export function useEntries(search: EntrySearch, enabled: boolean) {
   const { source, fromMs, toMs, around, trace } = search
   return useInfiniteQuery({
     ...options,
     queryKey: ['entries', search],
     queryFn: async ({ pageParam, signal }): Promise<FoundPage> => {
-      if (trace !== undefined) return { entries: await entriesOfTrace(sources, search, trace, signal) }
+      if (trace !== undefined) return { entries: await entriesOfTrace(search, trace, signal) }
       if (around) return { entries: await entriesAround(source, around, signal) }
       return searchPage(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal)
     },

@@ -130,7 +130,7 @@ describe('searching logs in the console', () => {
       await page.keyboard.press('Enter')
       await found(page, '40 entries')
       await page.getByLabel('Split by').selectOption('shop.step')
-      await page.getByRole('button', { name: 'cart 30' }).waitFor()
+      await page.locator('.split-legend').getByRole('button', { name: 'cart 30' }).waitFor()
       await page.getByRole('combobox', { name: 'Search' }).fill('tr')
       await page.getByRole('option', { name: 'trace 100 %, 40 values' }).waitFor()
       await page.keyboard.press('Escape')

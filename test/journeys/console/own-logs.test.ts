@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -26,7 +27,7 @@ async function sendWithPino(): Promise<void> {
     const id = n % 60 === 7 ? customer : `cus_${2000 + (n % 60)}`
     const isError = n % 60 === 7 && n < 180
     const fields = {
-      ...{ project: id, customer: { id, tier: n % 3 === 0 ? 'gold' : 'free' }, region: n % 2 ? 'eu' : 'us' },
+      ...{ customer: { id, tier: n % 3 === 0 ? 'gold' : 'free' }, region: n % 2 ? 'eu' : 'us' },
       ...{ req: { method: n % 2 ? 'POST' : 'GET', url: routes[n % 3] }, responseTime: 12.5 + n },
       res: { statusCode: isError ? 503 : 200 },
       ...(isError && { err: { type: 'Error', message: refused }, trace_id: n === 7 ? trace : `${n}` }),
@@ -66,7 +67,8 @@ const found = (page: Page, text: string) =>
 
 describe('logs of an own shape', () => {
   beforeAll(async () => {
-    expect((await asAdmin('POST', '/api/sources', { name: source })).status).toBe(201)
+    const made = await asAdmin('POST', '/api/sources', { name: source, project: 'customer.id' })
+    expect(made.status).toBe(201)
     await sendWithPino()
     await sendWithOpenTelemetry()
   })
@@ -170,6 +172,30 @@ describe('logs of an own shape', () => {
         .getByRole('button', { name: `${customer} 5` })
         .click()
       await found(page, '5 entries')
+    }))
+
+  test('lead on to a file, an endpoint and an alert', () =>
+    visit(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`, admin(), async (page) => {
+      await found(page, '3 entries')
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Export' }).click()
+      await page.getByRole('button', { name: 'CSV, up to 100,000 entries' }).click()
+      const file = readFileSync(await (await download).path(), 'utf8')
+      expect(file.trim().split('\r\n')).toHaveLength(4)
+      expect(file).toContain(refused)
+      await page.getByRole('button', { name: 'Alert on this' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Alert on this' })
+      await dialog.getByLabel('Name of the endpoint').fill('visit.refused')
+      await expectFit(page)
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      const form = page.getByRole('dialog', { name: 'New alert' })
+      await form.getByRole('button', { name: 'Preview' }).click()
+      await form.getByText(/^Now firing, value 3\./).waitFor()
+      await page.goto(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`)
+      await page.getByRole('button', { name: 'Save as endpoint' }).click()
+      await page.getByText('The query is valid.').waitFor()
+      await page.getByRole('button', { name: /^Run/ }).click()
+      await page.locator('.cost').getByText('3 rows').waitFor()
     }))
 
   test('open again where they were read last', () =>

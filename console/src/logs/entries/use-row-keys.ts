@@ -16,10 +16,10 @@ export function useRowKeys(keys: RowKeys): (index: number) => void {
   const focusRow = (index: number) => {
     const { box, scrollTo } = latest.current
     scrollTo(index)
-    // The row may not be drawn yet.
-    requestAnimationFrame(() =>
-      box.current?.querySelector<HTMLElement>(`[data-index="${index}"] > button`)?.focus(),
-    )
+    const row = () => box.current?.querySelector<HTMLElement>(`[data-index="${index}"] > button`)
+    row()?.focus()
+    // It may not be drawn yet.
+    if (!row()) requestAnimationFrame(() => row()?.focus())
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: reads the latest values
   useEffect(() => {

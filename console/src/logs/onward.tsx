@@ -1,0 +1,117 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { api } from '../api/api.ts'
+import { invalidate } from '../api/queries.ts'
+import type { Endpoint } from '../api/shapes.ts'
+import { Button, Menu } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/fields.tsx'
+import { count } from '../ui/format.ts'
+import { saveFile } from '../ui/save-file.ts'
+import { exportEntries, maxExported, searchSql } from './entry-search.ts'
+import type { EntrySearch } from './use-entries.ts'
+
+interface OnwardProps {
+  search: EntrySearch
+  /** Length of a range that ends now; undefined for a fixed one. */
+  relativeMs: number | undefined
+  /** Whether endpoints and alerts can be created. */
+  canDefine: boolean
+}
+
+/** An alert counts the entries of this time before each evaluation. */
+const alertSeconds = 300
+
+const formats = [
+  ['ndjson', 'NDJSON'],
+  ['csv', 'CSV'],
+] as const
+
+/** From a search to a file, an endpoint or an alert. */
+export function Onward({ search, relativeMs, canDefine }: OnwardProps) {
+  const [, navigate] = useLocation()
+  const [isAlerting, setAlerting] = useState(false)
+  const download = useMutation({
+    mutationFn: async (format: (typeof formats)[number][0]) => {
+      const response = await exportEntries(search, format)
+      saveFile(await response.blob(), `${search.source}.${format}`)
+    },
+  })
+  const convert = useMutation({
+    mutationFn: () => searchSql(search, relativeMs && Math.round(relativeMs / 1000)),
+    onSuccess: ({ query }) => navigate(`/console/new-endpoint#${new URLSearchParams({ _sql: query })}`),
+  })
+  const error = download.error ?? convert.error
+  return (
+    <>
+      {error && (
+        <span className="badge bad verdict" role="alert">
+          {error.message}
+        </span>
+      )}
+      <Menu label={download.isPending ? 'Exporting …' : 'Export'} className="small">
+        {formats.map(([format, text]) => (
+          <button
+            key={format}
+            type="button"
+            disabled={download.isPending}
+            onClick={() => download.mutate(format)}
+          >
+            {text}, up to {count(maxExported)} entries
+          </button>
+        ))}
+      </Menu>
+      {canDefine && (
+        <>
+          <Button look="small" disabled={convert.isPending} onClick={() => convert.mutate()}>
+            Save as endpoint
+          </Button>
+          <Button look="small" aria-haspopup="dialog" onClick={() => setAlerting(true)}>
+            Alert on this
+          </Button>
+        </>
+      )}
+      {isAlerting && <AlertDialog search={search} onClose={() => setAlerting(false)} />}
+    </>
+  )
+}
+
+/** An alert evaluates an endpoint, so the search becomes one that counts its entries. */
+function AlertDialog({ search, onClose }: { search: EntrySearch; onClose: () => void }) {
+  const [, navigate] = useLocation()
+  const [name, setName] = useState('')
+  const create = useMutation({
+    mutationFn: async () => {
+      const { count: query } = await searchSql(search, alertSeconds)
+      const description = `Entries of ${search.source} that match: ${search.query || 'everything'}`
+      return api<Endpoint>('/api/endpoints', { body: { name, query, description } })
+    },
+    onSuccess: ({ name: endpoint }) => {
+      invalidate('endpoints')
+      navigate(`/console/alerts?${new URLSearchParams({ endpoint, when: 'any(entries) > 0' })}`)
+    },
+  })
+  return (
+    <FormDialog
+      title="Alert on this"
+      action={create.isPending ? 'Creating …' : 'Continue'}
+      disabled={create.isPending}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        An alert evaluates an endpoint. This creates one that counts the entries of this search in the last
+        five minutes, and opens the form of the alert.
+      </p>
+      <TextField
+        label="Name of the endpoint"
+        required
+        placeholder={`${search.source.replaceAll('_', '-')}.errors`}
+        value={name}
+        onChange={setName}
+      />
+    </FormDialog>
+  )
+}
