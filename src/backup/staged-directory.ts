@@ -128,7 +128,10 @@ async function checkVacant(target: string): Promise<void> {
 const blockBytes = 4096
 
 /** Throws if files of this total size do not fit on the disk of a directory. */
-export async function checkSpace(directory: string, { bytes, files }: { bytes: number; files: number }) {
+export async function checkSpace(
+  directory: string,
+  { bytes, files }: { bytes: number; files: number },
+): Promise<void> {
   const { bavail, bsize } = await statfs(directory)
   const free = bavail * bsize
   const needed = bytes + files * blockBytes

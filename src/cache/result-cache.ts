@@ -175,7 +175,9 @@ export class ResultCache {
   }
 
   /** Does not count as use, so that results nobody requests are forgotten however often the service restarts. */
-  async prewarm(keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>) {
+  async prewarm(
+    keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
+  ): Promise<void> {
     const now = this.#time.now()
     const jobs: Promise<void>[] = []
     for (const { request, lastUsedMs, uses } of keys) {
@@ -349,6 +351,11 @@ function publicError(error: unknown): PublicError {
   return error instanceof WellheadError ? error : internal(error)
 }
 
-function staleResponse(entry: CacheEntry, nowMs: number, { code, status }: PublicError, tried: boolean) {
+function staleResponse(
+  entry: CacheEntry,
+  nowMs: number,
+  { code, status }: PublicError,
+  tried: boolean,
+): CacheResponse {
   return responseFrom(entry, nowMs, { kind: 'stale', failure: { code, status, tried } })
 }

@@ -6,7 +6,11 @@ import { createCopyTable } from './tables.ts'
 
 const limits = { deadlineMs: 60_000 }
 
-export async function recordCopy(engine: Engine, topology: Topology, event: 'begun' | 'finished') {
+export async function recordCopy(
+  engine: Engine,
+  topology: Topology,
+  event: 'begun' | 'finished',
+): Promise<void> {
   for (const sql of createCopyTable(topology)) await engine.command({ sql }, limits)
   const rows = writeJsonRows([{ event }])
   await engine.insert({ table: '_copy', columns: ['event'], format: 'JSONEachRow' }, rows, limits)

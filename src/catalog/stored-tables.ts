@@ -5,7 +5,11 @@ import { queryRows } from '../engine/json-rows.ts'
 export type StoredTable = Record<'parts' | 'rows' | 'bytes', number>
 
 /** By source, without empty ones. On a cluster, one replica of each shard counts. */
-export async function readStoredTables(engine: Engine, topology: Topology, limits: Limits) {
+export async function readStoredTables(
+  engine: Engine,
+  topology: Topology,
+  limits: Limits,
+): Promise<Map<string, StoredTable>> {
   const sql =
     "SELECT replaceRegexpOne(table, '_local$', '') AS source, count() AS parts, sum(rows) AS rows, sum(bytes_on_disk) AS bytes " +
     `FROM ${systemTable(topology, 'parts')} WHERE active AND database = {database:String} GROUP BY source`

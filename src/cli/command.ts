@@ -68,7 +68,10 @@ export function collect(value: string, before: readonly string[] | undefined): s
 }
 
 /** Collects name=value pairs into an object; the value may contain equals signs. */
-export function collectPair(value: string, before: Readonly<Record<string, string>> | undefined) {
+export function collectPair(
+  value: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
   const at = value.indexOf('=')
   if (at < 1) throw new InvalidArgumentError(`"${value}" must be name=value.`)
   const name = value.slice(0, at)

@@ -59,7 +59,10 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
 }
 
 /** The program with the names of all commands; only those that are wanted are complete. */
-export async function createProgram(io: CommandIo, isWanted: (name: string) => boolean = () => true) {
+export async function createProgram(
+  io: CommandIo,
+  isWanted: (name: string) => boolean = () => true,
+): Promise<Command> {
   const program = new Command('wellhead')
     .description('Saved SQL over logs, served as fast, always-warm HTTP endpoints.')
     .version(version, '-v, --version', 'show the version')

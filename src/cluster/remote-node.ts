@@ -322,7 +322,11 @@ async function openDatabase(client: ClickHouseClient, { database }: ServerIdenti
 }
 
 /** Whether the node lacks a table that another node of its cluster has: it is new, or it lost its data. */
-async function lacksTable(client: ClickHouseClient, { database, cluster }: ServerIdentity, table: string) {
+async function lacksTable(
+  client: ClickHouseClient,
+  { database, cluster }: ServerIdentity,
+  table: string,
+): Promise<boolean> {
   if (cluster === undefined) return false
   const count = async (tables: string) => {
     const sql = `SELECT count() FROM ${tables} WHERE database = {database:String} AND name = {table:String}`

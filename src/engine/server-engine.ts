@@ -83,7 +83,11 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   }
 
   /** Tries a repeatable request on the next node if one could not serve it. */
-  async #run<T>(limits: Limits, repeatable: boolean, send: (node: Node, limits: Limits) => Promise<T>) {
+  async #run<T>(
+    limits: Limits,
+    repeatable: boolean,
+    send: (node: Node, limits: Limits) => Promise<T>,
+  ): Promise<T> {
     const since = performance.now()
     const tried = new Set<Node>()
     let rest = limits

@@ -78,7 +78,12 @@ function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
   return queryRows<TableRow>(engine, { sql, parameters: { name } }, limits)
 }
 
-async function freezeTable(engine: Engine, table: TableRow, storeDirectory: string, directory: string) {
+async function freezeTable(
+  engine: Engine,
+  table: TableRow,
+  storeDirectory: string,
+  directory: string,
+): Promise<FrozenTable | undefined> {
   const { name, uuid } = table
   const files = join('store', uuid.slice(0, 3), uuid)
   try {

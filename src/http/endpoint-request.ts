@@ -21,7 +21,11 @@ export function endpointCall(
 }
 
 /** Runs a call, or returns its cached result at once. Notes what statistics record. */
-export function runCall(calls: EndpointCalls, call: EndpointCall, notes: RequestNotes) {
+export function runCall(
+  calls: EndpointCalls,
+  call: EndpointCall,
+  notes: RequestNotes,
+): CallResponse | Promise<CallResponse> {
   const called = calls.call(call)
   if (!(called instanceof Promise)) {
     notes.response = called

@@ -102,7 +102,12 @@ export class RequestRecorder {
   }
 
   /** Without a route, passes on the caller's trace and creates no span. */
-  trace(method: string, route: string | undefined, url: string, headers: IncomingHttpHeaders) {
+  trace(
+    method: string,
+    route: string | undefined,
+    url: string,
+    headers: IncomingHttpHeaders,
+  ): TraceSpan | undefined {
     const { tracing } = this.#options
     const { traceparent, tracestate } = headers
     if (tracing === undefined && traceparent === undefined) return undefined
@@ -174,7 +179,12 @@ export class RequestRecorder {
   }
 }
 
-export function subjectOf(endpoint: Endpoint, caller: Caller, method: string, format: string) {
+export function subjectOf(
+  endpoint: Endpoint,
+  caller: Caller,
+  method: string,
+  format: string,
+): RequestSubject {
   const { definition, version } = endpoint
   const { id: tokenId, project = '' } = caller
   return { endpoint: definition.name, endpointId: definition.id, version, tokenId, project, method, format }

@@ -75,7 +75,11 @@ export class LogIntake {
     return this.#options.store.pendingBytes
   }
 
-  async receiveLogs(upload: Upload, sourceName: string, contentType: string) {
+  async receiveLogs(
+    upload: Upload,
+    sourceName: string,
+    contentType: string,
+  ): Promise<OnceResult<IntakeOutcome>> {
     checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
     const digest = upload.idempotencyKey === undefined ? undefined : createHash('sha256')
     const { result, repeated } = await this.#receive(upload, digest, (base) => {
@@ -87,7 +91,11 @@ export class LogIntake {
   }
 
   /** Receives OpenTelemetry records, which may be for several sources; those that name none are for `defaultSource`. */
-  async receiveOtlp(upload: Upload, encoding: OtlpEncoding, defaultSource = otelSource) {
+  async receiveOtlp(
+    upload: Upload,
+    encoding: OtlpEncoding,
+    defaultSource = otelSource,
+  ): Promise<IntakeOutcome[]> {
     const { result } = await this.#receive(upload, createHash('sha256'), (base) => {
       const sources = new Map<string, TargetSource>()
       for (const source of this.#options.sources.list()) {

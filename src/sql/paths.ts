@@ -184,7 +184,12 @@ function sourceColumn({ path: { cast }, place }: FoundPath, columnsOf: ColumnsOf
 export const restName = (column: string) => `_rest_${column}`
 
 /** Names of the paths that a subquery selects without an alias; none if it selects metadata as well. */
-function selectedPaths(sql: string, tokens: readonly CodeToken[], { of }: SqlScopes, open: number) {
+function selectedPaths(
+  sql: string,
+  tokens: readonly CodeToken[],
+  { of }: SqlScopes,
+  open: number,
+): ReadonlySet<string> {
   const scope = of[open + 1]
   const names = new Set<string>()
   // In a UNION, each SELECT is a scope of its own.
@@ -194,8 +199,7 @@ function selectedPaths(sql: string, tokens: readonly CodeToken[], { of }: SqlSco
     const isAll = tokens.slice(first, end).some((token, index, item) => {
       return isKeyword(token, 'COLUMNS') || (isSymbol(token, '.') && isSymbol(item[index + 1], '*'))
     })
-    if (isAll || isSymbol(tokens[first], '*') || identifierOf(tokens[end - 1]) === metadata)
-      return new Set<string>()
+    if (isAll || isSymbol(tokens[first], '*') || identifierOf(tokens[end - 1]) === metadata) return new Set()
     const path = pathAt(sql, tokens, first, isTable)
     if (path?.end === end) names.add(columnNameOf(path, scope))
   }
@@ -218,7 +222,11 @@ function isTableName(name: string, scope: SelectScope | undefined): boolean {
   return false
 }
 
-function isSelectedWithoutName(tokens: readonly CodeToken[], scope: SelectScope | undefined, at: number) {
+function isSelectedWithoutName(
+  tokens: readonly CodeToken[],
+  scope: SelectScope | undefined,
+  at: number,
+): boolean {
   const item = scope?.items.find(({ first, end }) => at >= first && at < end)
   return item !== undefined && !isKeyword(tokens[item.end - 2], 'AS')
 }

@@ -53,7 +53,11 @@ const frame = ['SelectWithUnionQuery', 'ExpressionList', 'SelectQuery', 'Express
 const tables = ['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'Subquery']
 
 /** Parses one SELECT, in brackets on lines of their own, so that nothing can follow it. */
-export async function parseSelect(engine: SqlParser, statement: SqlText, limits?: ParseLimits) {
+export async function parseSelect(
+  engine: SqlParser,
+  statement: SqlText,
+  limits?: ParseLimits,
+): Promise<SqlNode[]> {
   const nodes = await parseSql(engine, { ...statement, sql: `SELECT * FROM (\n${statement.sql}\n)` }, limits)
   const around = nodes.splice(0, frame.length + tables.length)
   const root = nodes[0]

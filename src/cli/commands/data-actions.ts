@@ -228,7 +228,11 @@ function explainCopy(error: unknown, io: CommandIo): unknown {
   return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
 }
 
-export async function reportCopy(tables: CopiedRows[], { json }: Pick<CopyOptions, 'json'>, io: CommandIo) {
+export async function reportCopy(
+  tables: CopiedRows[],
+  { json }: Pick<CopyOptions, 'json'>,
+  io: CommandIo,
+): Promise<void> {
   const different = tables.filter((table) => !table.equal).length
   if (json) await printJson(io, { equal: different === 0, tables })
   else await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
@@ -249,7 +253,11 @@ export interface ImportOptions {
   json?: true
 }
 
-export async function importLogflare(client: ServiceClient, options: ImportOptions, io: CommandIo) {
+export async function importLogflare(
+  client: ServiceClient,
+  options: ImportOptions,
+  io: CommandIo,
+): Promise<void> {
   const database = databaseOf(options, io)
   const reading = readSettings(engineVariables(io.environment))
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))

@@ -50,7 +50,11 @@ export function defineSql(command: Command, io: CommandIo): void {
   })
 }
 
-export async function readSql(sql: string | undefined, file: string | undefined, io: CommandIo) {
+export async function readSql(
+  sql: string | undefined,
+  file: string | undefined,
+  io: CommandIo,
+): Promise<string> {
   if (sql !== undefined && file !== undefined) throw usageFailure('Use either SQL or --file, not both.')
   if (sql !== undefined && sql !== '-') return sql
   if (sql === undefined && file === undefined && io.stdinIsTerminal) {

@@ -67,7 +67,11 @@ export function defineCompletion(completion: Command, io: CommandIo): void {
 const files = ':files'
 
 /** Prints what can stand for the last word, one per line, with a description after a tab. */
-export async function printCompletions(program: Command, words: readonly string[], io: CommandIo) {
+export async function printCompletions(
+  program: Command,
+  words: readonly string[],
+  io: CommandIo,
+): Promise<void> {
   const current = words.at(-1) ?? ''
   const found = completionsOf(program, words)
   const fitting = found.filter((line) => line === files || line.startsWith(current))

@@ -14,7 +14,11 @@ import { type Finding, ok, problem } from './finding.ts'
 const pingWithinMs = 5_000
 
 /** Checks ClickHouse's own server from the library of chdb: the one of the running service, or one that is started for it. */
-export async function checkEmbedded(settings: Settings, io: CommandIo, isRunning: boolean) {
+export async function checkEmbedded(
+  settings: Settings,
+  io: CommandIo,
+  isRunning: boolean,
+): Promise<Finding[]> {
   const findings = [checkLibraries(settings), checkRuntimeDirectory(settings.dataDir)]
   if (isRunning) return [...findings, await checkEnginePort(settings.dataDir)]
   if (findings.some(({ status }) => status === 'problem')) return findings

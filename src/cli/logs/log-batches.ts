@@ -55,11 +55,14 @@ export async function* gatherBatches(
  * Creates idempotency keys from the content of a batch and its position among equal batches. Sending the same
  * input again produces the same keys, so nothing is stored twice. A different salt makes the same input a new one.
  */
-export async function batchKeys(source: string, salt = '') {
+export async function batchKeys(
+  source: string,
+  salt = '',
+): Promise<(batch: Pick<LogBatch, 'body'>) => string> {
   // Slow to load, and other commands need none of it.
   const { createHash } = await import('node:crypto')
   const seen = new Map<string, number>()
-  return ({ body }: Pick<LogBatch, 'body'>) => {
+  return ({ body }) => {
     const content = createHash('sha256').update(`${source}\0`).update(body).digest('hex')
     const ordinal = seen.get(content) ?? 0
     seen.set(content, ordinal + 1)

@@ -82,7 +82,11 @@ function cell(value: unknown): string {
 const leadingCharacters = 40
 
 /** The line of SQL with a mark under the column. Lines and columns count from 1. */
-export function sqlExcerpt(sql: string, { line, column }: { line: number; column: number }, width: number) {
+export function sqlExcerpt(
+  sql: string,
+  { line, column }: { line: number; column: number },
+  width: number,
+): string | undefined {
   const text = sql.split('\n')[line - 1]
   if (text === undefined) return undefined
   const number = `${line} | `

@@ -25,7 +25,11 @@ export function inWorkspace<T>(work: () => T): T {
 }
 
 /** Reads a workspace whose definitions have no problems. */
-export async function openChecked(directory: string, json: true | undefined, io: CommandIo) {
+export async function openChecked(
+  directory: string,
+  json: true | undefined,
+  io: CommandIo,
+): Promise<Workspace> {
   const workspace = openWorkspace(directory, io)
   const problems = workspace.problems.filter(({ file }) =>
     fileKinds.some(({ folder }) => file.startsWith(`${folder}/`)),
@@ -45,7 +49,10 @@ export async function refuseProblems(
   throw problemsFound(problems, advice)
 }
 
-export async function printFindings(findings: readonly (FileProblem | FileWarning)[], io: CommandIo) {
+export async function printFindings(
+  findings: readonly (FileProblem | FileWarning)[],
+  io: CommandIo,
+): Promise<void> {
   for (const finding of sortProblems(findings)) {
     await io.stdout.write(`${visible(describeFinding(finding))}\n`)
   }

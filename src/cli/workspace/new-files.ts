@@ -27,7 +27,12 @@ export interface NewOptions {
   parameter?: Record<string, string>
 }
 
-export async function writeEndpoint(name: string, shown: string, options: NewOptions, io: CommandIo) {
+export async function writeEndpoint(
+  name: string,
+  shown: string,
+  options: NewOptions,
+  io: CommandIo,
+): Promise<void> {
   const values = valuesOf(options.parameter ?? {})
   refuseName(name)
   const { directory, fixtures, definitions } = openWorkspace(shown, io)
@@ -50,7 +55,12 @@ export async function writeEndpoint(name: string, shown: string, options: NewOpt
 }
 
 /** Proposes a source file from entries. Reading ends early, because more entries would hardly change it. */
-export async function writeSource(name: string, shown: string, { from }: { from: string }, io: CommandIo) {
+export async function writeSource(
+  name: string,
+  shown: string,
+  { from }: { from: string },
+  io: CommandIo,
+): Promise<void> {
   const parsed = sourceName.safeParse(name)
   if (!parsed.success) throw usageFailure(`The source name ${parsed.error.issues[0]?.message}.`)
   if (isBuiltIn(name)) throw usageFailure(`The source ${name} is built in. Choose another name.`)

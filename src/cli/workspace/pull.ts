@@ -46,7 +46,11 @@ export async function pullFiles(
 }
 
 /** What has the name or id, with what it refers to. */
-function findByName(name: string, all: readonly ServiceDefinition[], pulled: readonly ServiceDefinition[]) {
+function findByName(
+  name: string,
+  all: readonly ServiceDefinition[],
+  pulled: readonly ServiceDefinition[],
+): ServiceDefinition[] {
   const named = all.filter(({ id, fields }) => fields.name === name || id === name)
   const reserved = named.find(({ kind, fields }) => kind.isReserved(fields.name))
   if (reserved) {

@@ -36,7 +36,10 @@ export class IncrementalRefresh {
     this.#options = options
   }
 
-  async run(previous: PreviousResult | undefined, run: (part: Part) => Promise<RunResult>) {
+  async run(
+    previous: PreviousResult | undefined,
+    run: (part: Part) => Promise<RunResult>,
+  ): Promise<RunResult> {
     const { clock, arrivals } = this.#options
     const nowMicros = BigInt(clock.now()) * 1000n
     // Taken before the run: entries that arrive during the run may be missing from its result.

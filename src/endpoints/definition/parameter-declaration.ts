@@ -158,7 +158,10 @@ export function sampleValues(declared: ParameterDeclarations): Record<string, st
 }
 
 /** Other values than the samples, as far as the declarations allow them. */
-export function otherValues(declared: ParameterDeclarations, names: readonly string[]) {
+export function otherValues(
+  declared: ParameterDeclarations,
+  names: readonly string[],
+): Record<string, string> {
   const samples = sampleValues(declared)
   return Object.fromEntries(
     [...new Set([...Object.keys(declared), ...names])].map((name) => {

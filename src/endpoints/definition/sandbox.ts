@@ -43,7 +43,12 @@ export function compileSandboxed(
   })
 }
 
-async function compile(engine: Engine, endpoint: Endpoint, sql: string, limits: () => Limits) {
+async function compile(
+  engine: Engine,
+  endpoint: Endpoint,
+  sql: string,
+  limits: () => Limits,
+): Promise<Endpoint> {
   const { text: own, tokens } = readSandboxed(sql)
   const edited = editSql(own, pathEdits(own, undefined, tokens))
   const { text } = edited
@@ -206,7 +211,10 @@ async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> 
 }
 
 /** The engine runs scalar subqueries to find columns, so a filter keeps types and errors from revealing a row. */
-function describe({ engine, tables, limits }: Checking, statement: { sql: string; parameters: BoundValues }) {
+function describe(
+  { engine, tables, limits }: Checking,
+  statement: { sql: string; parameters: BoundValues },
+): Promise<ResultColumn[]> {
   const filtered = [...tables].filter((table) => /^\w+$/.test(table))
   const settings = {
     ...isolationSettings,

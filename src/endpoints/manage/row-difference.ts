@@ -58,7 +58,11 @@ async function linesOf(body: Buffer): Promise<string[]> {
 }
 
 /** The lines without those of the other list, each of which counts once. */
-async function without(lines: readonly string[], others: readonly string[], change = (line: string) => line) {
+async function without(
+  lines: readonly string[],
+  others: readonly string[],
+  change = (line: string) => line,
+): Promise<string[]> {
   const counts = new Map<string, number>()
   const left: string[] = []
   await inTurns(others, (line) => counts.set(line, (counts.get(line) ?? 0) + 1))

@@ -158,7 +158,11 @@ export class EmbeddedNode implements EngineNode {
     return this.#clients
   }
 
-  #supervised<T>(limits: Limits, statement: Statement | undefined, send: (limits: Limits) => Promise<T>) {
+  #supervised<T>(
+    limits: Limits,
+    statement: Statement | undefined,
+    send: (limits: Limits) => Promise<T>,
+  ): Promise<T> {
     return this.#queries.run(limits, statement, send).catch((error) => {
       // When the engine opens its store, it detaches damaged parts and uses those they were merged from.
       if (!isBroken(error)) throw error
@@ -168,7 +172,12 @@ export class EmbeddedNode implements EngineNode {
   }
 
   /** Resolves when the rows would survive a power cut, because the engine's word is not enough. */
-  async #insertVerified(service: ClickHouseClient, target: InsertInto, rows: Buffer, limits: Limits) {
+  async #insertVerified(
+    service: ClickHouseClient,
+    target: InsertInto,
+    rows: Buffer,
+    limits: Limits,
+  ): Promise<void> {
     const read = (sql: string) => queryText(service, { sql }, this.#checkLimits)
     const { database } = this.#options
     const table = target.table.includes('.') ? target.table : `${database}.${target.table}`

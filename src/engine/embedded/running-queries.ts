@@ -73,7 +73,11 @@ export class RunningQueries {
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
   }
 
-  async run<T>(given: Limits, statement: Statement | undefined, send: (limits: Limits) => Promise<T>) {
+  async run<T>(
+    given: Limits,
+    statement: Statement | undefined,
+    send: (limits: Limits) => Promise<T>,
+  ): Promise<T> {
     const suspect = statement && { statement, blame: given.blame ?? [] }
     const queryId = randomUUID()
     const endsAt = performance.now() + given.deadlineMs

@@ -45,10 +45,13 @@ export interface OtlpRecord {
 const maxKeptBodyLength = 2 ** 20
 
 /** Returns a function that makes the records of one scope. */
-export function recordMaker(resource: Attributes | undefined, scope: OtlpScope) {
+export function recordMaker(
+  resource: Attributes | undefined,
+  scope: OtlpScope,
+): (log: OtlpLog) => OtlpRecord {
   const scopeMembers = membersOfScope(scope)
   const iso = isoMicros()
-  return (log: OtlpLog): OtlpRecord => {
+  return (log) => {
     const named = (key: string) =>
       nameIn(log.attributes, key) ?? nameIn(scope.attributes, key) ?? nameIn(resource, key)
     const message = messageOf(log)

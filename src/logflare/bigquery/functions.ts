@@ -53,7 +53,11 @@ const noModifiers: CallModifiers = {
   ...{ distinct: false, ignoresNulls: false, order: undefined, limit: undefined, window: '' },
 }
 
-export function callFunction(written: string, args: readonly Argument[], modifiers = noModifiers) {
+export function callFunction(
+  written: string,
+  args: readonly Argument[],
+  modifiers = noModifiers,
+): { value: Value; isAggregate: boolean } {
   const name = aliases.get(written) ?? written
   const special = specials.get(name)
   const isWindow = windows.has(name)

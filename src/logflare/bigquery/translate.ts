@@ -232,7 +232,12 @@ class Translator {
   }
 
   /** Resolves group keys: a position, a selected column by its name, or an expression. */
-  #group({ group }: Select, items: readonly Selected[], scope: Scope, expressions: ExpressionTranslator) {
+  #group(
+    { group }: Select,
+    items: readonly Selected[],
+    scope: Scope,
+    expressions: ExpressionTranslator,
+  ): string {
     const ofItem = ({ value }: Selected) => {
       const own = new ExpressionTranslator(scope, () => ({ sql: '', type: 'null' }))
       const found = value(own)

@@ -24,7 +24,10 @@ export interface Hint {
 export const shown = (sentence: string) => sentence.replaceAll('`', '')
 
 /** The name that starts at a token, with dots, and the index after it. */
-export function dottedName(tokens: readonly CodeToken[], at: number) {
+export function dottedName(
+  tokens: readonly CodeToken[],
+  at: number,
+): { name: string; end: number } | undefined {
   const first = identifierOf(tokens[at])
   if (first === undefined || isSymbol(tokens[at - 1], '.')) return undefined
   const parts = [first]

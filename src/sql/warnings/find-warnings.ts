@@ -46,7 +46,10 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, query.tokens[at]?.start ?? 0) }))
 }
 
-function parameterWarnings({ tokens }: QueryText, { declared, reserved, usedElsewhere }: WarnedQuery) {
+function parameterWarnings(
+  { tokens }: QueryText,
+  { declared, reserved, usedElsewhere }: WarnedQuery,
+): Finding[] {
   const used = new Map<string, number>()
   for (const [at, { kind, text }] of tokens.entries()) {
     if (kind === 'parameter' && !used.has(text.slice(1))) used.set(text.slice(1), at)

@@ -41,7 +41,11 @@ interface ReadPath extends FoundPath {
 }
 
 /** Warnings about paths that depend on the entries of the sources. */
-export async function pathWarnings(query: QueryText, columnsOf: ColumnsOf, sampled: SampledSources) {
+export async function pathWarnings(
+  query: QueryText,
+  columnsOf: ColumnsOf,
+  sampled: SampledSources,
+): Promise<Finding[]> {
   const paths = query.paths.flatMap((found): ReadPath[] => {
     const { place, isColumn } = found
     return place && !isColumn && columnsOf(place.source) ? [{ ...found, place }] : []
