@@ -1,6 +1,6 @@
 import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { withDeadline } from '../base/clock.ts'
-import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { type EndpointCall, parameterNames } from '../endpoints/call/prepared-call.ts'
 import { refuseUnknown, type SentParameters } from './request-parameters.ts'
 import type { RequestNotes } from './request-recorder.ts'

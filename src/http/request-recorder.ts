@@ -10,7 +10,7 @@ import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
-import type { CacheUse, RequestRecord } from '../observability/request-record.ts'
+import type { CacheUse, RequestRecord, RequestSubject } from '../observability/request-record.ts'
 import type { RequestStatistics } from '../observability/request-statistics.ts'
 
 declare module 'fastify' {
