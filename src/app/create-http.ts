@@ -77,6 +77,7 @@ export function createHttp(
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,
     corsOrigins: settings.corsOrigins,
+    brandName: settings.brandName,
     embedOrigins: settings.embedOrigins,
     logflare: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
     mcpWrite: settings.mcpWrite,

@@ -155,7 +155,9 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
   const reason = /error_description="([^"]*)/.exec(challenge)?.[1]
-  const sentences = reason === undefined ? message : `${message} ${reason}`
+  // The name of the flag in the command line.
+  const said = message.replace('Set breaking=true', 'Use --breaking')
+  const sentences = reason === undefined ? said : `${said} ${reason}`
   const breaking = changes?.map((change) => `\n  breaking  ${change.message}`) ?? []
   const text = `${sentences} (${details.filter(Boolean).join(', ')})${breaking.join('')}`
   // Another program may listen there and send control characters.

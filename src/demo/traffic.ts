@@ -1,6 +1,6 @@
 import { type DemoSource, type SourceTraffic, sources } from './entries.ts'
 import { randomOf, uuidOf } from './random.ts'
-import { type DemoProject, type EntryMaker, projects, troubleIn } from './world.ts'
+import { type DemoProject, projects, troubleIn } from './world.ts'
 
 const hourMs = 3_600_000
 

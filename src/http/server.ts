@@ -110,6 +110,7 @@ export interface ServerOptions extends StatusRoutes {
   mcpWrite: boolean
   /** Whether URLs can contain SQL, and BigQuery SQL is translated. */
   logflare: boolean
+  brandName?: string | undefined
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
@@ -274,7 +275,7 @@ function addRoutes(
   addSavedSearchRoutes(server, options.searches)
   addStatusRoutes(server, options)
   addMetricsRoutes(server, observability)
-  addDocsRoutes(server, endpoints)
+  addDocsRoutes(server, endpoints, options.brandName)
   addConsoleRoutes(server, options.console, options.embedOrigins)
 }
 

@@ -15,6 +15,7 @@ interface SourceOptions {
   project?: string
   column?: TypedColumn[]
   removeColumn?: string[]
+  breaking?: true
 }
 
 const oneDay = 86_400
@@ -133,6 +134,7 @@ function addUpdate(source: Command, io: CommandIo): void {
     .option('--project <path>', 'path of the project in entries without a field project')
     .option('--column <name=path>', columnHelp, collectColumn)
     .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
+    .option('--breaking', 'make changes that break queries or delete entries')
   addServiceAction(update, io, {
     examples: [
       'wellhead source update web_logs --retention 30d',
@@ -151,7 +153,8 @@ function addUpdate(source: Command, io: CommandIo): void {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),
       }
-      return client.json('PATCH', apiPath('sources', name), sourceResponse, { json })
+      const query = options.breaking ? { breaking: 'true' } : {}
+      return client.json('PATCH', apiPath('sources', name), sourceResponse, { json, query })
     },
     print: (updated) => printSource(io, updated),
   })

@@ -94,6 +94,7 @@ export function runningService(settings: Settings, io: CommandIo): ServiceClient
   }
 }
 
+const healthWithinMs = 2_000
 const statusResponse = objectWith<{ ready: boolean; engine: EngineStatus }>('ready', 'engine')
 
 export async function checkRunningEngine(client: ServiceClient): Promise<Finding> {
@@ -125,5 +126,19 @@ export async function checkPort(settings: Settings, client: ServiceClient | unde
   })
   if (failure === undefined) return ok('port', port === 0 ? 'any free port' : `${address} is free`)
   const message = explainStartProblem(failure, settings) ?? (failure as Error).message
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  if (await isWellhead(url)) {
+    const advice = 'Use --data-dir with its data directory to check it, or --port to start another service.'
+    return problem('port', `A Wellhead service with another data directory runs at ${url}.`, advice)
+  }
   return problem('port', message, 'Choose another with --port or --host.')
+}
+
+async function isWellhead(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(healthWithinMs) })
+    return ((await response.json()) as { status?: string }).status === 'alive'
+  } catch {
+    return false
+  }
 }

@@ -13,6 +13,8 @@ interface DocumentOptions {
   version: string
   endpoints?: readonly Endpoint[]
   reader?: { parameters: Readonly<Record<string, string>> }
+  /** For customers: only what they can call, with this name. */
+  customer?: { title: string; mayUse: (access: RouteAccess) => boolean }
 }
 
 interface DescribedParameter {
@@ -24,7 +26,12 @@ interface DescribedParameter {
   example?: unknown
 }
 
-const tags = [
+interface Tag {
+  name: string
+  description: string
+}
+
+const tags: Tag[] = [
   { name: 'Saved endpoints', description: 'The endpoints that this token can call.' },
   { name: 'Calling endpoints', description: 'Call any endpoint by its id or name.' },
   { name: 'Sending logs', description: 'Send entries as JSON or with OpenTelemetry.' },
@@ -82,17 +89,25 @@ const accessTexts: Record<RouteAccess, AccessText> = {
 }
 
 type Paths = Record<string, Record<string, object>>
+type Components = Record<string, Record<string, unknown>>
 
 /** Makes OpenAPI 3.1 documents. The part that all callers share is built once. */
 export function documentsOf(routes: readonly ListedRoute[]) {
-  const paths: Paths = {}
   const order = (route: ListedRoute) => tags.findIndex(({ name }) => name === route.operation?.tag)
-  for (const { method, path, operation } of routes.toSorted((one, other) => order(one) - order(other))) {
-    if (operation) addOperation(paths, method, path.replace(/:(\w+)/g, '{$1}'), operation)
+  const sorted = routes.toSorted((one, other) => order(one) - order(other))
+  const pathsFor = (mayUse: (access: RouteAccess) => boolean) => {
+    const paths: Paths = {}
+    for (const { method, path, operation } of sorted) {
+      if (!operation || !mayUse(operation.access)) continue
+      addOperation(paths, method, path.replace(/:(\w+)/g, '{$1}'), operation)
+    }
+    return paths
   }
+  const all = pathsFor(() => true)
   const schemas = componentSchemas()
   const responses = errorResponses()
-  return ({ version, endpoints = [], reader = { parameters: {} } }: DocumentOptions) => {
+  return ({ version, endpoints = [], reader = { parameters: {} }, customer }: DocumentOptions) => {
+    const paths = customer ? pathsFor(customer.mayUse) : all
     const saved: Paths = {}
     const rows: Record<string, object> = {}
     for (const endpoint of endpoints) {
@@ -110,22 +125,54 @@ export function documentsOf(routes: readonly ListedRoute[]) {
       rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
     const shared = { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes }
-    const components: Record<string, Record<string, unknown>> = shared
-    return {
+    const components: Components = shared
+    const about = {
+      description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    }
+    const document = {
       openapi: '3.1.1',
-      info: {
-        title: 'Wellhead',
-        version,
-        description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
-        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
-      },
+      info: { title: customer?.title ?? 'Wellhead', version, ...(!customer && about) },
       servers: [{ url: '/' }],
       tags: endpoints.length > 0 ? tags : tags.slice(1),
       paths: { ...saved, ...paths },
       components,
     }
+    return customer ? withoutUnused(document) : document
   }
 }
+
+/** Without tags and components that no operation uses. */
+function withoutUnused<T extends { paths: Paths; tags: Tag[]; components: Components }>(document: T): T {
+  const { paths, components, tags } = document
+  const used = new Set<string>()
+  const visit = (part: unknown) => {
+    for (const [, section = '', name = ''] of JSON.stringify(part).matchAll(
+      /#\/components\/(\w+)\/([^"]+)/g,
+    )) {
+      if (used.has(`${section} ${name}`)) continue
+      used.add(`${section} ${name}`)
+      visit(components[section]?.[name])
+    }
+  }
+  visit(paths)
+  const kept = Object.entries(components).map(([section, parts]) => [
+    section,
+    Object.fromEntries(
+      Object.entries(parts).filter(
+        ([name]) => section === 'securitySchemes' || used.has(`${section} ${name}`),
+      ),
+    ),
+  ])
+  const named = new Set(Object.values(paths).flatMap((path) => Object.values(path).flatMap(tagsOf)))
+  return {
+    ...document,
+    tags: tags.filter(({ name }) => named.has(name)),
+    components: Object.fromEntries(kept),
+  }
+}
+
+const tagsOf = (operation: { tags?: string[] }) => operation.tags ?? []
 
 function operationOf(endpoint: Endpoint, row: object): Operation {
   const { name, description, sandbox, max_rows } = endpoint.definition

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import { version } from '../../base/package-file.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { documentsOf } from '../openapi/document.ts'
+import { isAllowed, type RouteAccess } from '../route-access.ts'
 import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
 import { fileResponses, json, routesOf } from './route.ts'
 
@@ -13,7 +15,7 @@ import { fileResponses, json, routesOf } from './route.ts'
 const maxKeptBytes = 16 * 2 ** 20
 
 /** The OpenAPI document, made once for all callers who may call the same endpoints. */
-export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): void {
+export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints, brandName?: string): void {
   const route = routesOf(server, { tag: 'State and description', access: 'optional' })
   const documents = onFirstUse(() => documentsOf(server.routeList))
   const kept = new LRUCache<string, ServedFile, () => string>({
@@ -27,7 +29,8 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
   })
 
   route('GET /openapi.json', 'getDescription', 'Get the OpenAPI document', {
-    description: 'With a token, it has an operation for every endpoint that the token can call.',
+    description:
+      'With a token, it has an operation for every endpoint that the token can call. With a project, it has nothing that the token cannot call.',
     responses: fileResponses(json('The document.', z.record(z.string(), z.unknown()))),
     handler: async (request, reply) => {
       const { caller } = request
@@ -35,10 +38,26 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: Endpoints): vo
       const reader = caller ?? { parameters: {} }
       const versions = callable.map(({ definition, version }) => [definition.id, version])
       // The same for all who see the same.
-      const key = contentTag(JSON.stringify([versions, Object.keys(reader.parameters).sort()]))
-      const made = () => JSON.stringify(documents()({ version, endpoints: callable, reader }))
+      const key = contentTag(
+        JSON.stringify([
+          versions,
+          Object.keys(reader.parameters).sort(),
+          caller?.project !== undefined && uses(caller),
+        ]),
+      )
+      const customer = caller?.project !== undefined && {
+        title: brandName ?? 'Wellhead',
+        mayUse: (needed: RouteAccess) => isAllowed[needed](caller),
+      }
+      const made = () =>
+        JSON.stringify(documents()({ version, endpoints: callable, reader, ...(customer && { customer }) }))
       const file = await kept.forceFetch(key, { context: made })
       return sendFile(request, reply.header('Cache-Control', 'private, no-cache'), file)
     },
   })
+}
+
+/** What a caller can do, as far as routes distinguish it. */
+function uses(caller: Caller): string[] {
+  return Object.entries(isAllowed).flatMap(([needed, allows]) => (allows(caller) ? [needed] : []))
 }

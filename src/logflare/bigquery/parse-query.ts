@@ -1,6 +1,6 @@
 import words from './functions.json' with { type: 'json' }
 import { ExpressionParser, isReserved } from './parse-expression.ts'
-import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
+import type { Body, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 
 /** Words that can follow a table or a column and so are not its alias. */
 const afterTable = /^(?:offset|tablesample|pivot|unpivot|for)$/i

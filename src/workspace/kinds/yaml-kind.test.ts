@@ -19,6 +19,11 @@ test.each([
       '  - { name: url, path: url, type: text, searched: true }\n',
   ],
   ['an alert', alertFiles, alert],
+  [
+    'an alert with durations',
+    alertFiles,
+    `${alert.replace('when', 'every: 5m\nwhen')}for: 90s\nrepeat: 1h\n`,
+  ],
   ['an alert with targets', alertFiles, `${alert}notify:\n  - type: slack\n    url: https://example.com/x\n`],
   [
     'a dashboard',
@@ -33,6 +38,23 @@ test('writes what a service returns without fields that have their defaults or t
   const set = { id: '1', version: 2, updated_by: 'x', state: 'ok', muted_until: '2026-01-31T12:00:00Z' }
   const view = { ...set, name: 'errors', endpoint: 'orders', when: 'rows > 0', every_seconds: 60 }
   expect(alertFiles.write(alertFiles.fieldsOf(view))).toBe('endpoint: orders\nwhen: rows > 0\n')
+})
+
+test('reads durations and seconds, and reports durations that cannot be read', () => {
+  expect(read(alertFiles, `${alert}every: 1m\nrepeat: none\n`).fields).toMatchObject({
+    every_seconds: 60,
+    repeat_seconds: null,
+  })
+  expect(read(alertFiles, `${alert}every_seconds: 90\n`).fields.every_seconds).toBe(90)
+  for (const [text, message] of [
+    ['every: 60', 'every must be a duration such as 900s, 15m or 1h.'],
+    ['every: soon', 'every must be a duration such as 900s, 15m or 1h.'],
+    ['every: 2d', 'every must be a whole number of seconds from 5 to 86400.'],
+  ]) {
+    expect(() => read(alertFiles, `${alert}${text}\n`)).toThrow(message)
+  }
+  const { positionOf } = read(alertFiles, `${alert}every: 1m\n`)
+  expect(positionOf({ code: '', message: '', parameter: 'every_seconds' })).toEqual({ line: 6, column: 1 })
 })
 
 test('finds the position of a field that a service rejects', () => {

@@ -1,5 +1,6 @@
 import { Document } from 'yaml'
 import { z } from 'zod'
+import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { readYamlFile } from '../file-problem.ts'
 import type { DefinitionFields, FileKind } from './file-kind.ts'
 
@@ -19,7 +20,11 @@ export function yamlKind(options: YamlKindOptions): FileKind {
   const noun = folder.slice(0, -1)
   const { name: nameShape, ...all } = shape.shape as Record<string, z.ZodType>
   const fields = Object.fromEntries(Object.entries(all).filter(([field]) => !omitted.includes(field)))
-  const fileShape = z.strictObject(fields)
+  // A file may have `every: 1m` in place of `every_seconds: 60`.
+  const durations = Object.fromEntries(
+    Object.keys(fields).flatMap((field) => (field.endsWith('_seconds') ? [[field.slice(0, -8), field]] : [])),
+  )
+  const fileShape = z.strictObject({ ...fields, ...durationShapes(fields, durations) })
   const viewShape = z.object({ name: nameShape as z.ZodType<string>, ...fields })
   return {
     ...kind,
@@ -36,18 +41,47 @@ export function yamlKind(options: YamlKindOptions): FileKind {
       const isBlank = content.split('\n').every((line) => /^\s*(#|$)/.test(line))
       const reading = readYamlFile(file, isBlank ? '{}' : content, fileShape, example)
       if ('problems' in reading) return reading
+      const { yaml, value } = reading
+      const read: DefinitionFields = { name, ...value }
+      for (const [short, field] of Object.entries(durations)) {
+        if (read[short] !== undefined) read[field] = read[short]
+        delete read[short]
+      }
       return {
-        fields: { name, ...reading.value },
-        positionOf: ({ parameter = '' }) => reading.yaml.positionOf(parameter.split('.')),
+        fields: read,
+        positionOf({ parameter = '' }) {
+          const short = parameter.replace(/_seconds$/, '')
+          return yaml.positionOf(Object.hasOwn(yaml.fields, short) ? [short] : parameter.split('.'))
+        },
       }
     },
     write(definition) {
-      const document = new Document(withoutDefaults(fields, definition))
+      const own = Object.entries(withoutDefaults(fields, definition)).map(([field, value]) =>
+        field.endsWith('_seconds') && typeof value === 'number'
+          ? [field.slice(0, -8), formatDuration(value)]
+          : [field, value],
+      )
+      const document = new Document(Object.fromEntries(own))
       format?.(document)
       return document.toString({ lineWidth: 0 }).replace(/^\{\}\n$/, '')
     },
     fieldsOf: (view) => viewShape.parse(view) as DefinitionFields,
   }
+}
+
+function durationShapes(
+  fields: Readonly<Record<string, z.ZodType>>,
+  durations: Readonly<Record<string, string>>,
+): Record<string, z.ZodType> {
+  const form = { error: 'must be a duration such as 900s, 15m or 1h' }
+  const shapeOf = (field: string) =>
+    z
+      .string(form)
+      .transform((text) => (text === 'none' ? null : parseDuration(text)))
+      .refine((seconds) => seconds !== undefined, form)
+      .pipe(fields[field] as z.ZodType<unknown, number | null>)
+      .optional()
+  return Object.fromEntries(Object.entries(durations).map(([short, field]) => [short, shapeOf(field)]))
 }
 
 function withoutDefaults(shapes: Readonly<Record<string, z.ZodType>>, definition: DefinitionFields): object {

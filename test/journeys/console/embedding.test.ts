@@ -47,7 +47,7 @@ beforeAll(async () => {
   })
   await fillWithTraffic(service)
   for (const [name, query] of Object.entries({ count, split, 'per-path': perPath })) {
-    const endpoint = { name: `embed.${name}`, description: `Requests: ${name}`, query, parameters }
+    const endpoint = { published: true, name: `embed.${name}`, description: `Requests: ${name}`, query, parameters }
     const { status } = await ask(service, service.adminToken.token, 'POST', '/api/endpoints', endpoint)
     expect(status).toBe(201)
   }

@@ -72,6 +72,15 @@ describe('the OpenAPI document', () => {
     expect(
       parameters.filter((one: { in: string }) => one.in === 'query').map((one: { name: string }) => one.name),
     ).toEqual(['iso_timestamp_start', 'iso_timestamp_end', '_format', '_version', '_strict', '_timestamps'])
+    // A customer sees nothing that the token cannot call.
+    expect(Object.keys(narrow.paths)).toEqual(expect.arrayContaining(['/api/logs', '/api/whoami']))
+    expect(
+      Object.keys(narrow.paths).filter((path) => /tokens|sources|deploy|backup|alerts|sql/.test(path)),
+    ).toEqual([])
+    expect(JSON.stringify(narrow)).not.toContain('alert')
+    expect(Object.keys(narrow.components.schemas)).toContain('row.logs.all')
+    const { valid } = await new Validator().validate(narrow)
+    expect(valid).toBe(true)
     const sender = await makeToken(service, { scopes: ['ingest'] })
     expect(saved(await documentFor(sender.token))).toEqual([])
     const refused = await ask(service, 'wh_wrong', 'GET', '/openapi.json')
