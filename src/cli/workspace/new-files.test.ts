@@ -95,7 +95,7 @@ test('proposes the columns of a source from entries', async () => {
   const { code, out } = await run(['source', 'init', 'shop_api', '--from', '-'], lines.join('\n'))
   expect([code, out]).toEqual([
     0,
-    'sources/shop_api.yaml\n3 columns proposed from 2 entries.\n' +
+    'sources/shop_api.yaml\n4 columns proposed from 2 entries.\n' +
       'The entries have no project, so no tenant will ever see them.\n',
   ])
   const content = readFileSync(join(path, 'sources/shop_api.yaml'), 'utf8')
@@ -104,6 +104,7 @@ test('proposes the columns of a source from entries', async () => {
     '  - { name: route, path: route, type: text } # 100 % of the entries, such as "/a"',
     '  - { name: duration_seconds, path: durationSeconds, type: text } # 100 % of the entries, such as 0.5',
     '  - { name: cart_total, path: cart.total, type: number } # 100 % of the entries, such as 3',
+    '  - { name: service_name, path: service%2Ename, type: text } # 100 % of the entries, such as "s"',
     '',
   ])
   expect(readWorkspace(path).problems).toEqual([])

@@ -126,7 +126,10 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
 
 /** The path in the form of a name. */
 function columnName(path: string): string {
-  const snake = path.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/\W+/g, '_')
+  const snake = path
+    .replaceAll('%2E', '.')
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/\W+/g, '_')
   const name = snake.toLowerCase().replace(/^[^a-z]+/, '')
   return reservedColumns.has(name) ? `metadata_${name}` : name
 }

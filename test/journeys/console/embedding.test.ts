@@ -47,7 +47,13 @@ beforeAll(async () => {
   })
   await fillWithTraffic(service)
   for (const [name, query] of Object.entries({ count, split, 'per-path': perPath })) {
-    const endpoint = { published: true, name: `embed.${name}`, description: `Requests: ${name}`, query, parameters }
+    const endpoint = {
+      published: true,
+      name: `embed.${name}`,
+      description: `Requests: ${name}`,
+      query,
+      parameters,
+    }
     const { status } = await ask(service, service.adminToken.token, 'POST', '/api/endpoints', endpoint)
     expect(status).toBe(201)
   }
@@ -148,7 +154,11 @@ describe('a frame in a page of another origin', () => {
       makeToken(service, { description: 'Both', scopes: ['query'], project }),
     )
     const [first, second] = (await Promise.all(tenants)).map(({ token }) => token)
-    const messages = { name: 'embed.messages', query: 'SELECT project, event_message FROM edge_logs LIMIT 3' }
+    const messages = {
+      published: true,
+      name: 'embed.messages',
+      query: 'SELECT project, event_message FROM edge_logs LIMIT 3',
+    }
     await ask(service, service.adminToken.token, 'POST', '/api/endpoints', messages)
     product.html = `<iframe src="${service.url}/embed/embed.messages?_view=table#token=${first}" width="800" height="600"></iframe>`
     await onPage(product.origin, async (page) => {
@@ -261,7 +271,7 @@ describe('the page of one endpoint', () => {
     for (const theme of ['light', 'dark']) {
       for (const [name, query, shown] of [
         ['embed.split', '', '.chart canvas'],
-        ['embed.per-path', '', '.chart canvas'],
+        ['embed.per-path', '', '.name-bars'],
         ['embed.per-path', '_view=table&', '.grid-row'],
         ['embed.count', '', '.big-figures'],
       ] as const) {

