@@ -153,11 +153,7 @@ export class Definitions {
     })
   }
 
-  async delete(
-    folder: string,
-    reference: string,
-    terms: Pick<ChangeTerms, 'by' | 'expected'>,
-  ): Promise<void> {
+  async delete(folder: string, reference: string, terms: Pick<ChangeTerms, 'by' | 'expected'>) {
     const kind = this.#kind(folder)
     await this.#run({ by: terms.by, note: '' }, terms.expected === undefined, async () => {
       const current = expected(find(kind, reference), terms)

@@ -75,10 +75,7 @@ export async function refuseRepeated(wanted: readonly Wanted[]): Promise<void> {
 }
 
 /** Errors of a deployment say which definition is wrong. */
-export async function naming<T>(
-  { kind, place }: Pick<Wanted, 'kind' | 'place'>,
-  work: () => T | Promise<T>,
-): Promise<T> {
+export async function naming<T>({ kind, place }: Pick<Wanted, 'kind' | 'place'>, work: () => T | Promise<T>) {
   try {
     return await work()
   } catch (error) {

@@ -77,12 +77,7 @@ async function detectedFields(queries: EntryQueries, search: Search): Promise<Fi
   return found.slice(0, maxDetected)
 }
 
-async function countFields(
-  queries: EntryQueries,
-  search: Search,
-  fields: readonly Field[],
-  from: string,
-): Promise<Facet[]> {
+async function countFields(queries: EntryQueries, search: Search, fields: readonly Field[], from: string) {
   if (fields.length === 0) return []
   const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
   const read = <Row>(sql: string) =>

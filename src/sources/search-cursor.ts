@@ -8,10 +8,7 @@ export interface SearchCursor {
 }
 
 /** The cursor after a page; undefined if the page is empty. The cursor before the page counts entries of earlier ones. */
-export function cursorAfter(
-  page: readonly { timestamp: number; id: string }[],
-  before?: SearchCursor,
-): SearchCursor | undefined {
+export function cursorAfter(page: readonly { timestamp: number; id: string }[], before?: SearchCursor) {
   const last = page.at(-1)
   if (last === undefined) return undefined
   const { timestamp, id } = last

@@ -120,10 +120,7 @@ const maxCharacters = 100
 const maxDepth = 100
 
 /** A few distinct values of these paths as text, from the metadata of some entries. Lists are one value, as JSON. */
-export function pathExamples(
-  metadata: readonly string[],
-  paths: Pick<ReadonlySet<string>, 'has'>,
-): Map<string, string[]> {
+export function pathExamples(metadata: readonly string[], paths: Pick<ReadonlySet<string>, 'has'>) {
   const found = new Map<string, string[]>()
   const add = (path: string, value: unknown) => {
     if (!paths.has(path)) return

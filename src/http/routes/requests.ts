@@ -117,11 +117,7 @@ export function addRequestRoutes(
 }
 
 /** Undefined: all except those of the service. */
-function namesToCount(
-  endpoints: Endpoints,
-  caller: Caller,
-  reference: string | undefined,
-): string[] | undefined {
+function namesToCount(endpoints: Endpoints, caller: Caller, reference: string | undefined) {
   if (reference !== undefined) return [callableEndpoint(endpoints, caller, reference).definition.name]
   // Without a name, only tokens for all endpoints are allowed.
   if (caller.mayQuery('')) return undefined

@@ -66,11 +66,7 @@ export const sourceDocs: KindDocs = {
   confirms: true,
 }
 
-export function addSourceRoutes(
-  server: FastifyInstance,
-  definitions: Definitions,
-  sources: SourceInfo,
-): void {
+export function addSourceRoutes(server: FastifyInstance, definitions: Definitions, sources: SourceInfo) {
   addKindRoutes(server, definitions, sourceDocs)
   const route = routesOf(server, { tag: 'Sources', access: 'read' })
   const params = sourceName

@@ -48,10 +48,7 @@ nameComponents('output', { Readiness: readiness, Status: status })
 
 const tag = 'State and description'
 
-export function addStatusRoutes(
-  server: FastifyInstance,
-  { engineStatus, stopping, open }: StatusRoutes,
-): void {
+export function addStatusRoutes(server: FastifyInstance, { engineStatus, stopping, open }: StatusRoutes) {
   const route = routesOf(server, { tag, access: 'public' })
   const options = { logLevel: 'silent' } as const
   const readinessNow = () => {
