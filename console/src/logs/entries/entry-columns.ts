@@ -29,7 +29,7 @@ export function kindOf(path: string): Kind {
 
 const widths: Record<Kind, number> = {
   ...{ level: 56, method: 60, status: 52, duration: 84 },
-  ...{ error: 300, message: 280, project: 150, text: 160 },
+  ...{ error: 300, message: 280, project: 110, text: 140 },
 }
 
 /** As wide as its values usually are, and as its title. */
