@@ -1,5 +1,8 @@
 const examples = [
-  ['timeout "two words"', 'The message contains each of them, ignoring case.'],
+  [
+    'timeout "two words"',
+    'The message or a value contains each of them, ignoring case. message:timeout looks at the message alone.',
+  ],
   [
     'status:500 request.method:POST',
     'A field has this value: a typed column, its short name, or a path of metadata.',
@@ -9,7 +12,7 @@ const examples = [
   ['request.path:/rest/*', 'The value begins with this text. A star alone means any value.'],
   ['-status:200 NOT timeout', 'Not this. Entries without the field are included.'],
   ['status:(502 OR 504) AND (GET OR POST)', 'Alternatives. A space means AND, which binds before OR.'],
-  ['0190a5c2-7d3e-7cc0-9a51-2f6b7f2f0e11', 'The entry with this id, or a message that contains it.'],
+  ['0190a5c2-7d3e-7cc0-9a51-2f6b7f2f0e11', 'The entry with this id, or one that contains it.'],
 ] as const
 
 export function SearchHelp() {
