@@ -70,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   const { engine, backups, catalog, sources } = storage
   const logflare = await createLogflare(options, storage, parts, http)
-  const { server, tokens, streams, intake } = http
+  const { server, tokens, streams, intake, audit } = http
 
   /** Closed from the end, after a failed start as well: each part needs those before it. */
   const closers = [
@@ -111,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
     )
     await Promise.all([tokens.open(), seeded, logflare?.open()])
+    await audit.open()
     adminToken.keep()
     phase = 'open'
     alerts.start()

@@ -1,4 +1,5 @@
 import { forbidden } from '../base/errors.ts'
+import { readsAudit } from '../catalog/built-in-sources.ts'
 
 export interface Caller {
   /** Id of the token; a session has that of its token. */
@@ -23,8 +24,8 @@ export interface Caller {
   mayAny(scope: 'query' | 'ingest'): boolean
   /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
   mayQuery(endpoint: string): boolean
-  /** Unpublished endpoints do not exist for callers with a project. */
-  mayCall(endpoint: { name: string; published: boolean }): boolean
+  /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
+  mayCall(endpoint: { name: string; published: boolean; query: string }): boolean
   /** Names or ids of the dashboards whose panels it may call. */
   readonly dashboards: readonly string[]
   /** Parameters of these dashboards that a link fixes. */
@@ -92,7 +93,10 @@ export function callerWith(identity: Identity): Caller {
     parameters: Object.freeze({ ...Object.fromEntries(plain), ...(project !== null && { project }) }),
     mayAny: (scope) => allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
     mayQuery: (endpoint) => allows(`query:${endpoint}`),
-    mayCall: ({ name, published }) => (published || project === null) && allows(`query:${name}`),
+    mayCall: (endpoint) =>
+      (endpoint.published || project === null) &&
+      allows(`query:${endpoint.name}`) &&
+      (role === 'admin' || !readsAudit(endpoint)),
     dashboards: scopes.flatMap((scope) => /^dashboard:(.+)/.exec(scope)?.[1] ?? []),
     dashboardParameters: Object.fromEntries(
       own.filter((each) => !plain.includes(each)).map(([name, value]) => [name.slice(1), value]),

@@ -97,6 +97,11 @@ export class TokenAdmin {
     }
   }
 
+  /** For people who see what a token did. */
+  nameOf(id: string): string | undefined {
+    return id === 'admin' ? 'admin token' : this.#stored.get(id)?.token.description
+  }
+
   /** What the holder of a token learns about it. The admin token is not stored. */
   summary(id: string): Pick<TokenFields, 'description' | 'requests_per_minute'> {
     const { description = '', requests_per_minute = null } = this.#stored.get(id)?.token ?? {}

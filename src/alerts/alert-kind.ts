@@ -1,6 +1,7 @@
-import { invalidParameter, resourceNotFound } from '../base/errors.ts'
+import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
+import { auditRefusal } from '../catalog/built-in-sources.ts'
 import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import { isNumberType } from '../endpoints/definition/result-columns.ts'
@@ -42,8 +43,10 @@ export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAl
     kept: ({ definition: { muted_until } }) => ({ muted_until }),
     // A notification that the alert is resolved needs all of it.
     deletedBody: ({ definition, created_at, note }) => ({ definition, created_at, note }),
-    async prepare(fields, { current, next, at, note, dryRun }) {
+    async prepare(fields, { current, next, at, note, dryRun, isAdmin }) {
       const definition = await prepareAlert(parts, fields, next, current)
+      const endpoint = next.find<SavedEndpoint>('endpoints', definition.endpoint)
+      if (!isAdmin && endpoint?.readsAudit) throw forbidden(auditRefusal)
       const secrets = dryRun ? [] : newSecrets(parts, definition.notify, current)
       return {
         body: { definition, created_at: current?.created_at ?? at, note },

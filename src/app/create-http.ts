@@ -1,13 +1,15 @@
 import { availableParallelism } from 'node:os'
 import { Access } from '../access/access.ts'
+import { type Actor, Audit } from '../access/audit.ts'
 import { Links } from '../access/links.ts'
 import { Oidc, type OidcSettings } from '../access/oidc.ts'
 import { People } from '../access/people.ts'
 import { TokenAdmin } from '../access/token-admin.ts'
 import type { AlertTests } from '../alerts/alert-tests.ts'
 import { packageFile } from '../base/package-file.ts'
+import { auditSource } from '../catalog/built-in-sources.ts'
 import type { Dashboards } from '../dashboards/dashboard-kind.ts'
-import type { Definitions } from '../definitions/definitions.ts'
+import { type Definitions, shippedBy } from '../definitions/definitions.ts'
 import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
 import { requestReports } from '../endpoints/report/request-report.ts'
@@ -22,7 +24,7 @@ import { SourceInfo } from '../sources/source-info.ts'
 import { SourceUsage } from '../sources/source-usage.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Observability } from './create-observability.ts'
-import { maxPendingLogBytes, type Storage } from './create-storage.ts'
+import { appendTo, maxPendingLogBytes, type Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 export type Phase = 'starting' | 'open' | 'stopping'
@@ -57,6 +59,16 @@ export function createHttp(
           clock,
           log,
         })
+  const actorOf = (id: string): Actor => {
+    const person = people.find(id)
+    if (person) return { type: 'person', id, name: person.name }
+    return { type: id === shippedBy ? 'service' : 'token', id, name: tokens.nameOf(id) ?? '' }
+  }
+  const audit = new Audit({
+    ...{ catalog, engine, clock, log, actorOf, dataDir: settings.dataDir },
+    store: appendTo(auditSource, storage),
+    retentionDays: () => sources.get(auditSource).retention_days,
+  })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
   const intake = new LogIntake({
     ...{ store, sources, keys, disk, clock },
@@ -71,6 +83,7 @@ export function createHttp(
     cookies,
     people,
     oidc,
+    audit,
     engineStatus: storage.engineStatus,
     leak: storage.leak,
     stopping: () => phase() === 'stopping',
@@ -117,5 +130,5 @@ export function createHttp(
     backups: storage.backups,
     observability: { ...observability, openMetrics: settings.metrics === 'open' },
   })
-  return { server, access, tokens, streams, intake, links }
+  return { server, access, audit, actorOf, tokens, streams, intake, links }
 }

@@ -4,6 +4,7 @@ import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { extract } from 'tar-stream'
+import { restoredFile, restoredText } from '../base/files/restored-file.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, queryText } from '../engine/json-rows.ts'
@@ -55,6 +56,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     signal?.throwIfAborted()
     // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
     await copyFiles(options, staged, isMutation)
+    await staged.write(restoredFile, Readable.from([Buffer.from(restoredText(manifest.taken_at))]))
     await staged.commit()
     return manifest
   } catch (error) {

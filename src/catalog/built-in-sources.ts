@@ -1,5 +1,8 @@
+import { auditSource } from '../sql/audit-source.ts'
 import sources from './built-in-sources.json' with { type: 'json' }
 import { newSourceShape } from './source.ts'
+
+export { auditRefusal, auditSource, readsAudit } from '../sql/audit-source.ts'
 
 /** Holds rejected entries of all sources. */
 export const quarantineSource = 'quarantine'
@@ -11,7 +14,7 @@ export const callsSource = 'endpoint_requests'
 export const alertsSource = 'alert_events'
 
 export function isWrittenByService(source: string): boolean {
-  return source === callsSource || source === alertsSource
+  return source === callsSource || source === alertsSource || source === auditSource
 }
 
 /** The sources that exist from the first start. Their aliases are the names that existing senders use. */

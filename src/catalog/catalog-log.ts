@@ -34,6 +34,8 @@ const rowSql =
 const newest =
   '(kind, id, version) IN (SELECT kind, id, max(version) FROM _catalog GROUP BY kind, id) AND NOT deleted'
 
+export type PlacedRecord = CatalogRecord & { position: number }
+
 /** The table of the catalog: rows in the order of their positions. */
 export class CatalogLog {
   readonly #engine: Engine
@@ -71,9 +73,9 @@ export class CatalogLog {
   }
 
   /** Batches of changes between two positions, in their order. */
-  async *batches(from: number, end: number): AsyncGenerator<CatalogRecord[]> {
+  async *batches(from: number, end: number): AsyncGenerator<PlacedRecord[]> {
     const pages = await this.#pages(from, `position < ${end}`)
-    let begun: CatalogRecord[] = []
+    let begun: PlacedRecord[] = []
     for (const [index, [after, last]] of pages.entries()) {
       const batches = batchesOf([...begun, ...(await this.#read('true', after, last))])
       // A page may end within a batch.
@@ -167,7 +169,7 @@ export class CatalogLog {
     return rows.map(({ end }, index) => [rows[index - 1]?.end ?? from - 1, end])
   }
 
-  async #read(condition: string, after: number, end: number): Promise<CatalogRecord[]> {
+  async #read(condition: string, after: number, end: number): Promise<PlacedRecord[]> {
     const sql = `${rowSql} WHERE position > {after:Int64} AND position <= {end:UInt64} AND ${condition} ORDER BY position, entry`
     return (await this.#query<CatalogRow>(sql, { after, end })).map(readRecord)
   }
@@ -185,7 +187,7 @@ function idsOf(records: readonly { kind: string; id: string }[]): string {
   return records.map(({ kind, id }) => `(${sqlText(kind)}, ${sqlText(id)})`).join(', ')
 }
 
-function readRecord({ at, body, position: _, ...row }: CatalogRow): CatalogRecord {
+function readRecord({ at, body, ...row }: CatalogRow): PlacedRecord {
   try {
     return { ...row, changed_at: at, body: JSON.parse(body) as unknown }
   } catch {

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { CatalogLog } from './catalog-log.ts'
+import { CatalogLog, type PlacedRecord } from './catalog-log.ts'
 import {
   type CatalogChange,
   type CatalogKind,
@@ -37,6 +37,7 @@ export interface RequestAuthor {
   id: string
   address: string
   requestId: string
+  isAdmin: boolean
 }
 
 export function authorId(by: Author): string {
@@ -116,6 +117,9 @@ export class Catalog {
   #failing = false
   #following = false
   readonly #unapplied = new Map<CatalogKind, CatalogRecord[]>()
+  #onRows: ((end: number) => Promise<void>) | undefined
+  /** Whether the listener of rows failed. */
+  #isBehind = false
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -133,6 +137,17 @@ export class Catalog {
   /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
   onChange(kind: CatalogKind, listener: CatalogListener): void {
     this.#listeners.set(kind, listener)
+  }
+
+  /** Calls the listener with the position after the last row: now and after each change, before old versions are removed. */
+  onRows(listener: (end: number) => Promise<void>): void {
+    this.#onRows = listener
+    void this.hold(() => this.#derive()).catch(() => {})
+  }
+
+  /** Batches of changes between two positions. */
+  batches(from: number, end: number): AsyncGenerator<PlacedRecord[]> {
+    return this.#log.batches(from, end)
   }
 
   async open(): Promise<void> {
@@ -181,7 +196,10 @@ export class Catalog {
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
     })
     // Nobody waits for it, except the next change and the end of the service.
-    void this.hold(() => this.#log.prune(changes)).catch((error) => {
+    void this.hold(async () => {
+      await this.#derive()
+      await this.#log.prune(changes)
+    }).catch((error) => {
       this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
     })
   }
@@ -233,10 +251,14 @@ export class Catalog {
 
   /** Reads the log if it has changed. An outage of the engine leaves the state as it was. */
   async #follow(): Promise<void> {
-    if (this.#following || (!this.#options.shared && !this.#stale && this.#unapplied.size === 0)) return
+    const isCurrent = !this.#stale && this.#unapplied.size === 0 && !this.#isBehind
+    if (this.#following || (!this.#options.shared && isCurrent)) return
     this.#following = true
     try {
-      await this.hold(() => this.#catchUp())
+      await this.hold(async () => {
+        await this.#catchUp()
+        await this.#derive()
+      })
       this.#failing = false
     } catch (error) {
       if (!this.#failing) this.#options.log.warn({ err: error }, 'cannot read the catalog; retrying')
@@ -244,6 +266,12 @@ export class Catalog {
     } finally {
       this.#following = false
     }
+  }
+
+  async #derive(): Promise<void> {
+    this.#isBehind = this.#onRows !== undefined
+    await this.#onRows?.(this.#next)
+    this.#isBehind = false
   }
 
   /** Throws only if the error concerns these changes; another kind may fail on its own. */

@@ -143,7 +143,7 @@ const ownTables: readonly CopiedTable[] = [
     name: '_token_uses',
     title: 'token uses',
     // Older uses of a token disappear when parts are merged.
-    from: '(SELECT id, max(at) AS at, argMax(address, at) AS address FROM _token_uses GROUP BY id)',
+    from: '(SELECT id, max(uses.at) AS at, argMax(uses.address, uses.at) AS address FROM _token_uses AS uses GROUP BY id)',
     columns: ['id', 'at', 'address'],
     kept: keptFor('at', 400),
   },

@@ -105,6 +105,12 @@ export class Definitions {
     return find(this.#kind(folder), reference) as Item
   }
 
+  /** Whether an endpoint exists and reads the audit. */
+  readsAudit(reference: string): boolean {
+    const endpoint = this.#kind('endpoints').items.find(reference) as { readsAudit?: boolean } | undefined
+    return endpoint?.readsAudit ?? false
+  }
+
   /** Every version that is kept, newest first. */
   async versions(folder: string, reference: string): Promise<object[]> {
     const kind = this.#kind(folder)
@@ -338,7 +344,10 @@ export class Definitions {
     }
     // Before anything that takes time.
     if (typeof fields.name === 'string') next.refuseTaken(kind, fields.name, id)
-    const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })
+    const prepared = await kind.prepare(fields, {
+      ...{ id, current, next, at, note, dryRun },
+      isAdmin: typeof by === 'string' || by.isAdmin,
+    })
     const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
     const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: authorId(by) })
     next.put(kind, after, prepared.body)

@@ -38,6 +38,8 @@ export interface Preparation<Item> {
   at: string
   note: string
   dryRun: boolean
+  /** Whether it may read everything, also the audit. */
+  isAdmin: boolean
 }
 
 export interface Prepared {

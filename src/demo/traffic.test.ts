@@ -71,6 +71,6 @@ test('days are busier than nights, and few requests fail', () => {
 test('every built-in source has traffic, except those that the service fills', () => {
   const names = builtInSources
     .map(({ name }) => name)
-    .filter((name) => !/^(quarantine|otel_logs|endpoint_requests|alert_events)$/.test(name))
+    .filter((name) => !/^(quarantine|otel_logs|endpoint_requests|alert_events|audit_events)$/.test(name))
   expect(new Set(demoSources)).toEqual(new Set(names))
 })

@@ -35,6 +35,7 @@ export function panelEndpoint(
   const endpoint = caller.dashboards.length === 0 ? undefined : endpoints.find(reference)
   if (!endpoint || caller.mayCall(endpoint.definition)) return undefined
   if (caller.project !== undefined && !endpoint.definition.published) return undefined
+  if (endpoint.readsAudit) return undefined
   let problem: WellheadError | undefined
   for (const scope of caller.dashboards) {
     const definition = dashboards.ofScope(scope)?.definition

@@ -8,6 +8,7 @@ import fastify, {
   LogController,
 } from 'fastify'
 import type { Access } from '../access/access.ts'
+import type { Audit } from '../access/audit.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Links } from '../access/links.ts'
 import type { Oidc } from '../access/oidc.ts'
@@ -87,6 +88,7 @@ export interface ServerOptions extends StatusRoutes {
   cookies: SessionCookies
   people: PartOf<typeof addPeopleRoutes>
   oidc: Oidc | undefined
+  audit: Pick<Audit, 'write'>
   intake: PartOf<typeof addLogRoutes>
   definitions: PartOf<typeof addDeploymentRoutes>
   links: Links
@@ -265,7 +267,7 @@ function addRoutes(
   addTokenRoutes(server, options.tokens)
   addAuthRoutes(server, options)
   addPeopleRoutes(server, options.people)
-  addBackupRoutes(server, options.backups)
+  addBackupRoutes(server, options.backups, options.audit)
   addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)

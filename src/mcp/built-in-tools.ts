@@ -260,7 +260,7 @@ export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): 
           warnings: list,
         }),
       },
-      run: async (input, { id: by }) => {
+      run: async (input, { author: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
         const existing = endpoints.findByName(body.name)
         const terms = { by, note, breaking, expected: undefined }

@@ -1,6 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { JsonSchema } from '../base/validation.ts'
+import type { RequestAuthor } from '../definitions/definitions.ts'
 import type { EntryReader } from '../sources/entry-queries.ts'
 
 export type ToolDefinition = Tool
@@ -9,7 +10,7 @@ export type ToolResult = CallToolResult
 /** A tool that belongs to the service, not to an endpoint. */
 export interface BuiltInTool {
   definition: ToolDefinition
-  run(input: unknown, caller: EntryReader): Promise<ToolResult>
+  run(input: unknown, caller: EntryReader & { author: RequestAuthor }): Promise<ToolResult>
 }
 
 /** Tools of the service. Endpoints cannot take their names. */

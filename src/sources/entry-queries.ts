@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts'
+import { forbidden } from '../base/errors.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { callerBlame, type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
 import { outputJson, readJsonRows } from '../engine/json-rows.ts'
+import { auditRefusal, auditSource } from '../sql/audit-source.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf } from './entry-sql.ts'
@@ -23,6 +25,8 @@ export interface EntryReader {
   id: string
   /** The only project whose entries the reader sees; undefined for all projects. */
   project: string | undefined
+  /** Only admins read the audit. */
+  isAdmin: boolean
   signal: AbortSignal
 }
 
@@ -84,6 +88,7 @@ export class EntryQueries {
   ): Promise<Buffer> {
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, signal } = reader
+    if (source.name === auditSource && !reader.isAdmin) throw forbidden(auditRefusal)
     const isolated = project !== undefined
     const settings = {
       ...outputJson,

@@ -8,7 +8,7 @@ import { readPreference, writePreference } from '../ui/preference.ts'
 const lastKey = 'wellhead.logs.source'
 const fallback = 'edge_logs'
 /** What the service writes itself. */
-const internal = ['endpoint_requests', 'alert_events', 'quarantine']
+const internal = ['endpoint_requests', 'alert_events', 'audit_events', 'quarantine']
 const longestRetentionMs = 90 * 86_400_000
 const maxAsked = 20
 

@@ -1,4 +1,4 @@
-import { endpointNotFound, inUse, invalidQuery } from '../../base/errors.ts'
+import { endpointNotFound, forbidden, inUse, invalidQuery } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { writableFields } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
@@ -9,6 +9,7 @@ import { storedColumns } from '../../catalog/tables.ts'
 import { commonReadOnly } from '../../definitions/definitions.ts'
 import type { Kind, NextDefinitions, Saved } from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { auditRefusal, readsAudit } from '../../sql/audit-source.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
@@ -59,8 +60,9 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     deletedBody: ({ id, name, createdAt: created_at }) => ({
       ...{ definition: { id, name, query: 'SELECT 1' }, columns: [], created_at },
     }),
-    async prepare(fields, { id, current, next, at, note }) {
+    async prepare(fields, { id, current, next, at, note, isAdmin }) {
       const definition = parseDefinition({ id, ...fields })
+      if (!isAdmin && readsAudit(definition)) throw forbidden(auditRefusal)
       const typed = String(fields.query)
       const { engine, sources } = await stateOf(options, definition, next)
       const { columns } = await compileEndpoint(engine, definition, 1, sources).catch((error) => {

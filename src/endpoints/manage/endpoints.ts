@@ -5,6 +5,7 @@ import { closestName } from '../../base/text/closest-name.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
+import { readsAudit } from '../../sql/audit-source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
 import { definitionShape, isReserved } from '../definition/definition.ts'
@@ -34,6 +35,7 @@ export interface SavedEndpoint extends Endpoint {
   readonly updatedAt: string
   readonly updatedBy: string
   readonly note: string
+  readonly readsAudit: boolean
 }
 
 /** Receives the id of an endpoint, and whether it returns the same results as before. */
@@ -162,6 +164,9 @@ function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint
       return latest.compiled
     },
     columns,
+    get readsAudit() {
+      return readsAudit(definition)
+    },
     createdAt: created_at,
     updatedAt: record.changed_at,
     updatedBy: record.changed_by,

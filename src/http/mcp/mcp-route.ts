@@ -25,12 +25,14 @@ import { rowResult } from '../../mcp/row-result.ts'
 import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
+import { namesAudit } from '../../sql/audit-source.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { readParameters } from '../request-parameters.ts'
 import type { RequestNotes, RequestRecorder } from '../request-recorder.ts'
 import { checkQuota, tokenOf } from '../route-access.ts'
-import { goneSignal } from '../routes/management.ts'
+import { refuseAudit } from '../routes/logs/entry-access.ts'
+import { authorOf, goneSignal } from '../routes/management.ts'
 import type { QueryRoutes } from '../routes/query.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 
@@ -156,8 +158,9 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
       try {
         count()
         const own = builtIn.get(name)
+        if (own) refuseAudit(caller, namesAudit((input as { query?: unknown }).query))
         return own
-          ? await own.run(input, { id, project, signal })
+          ? await own.run(input, { id, project, isAdmin: caller.isAdmin, signal, author: authorOf(request) })
           : await callEndpoint(find(name), input, request, signal, parts)
       } catch (error) {
         const known = toKnownError(error as Error, request)

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import {
   type AlertFields,
@@ -13,6 +13,7 @@ import { changeOf } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
+import { refuseAudit } from './logs/entry-access.ts'
 import { flag, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -98,12 +99,20 @@ export const alertDocs: KindDocs = {
 export function addAlertRoutes(server: FastifyInstance, definitions: Definitions, tests: AlertTests): void {
   addKindRoutes(server, definitions, alertDocs)
   const route = routesOf(server, { tag: 'Alerts', access: 'edit' })
+  /** Rows of the audit are for admins. */
+  const refuseEndpoint = ({ caller, body }: Pick<FastifyRequest, 'caller' | 'body'>) => {
+    const { endpoint } = (body ?? {}) as { endpoint?: unknown }
+    refuseAudit(caller, typeof endpoint === 'string' && definitions.readsAudit(endpoint))
+  }
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',
     body: jsonBody(alertShape, example),
     responses: { 200: json('What the alert would do.', preview) },
     errors: [404, 422, 503, 504],
-    handler: (request, reply) => tests.preview(request.body, goneSignal(request, reply)),
+    handler: async (request, reply) => {
+      refuseEndpoint(request)
+      return tests.preview(request.body, goneSignal(request, reply))
+    },
   })
   route('POST /api/alerts/:reference/test', 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',
@@ -113,6 +122,7 @@ export function addAlertRoutes(server: FastifyInstance, definitions: Definitions
     errors: [400, 422, 503, 504],
     handler: async (request, reply) => {
       const alert = definitions.find<SavedAlert>('alerts', request.params.reference)
+      refuseEndpoint({ caller: request.caller, body: alert.definition })
       return tests.test(alert, request.query.notify, goneSignal(request, reply))
     },
   })

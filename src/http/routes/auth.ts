@@ -1,15 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access, SessionCookie } from '../../access/access.ts'
+import type { Audit } from '../../access/audit.ts'
 import { attemptMs, type Oidc } from '../../access/oidc.ts'
 import type { People } from '../../access/people.ts'
-import { forbidden, notFound, signInRefused } from '../../base/errors.ts'
+import { forbidden, notFound, signInRefused, unauthorized } from '../../base/errors.ts'
 import { handleError, toKnownError } from '../error-response.ts'
 import { pathOf } from '../request-recorder.ts'
 import { tokenOf } from '../route-access.ts'
 import { pageHeaders } from '../security-headers.ts'
 import type { SessionCookies } from '../session-cookies.ts'
-import { authorOf } from './management.ts'
+import { authorOf, changedBy } from './management.ts'
 import { json, routesOf } from './route.ts'
 
 interface AuthRoutes {
@@ -18,16 +19,21 @@ interface AuthRoutes {
   people: People
   /** Undefined: people sign in with tokens only. */
   oidc: Oidc | undefined
+  audit: Pick<Audit, 'write'>
 }
 
 /** Each tab that signs in has an attempt of its own. Those that were given up must not fill the headers. */
 const attemptName = 'wellhead-sign-in-'
 const maxAttempts = 4
 
+/** Who sent a token that is not valid. */
+const nobody = { type: 'token', id: '', name: '' } as const
+
 const returnTo = z.string().optional().describe('Path of this service to return to.')
 
 /** Sessions in cookies: with a token, or as a person. */
-export function addAuthRoutes(server: FastifyInstance, { access, cookies, people, oidc }: AuthRoutes): void {
+export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void {
+  const { access, cookies, people, oidc, audit } = parts
   const route = routesOf(server, { tag: 'Signing in', access: 'any' })
   route('POST /auth/token', 'signInWithToken', 'Sign in to the console with a token', {
     description:
@@ -41,7 +47,16 @@ export function addAuthRoutes(server: FastifyInstance, { access, cookies, people
         throw forbidden('Only pages of this service can sign in.')
       }
       const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
+      await audit.write('token.sign_in', changedBy(request), authorOf(request))
       cookies.set(request, reply, cookie)
+    },
+    options: {
+      errorHandler: (error, request, reply) => {
+        const refused = unauthorized.is(error)
+          ? audit.write('token.sign_in_refused', '', authorOf(request), nobody).catch(() => {})
+          : undefined
+        void Promise.resolve(refused).then(() => handleError(error, request, reply))
+      },
     },
   })
   route('POST /auth/logout', 'signOut', 'Sign out of the console', {
@@ -93,7 +108,11 @@ export function addAuthRoutes(server: FastifyInstance, { access, cookies, people
       if (attempt !== undefined) cookies.add(request, reply, name, '; Max-Age=0')
       const { person, returnTo } = await provider(request).finish(request.url, attempt)
       const by = { ...authorOf(request), id: person.id }
-      await people.signIn(person, by)
+      const isKnown = await people.signIn(person, by)
+      if (!isKnown) {
+        const actor = { type: 'person', id: person.id, name: person.name } as const
+        await audit.write('person.sign_in_refused', person.name, by, actor)
+      }
       if (person.refusal !== undefined) throw signInRefused(person.refusal)
       const cookie = access.createCookieOf(person.id, cookies.lengthMs) as SessionCookie
       cookies.set(request, reply, cookie)

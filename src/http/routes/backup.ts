@@ -1,12 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Audit } from '../../access/audit.ts'
 import type { Backups } from '../../backup/backups.ts'
 import { notAcceptable } from '../../base/errors.ts'
+import { authorOf } from './management.ts'
 import { routesOf } from './route.ts'
 
 const mediaType = 'application/x-tar'
 
-export function addBackupRoutes(server: FastifyInstance, backups: Backups): void {
+export function addBackupRoutes(
+  server: FastifyInstance,
+  backups: Backups,
+  audit: Pick<Audit, 'write'>,
+): void {
   const route = routesOf(server, { tag: 'Backups', access: 'admin' })
   route('GET /api/backup', 'takeBackup', 'Take a backup', {
     description: 'A consistent snapshot with secrets. Without `manifest.json` at its end, it is incomplete.',
@@ -30,6 +36,7 @@ export function addBackupRoutes(server: FastifyInstance, backups: Backups): void
       reply.type(mediaType)
       // HEAD must not start a backup.
       if (request.method === 'HEAD') return reply.send()
+      await audit.write('backup.create', 'backup', authorOf(request))
       const { stream, bytes } = await backups.begin()
       if (reply.raw.destroyed) stream.destroy()
       reply.header('Content-Disposition', 'attachment; filename="wellhead-backup.tar"')

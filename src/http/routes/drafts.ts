@@ -4,10 +4,12 @@ import { unknownParameter } from '../../base/errors.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
+import { namesAudit } from '../../sql/audit-source.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
+import { refuseAudit } from './logs/entry-access.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, type Response, routesOf } from './route.ts'
 
@@ -31,8 +33,10 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
     body: jsonBody(endpointChange, draft),
     responses: { 200: json('What the SQL returns and uses.', checked) },
     errors,
-    handler: async (request, reply) =>
-      drafts.check(request.body, changedBy(request), goneSignal(request, reply)),
+    handler: async (request, reply) => {
+      refuseAudit(request.caller, namesAudit((request.body as Draft)?.query))
+      return drafts.check(request.body, changedBy(request), goneSignal(request, reply))
+    },
   })
   route('POST /api/endpoints/preview', 'previewEndpoint', 'Run an endpoint without saving it', {
     description: 'Times out after 30 s. The result is not cached. Only JSON has the columns.',
@@ -68,10 +72,17 @@ export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts):
   })
 }
 
+interface Draft {
+  query?: unknown
+  endpoint?: { query?: unknown } | null
+}
+
 /** Handles a request whose rows are computed and not cached. */
 function computing(run: EndpointDrafts['run']) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const since = performance.now()
+    const { query, endpoint } = (request.body ?? {}) as Draft
+    refuseAudit(request.caller, namesAudit(query) || namesAudit(endpoint?.query))
     const format = formatOf(request)
     const result = await run(request.body, format, changedBy(request), goneSignal(request, reply))
     return sendResult(request, reply, { kind: 'computed', result }, format.contentType, since)

@@ -21,7 +21,8 @@ export function changedBy(request: FastifyRequest): string {
 
 /** Who changes something, for its versions and the audit. */
 export function authorOf(request: FastifyRequest): RequestAuthor {
-  return { id: changedBy(request), address: request.ip, requestId: request.id }
+  const isAdmin = request.caller?.isAdmin ?? false
+  return { id: changedBy(request), address: request.ip, requestId: request.id, isAdmin }
 }
 
 /** Version that the caller expects to be the newest. Undefined: any version. */

@@ -9,6 +9,7 @@ import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import type { EndpointCall } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
+import { auditRefusal } from '../../sql/audit-source.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
@@ -81,6 +82,8 @@ export function addQueryRoutes(
     const requested = control.get('_version')
     if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
     const endpoint = requested === undefined ? current : await versionOf(endpoints, current, requested)
+    // An older version may read what the current one does not.
+    if (endpoint.readsAudit && !caller.isAdmin) throw forbidden(auditRefusal)
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
     notes.format = streamed ? 'events' : format.name

@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
 import { type Replay, type Replays, replayShape } from '../../endpoints/manage/replays.ts'
+import { namesAudit } from '../../sql/audit-source.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { endpointChange, params } from './endpoints.ts'
+import { refuseAudit } from './logs/entry-access.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -70,7 +72,8 @@ export function addReplayRoutes(server: FastifyInstance, replays: Replays): void
     responses: { 200: json('What would change for callers.', replay) },
     errors: [422, 504],
     handler: async (request, reply) => {
-      const { params, body } = request
+      const { params, body, caller } = request
+      refuseAudit(caller, namesAudit((body as { endpoint?: { query?: unknown } } | null)?.endpoint?.query))
       return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
     },
   })

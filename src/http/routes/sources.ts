@@ -4,8 +4,10 @@ import { changeOf } from '../../base/validation.ts'
 import { type NewSource, newSourceShape, type Source, typedColumnShape } from '../../catalog/source.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import type { SourceInfo, SourcePath } from '../../sources/source-info.ts'
+import { auditSource } from '../../sql/audit-source.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { addKindRoutes, commonView, type KindDocs } from './kind-routes.ts'
+import { refuseAudit } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 
 const view: FieldShapes<Omit<Source, keyof NewSource>> = {
@@ -76,6 +78,9 @@ export function addSourceRoutes(server: FastifyInstance, definitions: Definition
     params,
     responses: { 200: json('The most frequent paths, and those of typed columns.', z.array(sourcePath)) },
     errors: [504],
-    handler: async ({ params }) => sources.schema(params.name),
+    handler: async ({ params, caller }) => {
+      refuseAudit(caller, sources.get(params.name).name === auditSource)
+      return sources.schema(params.name)
+    },
   })
 }

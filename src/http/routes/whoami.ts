@@ -8,6 +8,7 @@ import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
+import { auditSource } from '../../sql/audit-source.ts'
 import { columns, parameter } from './endpoints.ts'
 import { json, routesOf } from './route.ts'
 import { source } from './sources.ts'
@@ -79,7 +80,12 @@ export function addWhoamiRoutes(
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         logs: caller.mayReadEntries,
-        sources: caller.mayReadEntries ? sources.list().map((source) => picked(searched, source)) : [],
+        sources: caller.mayReadEntries
+          ? sources
+              .list()
+              .filter(({ name }) => caller.isAdmin || name !== auditSource)
+              .map((source) => picked(searched, source))
+          : [],
         bigquery: logflare && caller.role !== undefined,
       }
     },

@@ -30,6 +30,7 @@ describe('sending logs', () => {
     }[]
     expect(sources.map(({ name }) => name)).toEqual([
       'alert_events',
+      'audit_events',
       'auth_logs',
       'edge_logs',
       'endpoint_requests',

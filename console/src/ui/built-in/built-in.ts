@@ -1,6 +1,7 @@
 /** What every service has from its first start. Endpoints are listed by id, because they can be renamed. */
 export const builtInSources: ReadonlySet<string> = new Set([
   'alert_events',
+  'audit_events',
   'auth_logs',
   'edge_logs',
   'endpoint_requests',

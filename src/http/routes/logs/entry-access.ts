@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, withFixedParameters } from '../../../access/caller.ts'
+import { forbidden } from '../../../base/errors.ts'
 import type { EntryReader } from '../../../sources/entry-queries.ts'
+import { auditRefusal } from '../../../sql/audit-source.ts'
 import { goneSignal } from '../management.ts'
 
 /** The only project whose entries the caller may read now; undefined for all. Throws 403 for a project of others. */
@@ -8,9 +10,19 @@ export function readableProject(caller: Caller, wanted: unknown): string | undef
   return withFixedParameters(caller, typeof wanted === 'string' ? { project: wanted } : {}).project
 }
 
+/** Throws 403 for the audit, unless the caller is an admin. */
+export function refuseAudit(caller: Caller | undefined, isAudit: boolean): void {
+  if (isAudit && !caller?.isAdmin) throw forbidden(auditRefusal)
+}
+
 export function entryReader(request: FastifyRequest, reply: FastifyReply): EntryReader {
   const caller = request.caller as Caller
   const { project: wanted } = (request.body ?? {}) as { project?: unknown }
   readableProject(caller, wanted)
-  return { id: caller.id, project: caller.project, signal: goneSignal(request, reply) }
+  return {
+    id: caller.id,
+    project: caller.project,
+    isAdmin: caller.isAdmin,
+    signal: goneSignal(request, reply),
+  }
 }

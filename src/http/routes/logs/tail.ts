@@ -7,11 +7,12 @@ import type { LiveTail } from '../../../live/live-tail.ts'
 import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/search-condition.ts'
 import type { SourceInfo } from '../../../sources/source-info.ts'
+import { auditSource } from '../../../sql/audit-source.ts'
 import { eventHeaders, eventStream } from '../../openapi/call.ts'
 import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
-import { readableProject } from './entry-access.ts'
+import { readableProject, refuseAudit } from './entry-access.ts'
 
 interface TailRoutes {
   sources: Pick<SourceInfo, 'get'>
@@ -43,6 +44,7 @@ export function addTailRoutes(server: FastifyInstance, { sources, tail, streams 
       const { project: wanted, query } = request.query
       const project = readableProject(request.caller as Caller, wanted)
       const source = sources.get(request.params.name)
+      refuseAudit(request.caller, source.name === auditSource)
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
       const stream = streams.begin(request, reply)
       if (stream === undefined) return reply

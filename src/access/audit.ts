@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import { readRestored, restoredFile } from '../base/files/restored-file.ts'
+import type { Log } from '../base/log.ts'
+import { auditSource } from '../catalog/built-in-sources.ts'
+import type { Catalog, RequestAuthor } from '../catalog/catalog.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows } from '../engine/json-rows.ts'
+
+interface AuditOptions {
+  catalog: Catalog
+  engine: Engine
+  clock: Clock
+  log: Log
+  /** Stores lines once per token. */
+  store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  retentionDays: () => number
+  actorOf: (id: string) => Actor
+  dataDir: string
+}
+
+export interface Actor {
+  type: 'person' | 'token' | 'service'
+  id: string
+  name: string
+}
+
+interface Act {
+  id: string
+  at: string
+  actor: Actor
+  action: string
+  target: string
+  address: string
+  request_id: string
+  target_id?: string
+  version?: number
+  note?: string
+  /** In the catalog: what was written last tells where to go on. */
+  position?: number
+}
+
+/** The author of what the service ships. */
+const shipped = 'wellhead'
+const limits = { deadlineMs: 30_000 }
+
+/**
+ * Who did what, as entries of a source. Entries of changes are derived from the rows of the catalog, in their order: a change
+ * without its entry gets it later, however the service ended. Each batch has a token, so that it is stored once even if several
+ * services derive it. Other acts are written before they take effect.
+ */
+export class Audit {
+  readonly #options: AuditOptions
+  /** The position of the first row that may lack its entry. */
+  #next = -1
+
+  constructor(options: AuditOptions) {
+    this.#options = options
+  }
+
+  async open(): Promise<void> {
+    const { catalog, dataDir } = this.#options
+    const restored = await readRestored(dataDir)
+    if (restored) {
+      const act = { id: restored.id, at: restored.at, action: 'backup.restore', target: restored.taken_at }
+      const actor = { type: 'service', id: '', name: 'wellhead restore' } as const
+      await this.#store([{ ...act, actor, address: '', request_id: '' }], `restore ${restored.id}`)
+      await rm(join(dataDir, restoredFile), { force: true })
+    }
+    catalog.onRows((end) => this.#follow(end))
+  }
+
+  /** Writes an act that is not in the catalog. Throws if it cannot be stored, so that it does not happen. */
+  async write(action: string, target: string, by: RequestAuthor, actor?: Actor): Promise<void> {
+    const { clock, actorOf } = this.#options
+    const at = new Date(clock.now()).toISOString()
+    const origin = { address: by.address, request_id: by.requestId }
+    const id = randomUUID()
+    await this.#store([{ id, at, actor: actor ?? actorOf(by.id), action, target, ...origin }], id)
+  }
+
+  async #follow(end: number): Promise<void> {
+    if (this.#next < 0) this.#next = await this.#stored()
+    if (this.#next >= end) return
+    const { catalog, clock, retentionDays } = this.#options
+    const sinceMs = clock.now() - retentionDays() * 86_400_000
+    for await (const batch of catalog.batches(this.#next, end)) {
+      const acts = batch
+        .filter(({ changed_by, changed_at }) => changed_by !== shipped && Date.parse(changed_at) > sinceMs)
+        .map((record) => this.#actOf(record))
+      if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)
+      this.#next = Math.max(...batch.map(({ position }) => position)) + 1
+    }
+    this.#next = end
+  }
+
+  async #stored(): Promise<number> {
+    const sql = `SELECT max(position) AS position FROM ${auditSource}`
+    const [row] = await queryRows<{ position: number | null }>(this.#options.engine, { sql }, limits)
+    return row?.position == null ? 0 : Number(row.position) + 1
+  }
+
+  #actOf(record: CatalogRecord & { position: number }): Act {
+    const { kind, id, version, deleted, changed_at: at, changed_by, position } = record
+    const body = (record.body ?? {}) as Record<string, unknown>
+    const { name = body.name, description = body.description } = (body.definition ?? {}) as typeof body
+    const verb = deleted ? 'delete' : version === 1 ? 'create' : 'update'
+    return {
+      id: `catalog-${position}`,
+      at,
+      actor: this.#options.actorOf(changed_by),
+      action: `${kind}.${kind === 'person' ? body.act : verb}`,
+      target: String((kind === 'token' ? description : name) || id),
+      target_id: id,
+      version,
+      note: String(body.note ?? ''),
+      address: record.address ?? '',
+      request_id: record.request_id ?? '',
+      position,
+    }
+  }
+
+  #store(acts: readonly Act[], token: string): Promise<void> {
+    const lines = acts.map(({ id, at, ...act }) => {
+      const timestamp = (Date.parse(at) / 1000).toFixed(6)
+      const event_message = `${act.actor.name || act.actor.id || 'somebody'}: ${act.action} ${act.target}`
+      return `${JSON.stringify({ project: '', id, timestamp, event_message, metadata: JSON.stringify(act) })}\n`
+    })
+    const earliestMs = Math.min(...acts.map(({ at }) => Date.parse(at)))
+    return this.#options.store(Buffer.from(lines.join('')), token, earliestMs)
+  }
+}
