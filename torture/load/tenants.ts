@@ -79,7 +79,7 @@ async function createTenants(target: Target): Promise<Tenants> {
   }
   // One deployment checks all of them together, which is faster.
   await post('/api/deployments', {
-    endpoints: endpoints.map((endpoint) => ({ ...endpoint, expected_version: 0 })),
+    endpoints: endpoints.map((endpoint) => ({ published: true, ...endpoint, expected_version: 0 })),
   })
   const queryPath = (name: string) => `/api/endpoints/query/${name}`
   return {

@@ -78,7 +78,7 @@ export const fuzzSql: Scenario = {
       async (sql: string, index: number) => {
         counts.saved++
         const name = `fuzzed.${index}`
-        const definition = { name, query: sql, timeout_seconds: 2 }
+        const definition = { name, query: sql, timeout_seconds: 2, published: true }
         if (!record(sql, await admin('/api/endpoints', definition))) return
         const project = dice.pick(projects)
         counts.called++

@@ -157,7 +157,7 @@ describe('tenants', () => {
   test('see their rows alone, of an endpoint and with SQL of their own', async () => {
     const query = 'WITH mine AS (SELECT id FROM orders) SELECT id FROM mine ORDER BY id'
     for (const fields of [{ name: 'cluster.ids' }, { name: 'cluster.sandbox', sandbox: true }]) {
-      expect((await admin('POST', '/api/endpoints', { ...fields, query })).status).toBe(201)
+      expect((await admin('POST', '/api/endpoints', { published: true, ...fields, query })).status).toBe(201)
     }
     const sql = encodeURIComponent('SELECT id FROM mine ORDER BY id')
     for (const [project, ids] of Object.entries({ a: ['a0', 'a1'], b: ['b2'], c: [] })) {

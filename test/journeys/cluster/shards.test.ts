@@ -79,7 +79,9 @@ beforeAll(async () => {
         "SELECT count() AS n FROM edge_logs AS l JOIN edge_logs AS r USING (id) WHERE l.id IN (SELECT id FROM edge_logs WHERE id LIKE 'first-%')",
       'shards.ids': 'SELECT project, id FROM edge_logs',
     })) {
-      expect((await admin(service, 'POST', '/api/endpoints', { name, query })).status).toBe(201)
+      expect((await admin(service, 'POST', '/api/endpoints', { published: true, name, query })).status).toBe(
+        201,
+      )
     }
   }
   // Each service gets some of the entries of every project.

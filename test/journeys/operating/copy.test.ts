@@ -116,7 +116,10 @@ async function fill(service: RunningService): Promise<void> {
     await service.engine.insert({ table: '_alerts', format: 'JSONEachRow' }, rows, limits)
   }
   const query = 'SELECT project, count() AS n FROM shop_logs GROUP BY project ORDER BY project'
-  await expectStatus(201, admin(service, 'POST', '/api/endpoints', { name: 'shop.projects', query }))
+  await expectStatus(
+    201,
+    admin(service, 'POST', '/api/endpoints', { published: true, name: 'shop.projects', query }),
+  )
   const change = { query: query.replace('count() AS n', "countIf(level = 'error') AS n") }
   await expectStatus(200, admin(service, 'PATCH', '/api/endpoints/shop.projects', change))
   await expectStatus(
