@@ -19,6 +19,8 @@ const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
 const Alerts = lazily(() => import('./alerts/alerts-page.tsx'))
 const AlertPage = lazily(() => import('./alerts/alert-page.tsx'))
+const DashboardList = lazily(() => import('./dashboards/dashboard-list.tsx'))
+const DashboardPage = lazily(() => import('./dashboards/dashboard-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
@@ -33,6 +35,12 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
   ['/docs', everyone, () => <ApiPage />],
   ['/console/endpoints', everyone, (who) => <EndpointList who={who} />],
   ['/console/endpoints/:name', everyone, (who, name) => <EndpointPage key={name} who={who} name={name} />],
+  ['/console/dashboards', ({ dashboards }) => dashboards, (who) => <DashboardList who={who} />],
+  [
+    '/console/dashboards/:name',
+    ({ dashboards }) => dashboards,
+    (who, name) => <DashboardPage key={name} who={who} name={name} />,
+  ],
   ['/console/logs', ({ admin, logs }) => admin || logs, (who) => <LogsPage who={who} />],
   // The former address.
   ['/console/explore', everyone, () => <Redirect to={`/console/logs${location.search}`} replace />],
@@ -52,7 +60,7 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|sources|tokens|usage)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage)(?:\/|$)/
 
 export function App() {
   const state = useSession()

@@ -18,6 +18,7 @@ const pages = [
   { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
   { path: '/console/playground', name: 'Playground', icon: 'playground' },
   { path: '/console/logs', name: 'Logs', icon: 'logs' },
+  { path: '/console/dashboards', name: 'Dashboards', icon: 'dashboards' },
   { path: '/console/alerts', name: 'Alerts', icon: 'alerts' },
   { path: '/console/usage', name: 'Usage', icon: 'overview' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
@@ -25,8 +26,8 @@ const pages = [
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
 ] as const
 
-function pagesOf({ admin, query, ingest, logs }: Whoami) {
-  const others = { Endpoints: query, Logs: logs, Usage: query, 'Send logs': ingest }
+function pagesOf({ admin, query, ingest, logs, dashboards }: Whoami) {
+  const others = { Endpoints: query, Dashboards: dashboards, Logs: logs, Usage: query, 'Send logs': ingest }
   return pages.filter(({ name }) =>
     admin ? name !== 'Usage' && name !== 'Send logs' : others[name as keyof typeof others],
   )

@@ -23,8 +23,10 @@ export function callEndpoint(
   name: string,
   values: Record<string, string>,
   signal: AbortSignal,
+  /** Instead of the token of the session. */
+  token?: string,
 ): Promise<CallResult> {
-  return resultOf(queryPath(name, values), { signal })
+  return resultOf(queryPath(name, values), { signal, ...(token !== undefined && { token }) })
 }
 
 /** Parameters with an underscore are those of every request, such as `_format`. */

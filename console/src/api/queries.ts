@@ -4,6 +4,8 @@ import { connection } from './connection.ts'
 import type {
   Alert,
   Cache,
+  Dashboard,
+  DashboardLink,
   Endpoint,
   EndpointCacheState,
   Entry,
@@ -116,6 +118,11 @@ export const queries = {
     read<ListColumns>(['list-columns', source], `/api/sources/${at(source)}/list-columns`, {
       staleTime: 60_000,
     }),
+  dashboards: () => read<Dashboard[]>(['dashboards'], '/api/dashboards'),
+  dashboard: (name: string) =>
+    read<Dashboard>(['dashboards', name], `/api/dashboards/${at(name)}`, { refetchOnWindowFocus: false }),
+  dashboardLinks: (name: string) =>
+    read<DashboardLink[]>(['dashboard-links', name], `/api/dashboards/${at(name)}/links`),
   alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
   alert: (name: string) =>
     read<Alert>(['alerts', name], `/api/alerts/${at(name)}`, { refetchInterval: 5_000 }),

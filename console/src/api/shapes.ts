@@ -24,6 +24,10 @@ export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']
 
 export type Alert = Schemas['Alert']
+export type Dashboard = Schemas['Dashboard']
+export type DashboardLink = Schemas['DashboardLink']
+export type NewDashboardLink = Schemas['NewDashboardLink']
+export type OpenedLink = Schemas['OpenedLink']
 export type AlertTest = Schemas['AlertTest']
 export type AlertPreview = Schemas['AlertPreview']
 

@@ -34,6 +34,7 @@ export default function Plot(props: PlotProps) {
   const theme = useTheme()
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<number | null>(null)
+  const isLines = kind === 'lines' || kind === 'area'
   const words = useMemo(() => summaryOf(series), [series])
   const colors = useMemo(() => colorsOf(series), [series])
 
@@ -63,12 +64,14 @@ export default function Plot(props: PlotProps) {
       const look = colors[series.indexOf(one)]
       const stroke = color(look?.color ?? 'text')
       const isPale = look?.isPale ?? false
-      if (kind === 'lines') {
+      if (isLines) {
         return {
           stroke,
           width: 1.6,
           dash: isPale ? [5, 4] : [],
-          ...(series.length === 1 && { fill: pale(stroke, 0.1) }),
+          ...((series.length === 1 || kind === 'area') && {
+            fill: pale(stroke, kind === 'area' ? 0.25 : 0.1),
+          }),
           spanGaps: false,
           points: pointsOf(one.values),
         }
@@ -88,7 +91,7 @@ export default function Plot(props: PlotProps) {
         legend: { show: false },
         cursor: {
           y: false,
-          points: { show: kind === 'lines', size: 6 },
+          points: { show: isLines, size: 6 },
           drag: { x: names === undefined, y: false },
         },
         ...(isUtc && { tzDate: utcDate }),
@@ -110,7 +113,7 @@ export default function Plot(props: PlotProps) {
         scales: {
           x: {
             time: names === undefined,
-            ...((kind !== 'lines' || points.length < 2) && {
+            ...((!isLines || points.length < 2) && {
               range: (_plot, from, to) => [from - slot * 0.6, to + slot * 0.6] as [number, number],
             }),
           },
@@ -119,13 +122,7 @@ export default function Plot(props: PlotProps) {
         series: [{}, ...shown.map(drawn)],
         hooks: {
           draw: isRunning
-            ? [
-                fadeLast(
-                  kind === 'lines' ? slot : slot / 2,
-                  isDotted ? dotPx : 0,
-                  pale(color('surface'), 0.6),
-                ),
-              ]
+            ? [fadeLast(isLines ? slot : slot / 2, isDotted ? dotPx : 0, pale(color('surface'), 0.6))]
             : [],
           setCursor: [
             ({ cursor }) => {

@@ -3,7 +3,7 @@ import { bytes, percent, seconds, short } from '../ui/format.ts'
 /** `ratio` is shown as a percentage. */
 export type Unit = 'us' | 'ms' | 's' | 'bytes' | 'ratio'
 
-export type ChartKind = 'lines' | 'bars' | 'stacked'
+export type ChartKind = 'lines' | 'area' | 'bars' | 'stacked'
 
 export interface Series {
   name: string

@@ -24,7 +24,34 @@ export function watchTokens(onToken: (token: string) => void): () => void {
   }
 }
 
+/** Reports parameters that the page around this one chooses. */
+export function watchParameters(onParameters: (parameters: Record<string, string>) => void): () => void {
+  const onMessage = ({ source, data }: MessageEvent<unknown>) => {
+    if (source !== window.parent || window.parent === window) return
+    const { type, parameters } = (data ?? {}) as { type?: unknown; parameters?: unknown }
+    if (type !== 'wellhead:parameters' || typeof parameters !== 'object' || parameters === null) return
+    const texts = Object.entries(parameters).filter(([, value]) => typeof value !== 'object')
+    onParameters(Object.fromEntries(texts.map(([name, value]) => [name, String(value)])))
+  }
+  addEventListener('message', onMessage)
+  return () => removeEventListener('message', onMessage)
+}
+
+/** Tells the page around this one what is shown. Its origin is unknown here, and the message has no secret. */
+export function tellParent(message: { type: string; [field: string]: unknown }): void {
+  if (window.parent !== window) window.parent.postMessage(message, '*')
+}
+
+/** Tells the height of the page whenever it changes, so that a frame needs no scroll bar. */
+export function tellHeight(): () => void {
+  const observer = new ResizeObserver(() =>
+    tellParent({ type: 'wellhead:height', height: Math.ceil(document.body.getBoundingClientRect().height) }),
+  )
+  observer.observe(document.body)
+  return () => observer.disconnect()
+}
+
 /** Asks the page around this one for a new token. Its origin is unknown here, and the message has no secret. */
 export function requestToken(): void {
-  if (window.parent !== window) window.parent.postMessage({ type: 'wellhead:expired' }, '*')
+  tellParent({ type: 'wellhead:expired' })
 }

@@ -29,7 +29,7 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
     body: await json(...request),
     headers: new Headers(),
   })
-  const client = { json, exchange } as unknown as ServiceClient
+  const client = { json, exchange, request: async () => {} } as unknown as ServiceClient
   return { client, of, allow: (requests: number) => (left = requests) }
 }
 

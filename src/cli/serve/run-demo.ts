@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { parse } from 'yaml'
 import { packageFile } from '../../base/package-file.ts'
 import { customerRequests, type DemoSource, demoSources, demoTraffic } from '../../demo/traffic.ts'
 import { projects } from '../../demo/world.ts'
@@ -28,8 +30,15 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   })
 }
 
+/** The dashboard that the demo opens with. */
+export const demoDashboard = 'demo.traffic'
+
 async function sendAll(options: DemoOptions): Promise<void> {
-  const { now, signal, historyMs, onFilled } = options
+  const { client, now, signal, historyMs, onFilled } = options
+  const file = readFileSync(packageFile(`shipped/demo/dashboards/${demoDashboard}.yaml`), 'utf8')
+  const endpoints = readDefinitions(packageFile('shipped/demo'))
+  const dashboards = [{ ...parse(file), name: demoDashboard }]
+  await client.request('POST', '/api/deployments', { json: { endpoints, dashboards, allow_breaking: true } })
   const reached = new Map<DemoSource, number>()
   const sendTo = async (source: DemoSource): Promise<number> => {
     const nowMs = now()
@@ -61,8 +70,6 @@ async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<
 
 /** Requests the endpoints with a token of each project, as the customers of a platform do. */
 async function requestAsCustomers({ client, now, signal }: DemoOptions): Promise<void> {
-  const endpoints = readDefinitions(packageFile('shipped/demo'))
-  await client.request('POST', '/api/deployments', { json: { endpoints } })
   const tokens = new Map<string, string>()
   const known = await client.json(
     'GET',

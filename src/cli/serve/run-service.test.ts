@@ -37,7 +37,9 @@ describe('the banner', () => {
   })
 
   test('has the address of the console, and leaves requests to the demo', () => {
-    expect(show(false, undefined, true)).toContain('Console      http://127.0.0.1:4000/\n')
+    expect(show(false, undefined, true)).toContain(
+      'Console      http://127.0.0.1:4000/console/dashboards/demo.traffic\n',
+    )
     expect(show(false, undefined, true)).not.toContain('curl')
   })
 })

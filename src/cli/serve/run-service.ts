@@ -11,7 +11,7 @@ import { CommandFailure, type CommandIo, type CommandOutput } from '../command-i
 import { removeServiceFile, writeServiceFile } from '../find-service.ts'
 import { visible } from '../output/format.ts'
 import { ServiceClient } from '../service-client.ts'
-import { runDemo } from './run-demo.ts'
+import { demoDashboard, runDemo } from './run-demo.ts'
 import { explainStartProblem } from './start-problems.ts'
 
 const demoHistoryMs = 7 * 86_400_000
@@ -120,7 +120,7 @@ export function banner(
     : `  Try it:\n  curl -H ${header} '${url}${path}'`
   return `${bold(`Wellhead ${version} is listening on ${url}`)}
 
-  Console      ${url}/
+  Console      ${url}/${demo ? `console/dashboards/${demoDashboard}` : ''}
   Admin token  ${token}
 
 ${next}

@@ -3,12 +3,14 @@ import { z } from 'zod'
 import { type Caller, roles } from '../../access/caller.ts'
 import type { People } from '../../access/people.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
+import type { Dashboards } from '../../dashboards/dashboard-kind.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
 import { auditSource } from '../../sql/audit-source.ts'
+import { maySee } from '../panel-access.ts'
 import { columns, parameter } from './endpoints.ts'
 import { json, routesOf } from './route.ts'
 import { source } from './sources.ts'
@@ -39,6 +41,7 @@ const permissions = z.object({
   requests_per_minute: z.int().nullable().describe('Null: no limit.'),
   ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
+  dashboards: z.boolean().describe('Whether there are dashboards that the token can see.'),
   logs: z.boolean().describe('Whether the token can read whole entries: search, count and follow them.'),
   sources: z.array(searched).describe('The sources that the token can search.'),
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
@@ -49,12 +52,13 @@ interface WhoamiParts {
   people: People
   sources: SourceInfo
   logflare: boolean
+  queries: { dashboards: Pick<Dashboards, 'list'> }
 }
 
 export function addWhoamiRoutes(
   server: FastifyInstance,
   endpoints: Endpoints,
-  { tokens, people, sources, logflare }: WhoamiParts,
+  { tokens, people, sources, logflare, queries }: WhoamiParts,
 ): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
@@ -79,6 +83,9 @@ export function addWhoamiRoutes(
         parameters: caller.parameters,
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
+        dashboards:
+          caller.role !== undefined ||
+          queries.dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
         logs: caller.mayReadEntries,
         sources: caller.mayReadEntries
           ? sources

@@ -19,12 +19,14 @@ interface ResultChartProps {
   /** Undefined where the chart cannot be changed. */
   onChange?: (chart: Chart | null) => void
   hasSettings?: boolean
+  /** Whether lines are filled. */
+  isArea?: boolean
   height: number
 }
 
 /** Rows as a chart or as numbers, or why they cannot be drawn. */
 export function ResultChart(props: ResultChartProps) {
-  const { rows, columns, chart, onChange, hasSettings = false, height } = props
+  const { rows, columns, chart, onChange, hasSettings = false, isArea = false, height } = props
   const found = useMemo(() => chartColumnsOf(rows, columns), [rows, columns])
   const choice = useMemo(() => choiceOf(rows, columns, chart), [rows, columns, chart])
   const settings = hasSettings && onChange && (
@@ -51,6 +53,7 @@ export function ResultChart(props: ResultChartProps) {
         <Drawing
           rows={rows}
           choice={choice}
+          isArea={isArea}
           height={height}
           explains={onChange !== undefined}
           others={chart?.y.length ? [] : found.numbers.map(({ name }) => name)}
@@ -90,6 +93,7 @@ function Figures({ rows, y, time }: FiguresProps) {
 interface DrawingProps {
   rows: readonly Row[]
   choice: Extract<Choice, { x: unknown }>
+  isArea: boolean
   height: number
   /** Whether to name the columns that were chosen and left out. */
   explains: boolean
@@ -97,7 +101,7 @@ interface DrawingProps {
   others: readonly string[]
 }
 
-function Drawing({ rows, choice, height, explains, others }: DrawingProps) {
+function Drawing({ rows, choice, isArea, height, explains, others }: DrawingProps) {
   const { points, series, left, leftPoints } = useMemo(() => chartSeriesOf(rows, choice), [rows, choice])
   const { type, x, y, series: by } = choice
   const label = `Chart of ${by === undefined ? series.map(({ name }) => name).join(', ') : `${y[0]} by ${by}`} over ${x.name}`
@@ -110,7 +114,7 @@ function Drawing({ rows, choice, height, explains, others }: DrawingProps) {
     leftPoints > 0 &&
       `The first ${points.length} of ${short(points.length + leftPoints)} values of ${x.name}.`,
   ].filter(Boolean)
-  const common = { label, series, kind: type, height }
+  const common = { label, series, kind: isArea && type === 'lines' ? ('area' as const) : type, height }
   return (
     <>
       {choice.isTime ? (

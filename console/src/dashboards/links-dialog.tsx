@@ -1,0 +1,92 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, at } from '../api/api.ts'
+import { invalidate, queries } from '../api/queries.ts'
+import type { Dashboard, NewDashboardLink } from '../api/shapes.ts'
+import { Button } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Dialog, DialogForm } from '../ui/dialog.tsx'
+import { CheckField, TextField } from '../ui/fields.tsx'
+import { ago } from '../ui/format.ts'
+import { Failure, Loaded } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+
+const columns = [['Project'], ['Fixed', 'optional'], ['Expires'], ['Created', 'optional'], ['']] as const
+
+/** Links that open the dashboard without signing in. */
+export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onClose: () => void }) {
+  const path = `/api/dashboards/${at(dashboard.name)}/links`
+  const query = useQuery(queries.dashboardLinks(dashboard.name))
+  const [project, setProject] = useState('')
+  const [isForAll, setForAll] = useState(false)
+  const [expires, setExpires] = useState('')
+  const create = useMutation({
+    mutationFn: () => {
+      const expires_at = expires ? new Date(`${expires}T23:59:59`).toISOString() : null
+      const scope = isForAll ? { all_projects: true } : { project }
+      return api<NewDashboardLink>(path, { body: { ...scope, expires_at } })
+    },
+    onSuccess: () => invalidate('dashboard-links'),
+    // The response contains a secret, which must not be cached.
+    gcTime: 0,
+  })
+  const end = useMutation({
+    mutationFn: (id: string) => api(`${path}/${at(id)}`, { method: 'DELETE' }),
+    onSuccess: () => invalidate('dashboard-links'),
+  })
+  return (
+    <Dialog title={`Share ${dashboard.title || dashboard.name}`} isWide onClose={onClose}>
+      <p>
+        Whoever has a link sees the dashboard without signing in. A link ends with the token that created it.
+      </p>
+      {create.data && (
+        <div className="note-box stack" role="status">
+          <p>Copy the link now. It is not shown again.</p>
+          <p className="mono">{create.data.url}</p>
+          <CopyButton text={create.data.url} label="Copy link" />
+        </div>
+      )}
+      <Loaded query={query} what="the links">
+        {(links) =>
+          links.length === 0 ? (
+            <p className="faint">No links yet.</p>
+          ) : (
+            <Table label="Links" columns={columns}>
+              {links.map(({ id, project: of, parameters, expires_at, created_at }) => (
+                <tr key={id}>
+                  <td>{of ?? 'all projects'}</td>
+                  <td className="optional mono">
+                    {Object.entries(parameters)
+                      .map((pair) => pair.join('='))
+                      .join(' ')}
+                  </td>
+                  <td>{expires_at === null ? 'never' : expires_at.slice(0, 10)}</td>
+                  <td className="optional">{ago(created_at)}</td>
+                  <td className="right">
+                    <Button look="small danger" disabled={end.isPending} onClick={() => end.mutate(id)}>
+                      End link
+                    </Button>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Loaded>
+      {end.error && <Failure error={end.error} />}
+      <DialogForm
+        action="Create link"
+        disabled={create.isPending || (!isForAll && project === '')}
+        error={create.error}
+        onSubmit={() => create.mutate()}
+        onClose={onClose}
+      >
+        <div className="form-grid">
+          <TextField label="Project" value={project} disabled={isForAll} onChange={setProject} />
+          <TextField label="Expires on" type="date" value={expires} onChange={setExpires} />
+        </div>
+        <CheckField label="Show all projects" checked={isForAll} onChange={setForAll} />
+      </DialogForm>
+    </Dialog>
+  )
+}

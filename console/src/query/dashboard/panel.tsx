@@ -1,0 +1,125 @@
+import { useMemo } from 'react'
+import type { Column, Dashboard, Row } from '../../api/shapes.ts'
+import { valueText } from '../../charts/series.ts'
+import { Button } from '../../ui/button.tsx'
+import { Figure } from '../../ui/facts.tsx'
+import { count } from '../../ui/format.ts'
+import { Boundary, Waiting } from '../../ui/states.tsx'
+import { type Chart, chartColumnsOf, choiceOf, unitOf } from '../result/chart-choice.ts'
+import { ResultChart } from '../result/result-chart.tsx'
+import { ResultTable } from '../result/result-table.tsx'
+import { callOf, changeOf, type Item } from './model.ts'
+import { usePanel } from './use-panel.ts'
+
+export interface PanelContext {
+  dashboard: Pick<Dashboard, 'parameters' | 'endpoints'>
+  values: Record<string, string>
+  tick: 'live' | number
+  token?: string | undefined
+  onRefused?: ((error: Error) => void) | undefined
+}
+
+const chartHeight = 200
+
+/** The rows of one endpoint. An error concerns this panel only; the rows of before stay. */
+export function Panel({ item, context }: { item: Item; context: PanelContext }) {
+  const { dashboard, values, tick, token, onRefused } = context
+  const endpoint = item.endpoint as string
+  const call = useMemo(() => callOf(item, dashboard, values), [item, dashboard, values])
+  const isReady = call.missing.length === 0
+  const { rows, error, isLoading, retry } = usePanel(endpoint, {
+    ...{ values: isReady ? call.values : undefined, tick, token, onRefused },
+  })
+  const known = dashboard.endpoints.find(({ name }) => name === endpoint)
+  if (!isReady) return <p className="panel-note">Choose {call.missing.join(' and ')} above.</p>
+  return (
+    <div className="panel-body" aria-busy={isLoading}>
+      {error && (
+        <div className="panel-note bad" role="alert">
+          <p>{error.message}</p>
+          <Button look="small" onClick={retry}>
+            Try again
+          </Button>
+        </div>
+      )}
+      {rows === undefined ? (
+        !error && <Waiting what={item.title || endpoint} height={chartHeight} />
+      ) : (
+        <div className={isLoading ? 'stale' : ''}>
+          <Boundary what="part">
+            <PanelRows item={item} rows={rows} columns={known?.columns ?? []} chart={known?.chart ?? null} />
+          </Boundary>
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface PanelRowsProps {
+  item: Item
+  rows: readonly Row[]
+  columns: readonly Column[]
+  /** Of the endpoint. */
+  chart: Chart | null
+}
+
+function PanelRows({ item, rows, columns, chart: own }: PanelRowsProps) {
+  const { chart: wanted, x, y, series } = item
+  const chart = useMemo((): Chart | null => {
+    const axes = { x: x ?? null, y: y ? [...y] : [], series: series ?? null }
+    const isOwn = wanted === undefined && x === undefined && y === undefined && series === undefined
+    if (isOwn) return own
+    return { type: wanted === 'area' ? 'lines' : (wanted ?? own?.type ?? 'lines'), ...axes }
+  }, [wanted, x, y, series, own])
+  if (rows.length === 0) return <p className="panel-note">No data for these parameters.</p>
+  const choice = choiceOf(rows, columns, chart)
+  if (choice.type === 'number') return <Numbers rows={rows} columns={columns} y={choice.y} />
+  // Without a chart of its own, rows that cannot be drawn are a table.
+  if (choice.type === 'table' || (choice.type === 'none' && wanted === undefined)) {
+    const shown = y ? columns.filter(({ name }) => y.includes(name)) : columns
+    const cut = y ? rows.map((row) => Object.fromEntries(y.map((name) => [name, row[name]]))) : rows
+    return <ResultTable rows={cut} columns={shown} />
+  }
+  return (
+    <ResultChart
+      rows={rows}
+      columns={columns}
+      chart={chart}
+      isArea={wanted === 'area'}
+      height={chartHeight}
+    />
+  )
+}
+
+function Numbers({
+  rows,
+  columns,
+  y,
+}: {
+  rows: readonly Row[]
+  columns: readonly Column[]
+  y: readonly string[]
+}) {
+  const [time] = chartColumnsOf(rows, columns).times
+  const instant = time && ((row: Row) => time.instant(row[time.name]))
+  return (
+    <dl className="big-figures">
+      {y.map((name) => {
+        const { value, change } = changeOf(rows, name, instant)
+        const unit = unitOf(name)
+        const isPlain = value !== null && unit === undefined && Math.abs(value) >= 1 && Math.abs(value) < 1e9
+        return (
+          <Figure
+            key={name}
+            name={name}
+            value={isPlain ? count(value) : valueText(value, unit)}
+            under={change !== undefined && changeText(change)}
+          />
+        )
+      })}
+    </dl>
+  )
+}
+
+const changeText = (change: number) =>
+  `${change > 0 ? '+' : change < 0 ? '−' : '±'}${Math.abs(change * 100).toFixed(Math.abs(change) < 0.1 ? 1 : 0)} % since the start`

@@ -1,0 +1,191 @@
+import { type ComponentProps, useEffect, useId, useState } from 'react'
+import type { Parameter } from '../../api/shapes.ts'
+import { Button } from '../../ui/button.tsx'
+import { fromLocalInput, toLocalInput } from '../../ui/instants.ts'
+import { orderedNames, ranges, timeRangeOf } from './model.ts'
+
+interface ParameterBarProps {
+  parameters: Readonly<Record<string, Parameter>>
+  values: Record<string, string>
+  fixed: Record<string, string>
+  address: URLSearchParams
+  refresh: 'live' | number | null
+  onAddress: (changes: Record<string, string | undefined>) => void
+  onReload: () => void
+}
+
+const refreshes = [
+  ['off', 'Off'],
+  ['live', 'Live'],
+  ['10', 'Every 10 s'],
+  ['60', 'Every minute'],
+  ['300', 'Every 5 minutes'],
+] as const
+
+/** One field for each parameter that the viewer can choose, the time range first. */
+export function ParameterBar(props: ParameterBarProps) {
+  const { parameters, values, fixed, address, refresh, onAddress, onReload } = props
+  const range = timeRangeOf(parameters)
+  const isCustom = address.get('_range') === 'custom' || (range !== undefined && address.has(range.start))
+  const chosen = isCustom ? 'custom' : (address.get('_range') ?? '')
+  const names = orderedNames(parameters).filter((name) => !Object.hasOwn(fixed, name))
+  const isOfRange = (name: string) => name === range?.start || name === range?.end
+  const current = refresh === null ? 'off' : String(refresh)
+  const isKnown = refreshes.some(([value]) => value === current)
+  return (
+    <div className="parameter-bar" role="group" aria-label="Parameters">
+      {range && !Object.hasOwn(fixed, range.start) && (
+        <Labelled label="Time range">
+          {(id) => (
+            <select
+              id={id}
+              className="input"
+              value={chosen}
+              onChange={({ target: { value } }) =>
+                onAddress({
+                  _range: value || undefined,
+                  [range.start]: value === 'custom' ? values[range.start] : undefined,
+                  ...(range.end !== undefined && { [range.end]: undefined }),
+                })
+              }
+            >
+              <option value="">
+                {parameters[range.start]?.required ? 'Last 24 hours (default)' : 'Default'}
+              </option>
+              {ranges.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+              <option value="custom">Custom …</option>
+            </select>
+          )}
+        </Labelled>
+      )}
+      {names
+        .filter((name) => !isOfRange(name) || isCustom)
+        .map((name) => (
+          <Labelled key={name} label={name}>
+            {(id) => (
+              <Control
+                id={id}
+                parameter={parameters[name] as Parameter}
+                value={address.get(name) ?? (isOfRange(name) ? values[name] : undefined)}
+                onChange={(value) => onAddress({ [name]: value })}
+              />
+            )}
+          </Labelled>
+        ))}
+      {Object.entries(fixed)
+        .filter(([name]) => Object.hasOwn(parameters, name))
+        .map(([name, value]) => (
+          <div className="field" key={name}>
+            <span className="label">{name}</span>
+            <b>{value}</b>
+          </div>
+        ))}
+      <Labelled label="Refresh">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={current}
+            onChange={({ target }) => onAddress({ _refresh: target.value })}
+          >
+            {refreshes.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+            {!isKnown && <option value={current}>Every {current} s</option>}
+          </select>
+        )}
+      </Labelled>
+      {refresh !== 'live' && (
+        <Button icon="run" onClick={onReload}>
+          Reload
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Labelled({ label, children }: { label: string; children: (id: string) => React.ReactNode }) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+    </div>
+  )
+}
+
+interface ControlProps {
+  id: string
+  parameter: Parameter
+  value: string | undefined
+  onChange: (value: string | undefined) => void
+}
+
+function Control({ id, parameter, value, onChange }: ControlProps) {
+  const { type = 'string', required, default: preset, enum: allowed, example } = parameter
+  const common = { id, className: 'input' }
+  const choices = allowed?.map(String) ?? (type === 'boolean' ? ['true', 'false'] : undefined)
+  if (choices) {
+    return (
+      <select {...common} value={value ?? ''} onChange={({ target }) => onChange(target.value || undefined)}>
+        <option value="">
+          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Not set'}
+        </option>
+        {value !== undefined && !choices.includes(value) && <option>{value}</option>}
+        {choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    )
+  }
+  if (type === 'timestamp') {
+    return (
+      <input
+        {...common}
+        type="datetime-local"
+        step={1}
+        value={value ? toLocalInput(Date.parse(value)) : ''}
+        onChange={({ target }) => {
+          const ms = fromLocalInput(target.value)
+          onChange(ms === undefined ? undefined : new Date(ms).toISOString())
+        }}
+      />
+    )
+  }
+  const placeholder = String(preset ?? example ?? (required ? 'required' : ''))
+  return (
+    <SettledInput
+      {...common}
+      placeholder={placeholder}
+      value={value ?? ''}
+      onText={(text) => onChange(text || undefined)}
+    />
+  )
+}
+
+/** Reports the text when the field is left or Enter is pressed, so that no panel loads half a word. */
+function SettledInput({
+  value,
+  onText,
+  ...rest
+}: ComponentProps<'input'> & { value: string; onText: (text: string) => void }) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  return (
+    <input
+      {...rest}
+      spellCheck={false}
+      autoComplete="off"
+      value={text}
+      onChange={({ target }) => setText(target.value)}
+      onBlur={() => text !== value && onText(text)}
+      onKeyDown={({ key }) => key === 'Enter' && text !== value && onText(text)}
+    />
+  )
+}
