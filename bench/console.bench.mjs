@@ -1,13 +1,19 @@
 /**
  * The console: bytes transferred for a first view, and the time from the click on Run to the painted result compared
- * with the time of the request.
+ * with the time of the request. Also searches and facets over a million entries, with and without the index of words, and
+ * the merges that build it.
+ *
+ * BENCH_ROWS: entries of each source that is searched.
  */
 import { chromium } from 'playwright-core'
 import { ensureChromium } from '../scripts/ensure-program.mjs'
-import { quantile } from './support/figures.mjs'
+import { numberFrom, quantile } from './support/figures.mjs'
+import { command, partsOf } from './support/measured-tables.mjs'
 import { comparison, observation } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
 import { sampleProject, sendDemoLogs } from './traffic/demo-logs.mjs'
+import { fillSource, rareWord } from './traffic/searched-logs.mjs'
 
 const endpoints = [
   ['usage.api-counts', `project=${sampleProject}&interval=minutely`],
@@ -45,8 +51,10 @@ export async function run({ engineNode, patience, choose }) {
     await sendDemoLogs(service.url, token)
     const views = await firstViews(browser, service.url, token)
     const paints = await timesToPaint(browser, service.url, token, rounds)
+    const entries = numberFrom('BENCH_ROWS', choose({ full: 1_000_000, quick: 200_000, emulated: 100_000 }))
     return {
       tables: [
+        ...(await searches(service, entries, choose({ full: 10, quick: 5 }))),
         {
           id: 'views',
           title: 'Bytes transferred for a first view',
@@ -74,7 +82,8 @@ async function openPage(browser, url, token) {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 } })
   const page = await context.newPage()
   page.setDefaultTimeout(120_000)
-  if (token) await page.addInitScript(`sessionStorage.setItem('wellhead.token', ${JSON.stringify(token)})`)
+  // Sets the cookie of a session.
+  if (token) await context.request.post('/auth/token', { headers: { 'X-API-KEY': token } })
   return page
 }
 
@@ -128,4 +137,74 @@ async function timesToPaint(browser, url, token, rounds) {
     await page.context().close()
   }
   return rows
+}
+
+/** The same searches in two sources with like entries, of which one has no index of words. */
+async function searches({ engine, url, adminToken }, entries, rounds) {
+  const ask = async (path, body) => {
+    const response = await fetch(`${url}/api/sources${path}`, {
+      method: 'POST',
+      headers: { 'X-API-KEY': adminToken.token, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(await response.text())
+    return response.json()
+  }
+  const sources = { indexed: 'bench_words', plain: 'bench_scanned' }
+  for (const name of Object.values(sources)) await ask('', { name })
+  await command(engine, `ALTER TABLE ${engine.database}.${sources.plain} DROP INDEX _words`)
+  const built = {}
+  for (const [side, name] of Object.entries(sources)) {
+    const table = `${engine.database}.${name}`
+    await fillSource(engine, table, entries)
+    const since = performance.now()
+    await command(engine, `OPTIMIZE TABLE ${table} FINAL`)
+    const { bytes } = await partsOf(engine, table)
+    built[side] = { merge: ((performance.now() - since) * 1000) / entries, bytes: bytes / entries }
+  }
+  const from = new Date(Date.now() - 86_400_000).toISOString()
+  const cases = {
+    'a rare word': ['search', { query: rareWord, from }],
+    'a part of a rare word': ['search', { query: 'connref', from }],
+    'a word that no entry has': ['search', { query: 'nowhere_to_be_found', from }],
+    'a frequent word': ['search', { query: 'completed', from }],
+    'facets of all entries': ['facets', { from }],
+    'facets of a rare word': ['facets', { query: rareWord, from }],
+  }
+  const rows = []
+  for (const [name, [route, body]] of Object.entries(cases)) {
+    const timed = (source) => async () => {
+      const since = performance.now()
+      await ask(`/${source}/${route}`, body)
+      return performance.now() - since
+    }
+    const sides = await alternate(
+      { 'with the index': timed(sources.indexed), 'without it': timed(sources.plain) },
+      rounds,
+    )
+    rows.push(comparison({ name, unit: 'ms', sides }))
+  }
+  const cost = (name, unit, figure) =>
+    comparison({
+      name,
+      unit,
+      sides: { 'with the index': [figure(built.indexed)], 'without it': [figure(built.plain)] },
+    })
+  return [
+    {
+      id: 'searches',
+      title: `Searches over ${entries.toLocaleString('en')} entries`,
+      compares: 'Time with the index of words, divided by the time without it. All entries are merged.',
+      rows,
+    },
+    {
+      id: 'words',
+      title: 'The index of words',
+      compares: 'One merge of all entries, and their size on disk, with and without the index.',
+      rows: [
+        cost('one merge of all entries', 'µs per entry', ({ merge }) => merge),
+        cost('disk', 'bytes per entry', ({ bytes }) => bytes),
+      ],
+    },
+  ]
 }

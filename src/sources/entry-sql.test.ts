@@ -33,7 +33,7 @@ describe('conditionsOf', () => {
     const secret = "x' OR 1=1"
     const query = `"${secret}" a:"${secret}" NOT b:"${secret}" c:"${secret}"`
     const { sql, parameters } = conditions(query, secret)
-    expect(sql).not.toContain('OR')
+    expect(sql).not.toContain(secret)
     expect(Object.values(parameters).filter((value) => value === secret)).toHaveLength(5)
   })
 

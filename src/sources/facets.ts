@@ -51,8 +51,8 @@ export async function facetsOf(queries: EntryQueries, search: Search) {
   // Those of all times and projects, unlike the newest ones.
   const some = every > 1 ? ` AND cityHash64(timestamp, id) % ${every} = 0` : ''
   const all = await Promise.all([
-    countFields(queries, search, typed, `${table} WHERE ${sql}`),
-    countFields(queries, search, detected, `${table} WHERE ${sql}${some}`),
+    countFields(queries, search, typed, `${table} WHERE ${sql}`, true),
+    countFields(queries, search, detected, `${table} WHERE ${sql}${some}`, false),
   ])
   const facets = all.flat().filter(({ entries }) => entries > 0)
   return { entries: matching, facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)) }
@@ -77,16 +77,23 @@ async function detectedFields(queries: EntryQueries, search: Search): Promise<Fi
   return found.slice(0, maxDetected)
 }
 
-async function countFields(queries: EntryQueries, search: Search, fields: readonly Field[], from: string) {
+async function countFields(
+  queries: EntryQueries,
+  search: Search,
+  fields: readonly Field[],
+  from: string,
+  isAll: boolean,
+): Promise<Facet[]> {
   if (fields.length === 0) return []
   const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
   const read = <Row>(sql: string) =>
     queries.rows<Row>(search, sql, search.parameters, { timeout_overflow_mode: 'break' }, countWithinMs)
-  // The engine counts three times as many values exactly.
+  // The engine counts this many times as many values exactly.
+  const factor = isAll ? 3 : Math.ceil((2 * maxParsed) / maxValues)
   const tops = fields.map(
     (field, index) =>
       `countIf(${field.value} != '') AS _has${index}, ` +
-      `topKIf(${maxValues + 1}, 3, 'counts')(${shown(field)}, ${field.value} != '') AS _top${index}`,
+      `topKIf(${maxValues + 1}, ${factor}, 'counts')(${shown(field)}, ${field.value} != '') AS _top${index}`,
   )
   const [row = {}] = await read<Record<string, unknown>>(
     `SELECT count() AS _entries, ${tops.join(', ')} FROM ${from}`,
@@ -98,8 +105,12 @@ async function countFields(queries: EntryQueries, search: Search, fields: readon
     const [entries, sampled] = [Number(row[`_has${index}`] ?? 0), Number(row._entries ?? 0)]
     return { field, column, entries, sampled, distinct, values }
   })
-  // Of many values, the engine only estimates counts in one pass.
   const many = facets.filter(({ distinct }) => distinct === null)
+  if (!isAll) {
+    for (const facet of many) facet.values = facet.values.slice(0, topOfMany)
+    return facets
+  }
+  // Of many values, the engine only estimates counts in one pass.
   await Promise.all(
     many.map(async (facet) => {
       const field = fields[facets.indexOf(facet)] as Field

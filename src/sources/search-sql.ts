@@ -26,8 +26,9 @@ function withValues(sql: string, values: BoundValues): string {
   return sql.replace(/\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/g, (_, name: string, type: string) => {
     const value = values[name] as string | number
     if (type === 'Float64') return `toFloat64(${sqlText(String(value))})`
-    return type === 'String'
-      ? sqlText(String(value)).replaceAll('\0', '\\0')
-      : `toDateTime64(${sqlText(String(value))}, 6, 'UTC')`
+    if (type === 'String') return sqlText(String(value)).replaceAll('\0', '\\0')
+    const [seconds, micros] = String(value).split('.')
+    const time = new Date(Number(seconds) * 1000).toISOString().slice(0, 19).replace('T', ' ')
+    return `toDateTime64('${time}.${micros}', 6, 'UTC')`
   })
 }

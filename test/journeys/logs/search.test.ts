@@ -320,9 +320,7 @@ describe('counting entries', () => {
       },
       {
         ...{ field: 'trace', column: null, entries: 120, sampled: 120, distinct: null },
-        values: Array.from({ length: 120 }, (_, n) => ({ value: `t${n}`, count: 1 }))
-          .sort((one, other) => (one.value < other.value ? -1 : 1))
-          .slice(0, 10),
+        values: Array(10).fill({ value: expect.stringMatching(/^t\d+$/), count: 1 }),
       },
       {
         ...{ field: 'region', column: 'region', entries: 120, sampled: 120, distinct: 1 },

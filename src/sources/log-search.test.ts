@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { queryTimeout } from '../base/errors.ts'
+import type { Sources } from '../catalog/sources.ts'
+import type { Engine, Statement } from '../engine/engine.ts'
+import { LogSearch } from './log-search.ts'
+
+const nowMs = Date.UTC(2026, 10, 1, 12)
+const at = (hour: number) => `${Date.UTC(2026, 10, 1, hour) / 1000}.000000`
+const startOfRange = `${Date.UTC(2026, 9, 1) / 1000}.000000`
+const reader = { id: 'token', project: undefined, signal: new AbortController().signal }
+
+/** A search whose statements get these results: lines, or the time limit. */
+function searchWith(results: (string | 'timeout')[]) {
+  const statements: Statement[] = []
+  const engine = {
+    database: 'wellhead',
+    query: async (statement: Statement) => {
+      statements.push(statement)
+      const result = results.shift() ?? ''
+      if (result === 'timeout') throw queryTimeout(30)
+      return { body: Buffer.from(result), readRows: 0, readBytes: 0 }
+    },
+  } as unknown as Engine
+  const sources = { get: (name: string) => ({ name, columns: [] }) } as unknown as Sources
+  const search = new LogSearch({
+    ...{ engine, sources, maxMemoryBytes: 1, clock: { now: () => nowMs } },
+    inTurn: (_, work) => work(),
+  })
+  const from = '2026-10-01T00:00:00Z'
+  const entries = (body: object = {}) => search.entries('any', { from, query: 'word', ...body }, reader)
+  return { statements, entries }
+}
+
+test('a search that reaches its time limit says since when it has read everything', async () => {
+  const { entries, statements } = searchWith(['{"id":"1"}\n', '{"id":"2"}\n{"id":"3"}\n', 'timeout'])
+  const found = await entries()
+  expect(found).toMatchObject({ count: 3, searchedSince: new Date(nowMs - 5 * 3_600_000) })
+  expect(found.lines.toString()).toBe('{"id":"1"}\n{"id":"2"}\n{"id":"3"}\n')
+  expect(statements.map(({ parameters }) => parameters?.slice_from).slice(0, 2)).toEqual([at(11), at(7)])
+})
+
+test('a search that reads nothing in time fails', async () => {
+  await expect(searchWith(['timeout']).entries()).rejects.toMatchObject({ code: 'query_timeout' })
+})
+
+test('reads the whole range in parts without gaps, or only as much as a page needs', async () => {
+  const all = searchWith([])
+  expect(await all.entries()).toMatchObject({ count: 0, searchedSince: undefined })
+  const bounds = all.statements.map(({ parameters }) => [parameters?.slice_from, parameters?.slice_to])
+  for (const [index, [, to]] of bounds.entries()) expect(to).toBe(bounds[index - 1]?.[0])
+  expect(bounds.at(-1)?.[0]).toBe(startOfRange)
+  expect(bounds.length).toBeLessThan(8)
+  const page = searchWith(['{}\n{}\n'])
+  await page.entries({ limit: 2 })
+  expect(page.statements).toHaveLength(1)
+})
+
+test('reads entries with the timestamp of the cursor, also at the start of the range', async () => {
+  const { entries, statements } = searchWith([])
+  await entries({ before: { timestamp: Date.UTC(2026, 9, 1) * 1000, id: 'x', skip: 1 } })
+  expect(statements).toHaveLength(1)
+  expect(statements[0]?.parameters).toMatchObject({ slice_from: startOfRange, skip: 1 })
+})
