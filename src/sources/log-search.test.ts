@@ -7,7 +7,7 @@ import { LogSearch } from './log-search.ts'
 const nowMs = Date.UTC(2026, 10, 1, 12)
 const at = (hour: number) => `${Date.UTC(2026, 10, 1, hour) / 1000}.000000`
 const startOfRange = `${Date.UTC(2026, 9, 1) / 1000}.000000`
-const reader = { id: 'token', project: undefined, signal: new AbortController().signal }
+const reader = { id: 'token', isAdmin: true, project: undefined, signal: new AbortController().signal }
 
 /** A search whose statements get these results: lines, or the time limit. */
 function searchWith(results: (string | 'timeout')[]) {

@@ -1,6 +1,7 @@
 import { queryTimeout } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
+import { auditSource } from '../catalog/built-in-sources.ts'
 import { textRows } from '../engine/json-rows.ts'
 import { type EntryReader, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import { entryRow } from './entry-sql.ts'
@@ -46,8 +47,9 @@ export async function searchSources(
   search: LogSearch,
   body: unknown,
   reader: EntryReader,
-  readable: readonly string[],
+  known: readonly string[],
 ): Promise<FoundEntries> {
+  const readable = known.filter((name) => reader.isAdmin || name !== auditSource)
   const { sources = readable, ...filter } = readShape(crossSearchShape, body)
   const names = [...new Set(sources.map((name) => search.queries.source(name).name))]
   const read = async (name: string) => {
