@@ -89,6 +89,13 @@ describe('the second hour, with logs of a shape that nothing built-in has', () =
     // Written again, so that its test runs at the time of the fixtures.
     for (const file of ['endpoints/hour.routes.sql', 'tests/hour.routes.yaml']) rmSync(path(file))
     expect((await run(create, question)).code).toBe(0)
+    writeFileSync(
+      path('endpoints/hour.routes.sql'),
+      readFileSync(path('endpoints/hour.routes.sql'), 'utf8').replace(
+        '\ncache: none\n',
+        '\ncache: none\npublished: true\n',
+      ),
+    )
     expect(await run(['test', '--update'])).toMatchObject({
       ...{ code: 0, out: expect.stringContaining('1 updated\n') },
     })
