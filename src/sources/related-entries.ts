@@ -6,7 +6,7 @@ import { textRows } from '../engine/json-rows.ts'
 import { type EntryReader, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import { entryRow } from './entry-sql.ts'
 import type { FoundEntries, LogSearch } from './log-search.ts'
-import { cursorAfter, type SearchCursor } from './search-cursor.ts'
+import { cursorAfter, type SearchCursor } from './search/search-cursor.ts'
 import { crossSearchShape, exportShape } from './search-shape.ts'
 
 interface ContextSize {

@@ -1,4 +1,4 @@
-import { cursorAfter, type SearchCursor } from '../../sources/search-cursor.ts'
+import { cursorAfter, type SearchCursor } from '../../sources/search/search-cursor.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, listOf, type ServiceClient } from '../service-client.ts'

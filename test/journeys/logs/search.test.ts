@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cursorAfter, type SearchCursor } from '../../../src/sources/search-cursor.ts'
+import { cursorAfter, type SearchCursor } from '../../../src/sources/search/search-cursor.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { openEvents } from '../../support/network/event-reader.ts'

@@ -7,7 +7,7 @@ import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { contextOf, exportEntries, searchSources } from '../../../sources/related-entries.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
-import { arrayOfLines } from '../../../sources/search-cursor.ts'
+import { arrayOfLines } from '../../../sources/search/search-cursor.ts'
 import {
   crossSearchShape,
   entryFilterShape,
