@@ -1,0 +1,190 @@
+import { beforeAll, expect, test } from 'vitest'
+import { makeToken } from '../../support/callers.ts'
+import { faultsOf, newContext } from './stage/browser.ts'
+import { projects } from './stage/data.ts'
+import { expectFit, expectNoOverflow, onPage, openStage } from './stage/stage.ts'
+
+const [shop, notes] = projects
+const stage = openStage()
+const visit = onPage(stage)
+const { admin, asAdmin } = stage
+
+const endpoint = (name: string, query: string, more: object = {}) => ({
+  ...{ name, query, published: true, parameters: { project: { required: true, example: shop } }, ...more },
+})
+const endpoints = [
+  endpoint('board.count', 'SELECT count() AS requests FROM edge_logs WHERE project = @project'),
+  endpoint(
+    'board.minutes',
+    'SELECT toStartOfMinute(timestamp) AS minute, count() AS requests FROM edge_logs WHERE project = @project GROUP BY minute ORDER BY minute',
+  ),
+]
+const panel = (name: string) => ({ endpoint: name, parameters: { project: '@project' } })
+const board = (name: string, fields: object = {}) => ({
+  name,
+  title: `Board ${name}`,
+  parameters: { project: { required: true } },
+  rows: [{ items: [{ ...panel('board.count'), title: 'Requests' }, panel('board.minutes')] }],
+  ...fields,
+})
+
+beforeAll(async () => {
+  const { status, body } = await asAdmin('POST', '/api/deployments', {
+    endpoints,
+    dashboards: [board('board.own')],
+  })
+  expect([status, body.error]).toEqual([200, undefined])
+})
+
+test('a dashboard is built with the keyboard, saved, and keeps its parameters in the address', () =>
+  visit('/console/dashboards', admin(), async (page) => {
+    await page.getByRole('button', { name: 'New dashboard' }).press('Enter')
+    const form = page.getByRole('dialog', { name: 'New dashboard' })
+    await form.getByLabel('Name').fill('board.made')
+    await form.getByLabel('Title').fill('Made here')
+    await form.getByLabel('Title').press('Enter')
+    await page.getByText('No panels yet').waitFor()
+    for (const [name, title] of [
+      ['board.count', 'Count'],
+      ['board.minutes', 'Minutes'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Add panel' }).press('Enter')
+      const added = page.getByRole('dialog', { name: 'Add panel' })
+      await added.getByLabel('Endpoint').selectOption(name)
+      await added.getByLabel('Title').fill(title)
+      await added.getByLabel('Title').press('Enter')
+      await page.getByRole('region', { name: title }).waitFor()
+    }
+    await page.getByText('Choose project above.').first().waitFor()
+    await page.getByLabel('project', { exact: true }).fill(shop)
+    await page.keyboard.press('Enter')
+    await page.locator('.big-figures dd').first().filter({ hasText: /^\d+$/ }).waitFor()
+    await page.locator('canvas').waitFor()
+    await page.getByRole('button', { name: 'Move Minutes', exact: true }).press('ArrowLeft')
+    await page.locator('[data-place="0 0"]', { hasText: 'Minutes' }).waitFor()
+    await page.getByRole('button', { name: /^Width of Minutes/ }).press('ArrowRight')
+    await page.getByRole('button', { name: 'Width of Minutes: 7 of 12' }).waitFor()
+    await page.getByRole('button', { name: 'YAML' }).press('Enter')
+    const yaml = page.getByLabel('dashboards/board.made.yaml')
+    await expect.poll(() => yaml.inputValue()).toContain('endpoint: board.minutes')
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Save' }).press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Made here' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('project')).toBe(shop)
+    const { body } = await asAdmin('GET', '/api/dashboards/board.made')
+    expect(body).toMatchObject({
+      parameters: { project: { required: true } },
+      rows: [
+        {
+          items: [
+            { endpoint: 'board.minutes', width: 7 },
+            { endpoint: 'board.count', width: 6 },
+          ],
+        },
+      ],
+    })
+    await page.reload()
+    await page.locator('.big-figures dd').first().filter({ hasText: /^\d+$/ }).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await expectFit(page)
+  }))
+
+test('panels are dragged and widened with the mouse', async () => {
+  await asAdmin('POST', '/api/dashboards', board('board.mouse'))
+  await visit(`/console/dashboards/board.mouse?_edit=1&project=${shop}`, admin(), async (page) => {
+    await page.locator('canvas').waitFor()
+    const handle = await page.getByRole('button', { name: 'Move Requests', exact: true }).boundingBox()
+    const target = await page.locator('[data-place="0 1"]').boundingBox()
+    if (!handle || !target) throw new Error('The panels are not visible.')
+    await page.mouse.move(handle.x + 5, handle.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 4 })
+    await page.mouse.up()
+    await page.locator('[data-place="0 1"]', { hasText: 'Requests' }).waitFor()
+    const edge = await page.getByRole('button', { name: /^Width of Requests/ }).boundingBox()
+    const line = await page.locator('.dashboard-row').boundingBox()
+    if (!edge || !line) throw new Error('The panels are not visible.')
+    await page.mouse.move(edge.x + 5, edge.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(line.x + line.width * 0.75, edge.y + 5, { steps: 4 })
+    await page.mouse.up()
+    await page.getByRole('button', { name: /^Width of Requests: 3 of 12/ }).waitFor()
+  })
+})
+
+test('a panel fails alone, with a sentence and a retry, and text cannot run anything', async () => {
+  const markdown =
+    '<img src=x onerror="globalThis.hacked = 1"> [bad](javascript:globalThis.hacked=1) [worse](JaVaScRiPt:x) [good](https://example.com) **bold**'
+  await asAdmin('POST', '/api/endpoints', endpoint('board.brief', 'SELECT 1 AS n', { parameters: {} }))
+  const items = [
+    { endpoint: 'board.brief', title: 'Brief' },
+    { ...panel('board.count'), title: 'Whole' },
+    { markdown },
+  ]
+  await asAdmin('POST', '/api/dashboards', board('board.bad', { rows: [{ items }] }))
+  const changed = { parameters: { size: { required: true } }, query: 'SELECT @size AS n' }
+  expect((await asAdmin('PATCH', '/api/endpoints/board.brief', changed)).status).toBe(409)
+  expect((await asAdmin('PATCH', '/api/endpoints/board.brief?breaking=true', changed)).status).toBe(200)
+  await visit(`/console/dashboards/board.bad?project=${shop}`, admin(), async (page) => {
+    const brief = page.getByRole('region', { name: 'Brief' })
+    await brief.getByRole('alert').getByText('size').waitFor()
+    await page.getByRole('region', { name: 'Whole' }).locator('.big-figures dd').first().waitFor()
+    const text = page.getByRole('region', { name: 'Text' })
+    expect(await text.textContent()).toContain('<img src=x onerror=')
+    const links = text.getByRole('link')
+    expect([await links.count(), await links.getAttribute('href')]).toEqual([1, 'https://example.com'])
+    expect(await text.locator('img').count()).toBe(0)
+    expect(await page.evaluate('globalThis.hacked')).toBeUndefined()
+    await asAdmin('PATCH', '/api/endpoints/board.brief?breaking=true', {
+      parameters: {},
+      query: 'SELECT 1 AS n',
+    })
+    await brief.getByRole('button', { name: 'Try again' }).click()
+    await brief.locator('.big-figures dd').first().filter({ hasText: /^1$/ }).waitFor()
+  })
+})
+
+test('a customer sees published dashboards of its project, on a phone as well', async () => {
+  await asAdmin('POST', '/api/dashboards', board('board.open', { published: true }))
+  const { token } = await makeToken(stage.service(), { scopes: ['query'], project: notes })
+  await visit('/console/dashboards', { token }, async (page) => {
+    await page.getByRole('link', { name: 'board.open' }).waitFor()
+    expect(await page.getByRole('link', { name: 'board.own' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'New dashboard' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'board.open' }).click()
+    await page.locator('.big-figures dd').first().filter({ hasText: /^\d+$/ }).waitFor()
+    expect(await page.getByLabel('project', { exact: true }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
+    await page.setViewportSize({ width: 390, height: 800 })
+    await expectNoOverflow(page)
+    expect(await faultsOf(page)).toEqual([])
+  })
+})
+
+test('a link opens the dashboard without signing in, prints, and ends at once', async () => {
+  await visit(`/console/dashboards/board.own?project=${shop}`, admin(), async (page) => {
+    await page.getByRole('button', { name: 'Share' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share Board board.own' })
+    await dialog.getByLabel('Project', { exact: true }).fill(shop)
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    const url = (await dialog.locator('.note-box .mono').textContent()) as string
+    expect(await faultsOf(page)).toEqual([])
+    const context = await newContext(stage.browser(), stage.service())
+    const visitor = await context.newPage()
+    await visitor.goto(new URL(url).pathname)
+    await visitor.getByRole('heading', { level: 1, name: 'Board board.own' }).waitFor()
+    await visitor.locator('.big-figures dd').first().filter({ hasText: /^\d+$/ }).waitFor()
+    await visitor.locator('canvas').waitFor()
+    expect(await visitor.getByLabel('project', { exact: true }).count()).toBe(0)
+    expect(await faultsOf(visitor)).toEqual([])
+    await visitor.emulateMedia({ media: 'print' })
+    expect(await visitor.getByRole('button', { name: 'Reload' }).isVisible()).toBe(false)
+    expect((await visitor.pdf()).length).toBeGreaterThan(1000)
+    await visitor.emulateMedia({ media: 'screen' })
+    await dialog.getByRole('button', { name: 'End link' }).click()
+    await dialog.getByText('No links yet.').waitFor()
+    await visitor.getByRole('button', { name: 'Reload' }).click()
+    await visitor.getByText('This link does not work anymore.').waitFor()
+    await context.close()
+  })
+})
