@@ -33,6 +33,17 @@ describe('the queue of queries', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0])
   })
 
+  test('leaves a place for other callers, however many slow queries one has', async () => {
+    const queue = openQueue({ maxRunning: 3 })
+    const { promise, release } = gate()
+    const slow = Array.from({ length: 5 }, () => queue.run({ caller: 'busy' }, () => promise))
+    expect([queue.running, queue.waiting]).toEqual([2, 3])
+    expect(await queue.run({ caller: 'calm' }, async () => 'at once')).toBe('at once')
+    release()
+    await Promise.all(slow)
+    expect([queue.running, queue.waiting]).toEqual([0, 0])
+  })
+
   test('limits the number of running queries, also if some fail', async () => {
     const queue = openQueue({ maxRunning: 3, maxWaitingPerCaller: 100 })
     let running = 0
@@ -133,9 +144,9 @@ describe('the queue of queries', () => {
     test('and refuses a query at once that would wait too long', async () => {
       const queue = await queueAfter({ ms: 300, times: 200 })
       const calls = send(queue, 'a', 100)
-      // Four run, and 26 more start within two seconds.
-      expect(await calls.refused()).toEqual(Array(70).fill(3))
-      expect([queue.running, queue.waiting]).toEqual([4, 26])
+      // Three run, and 26 more start within two seconds.
+      expect(await calls.refused()).toEqual(Array(71).fill(3))
+      expect([queue.running, queue.waiting]).toEqual([3, 26])
       calls.release()
     })
 
@@ -166,26 +177,27 @@ describe('the queue of queries', () => {
 
     test('and accepts the first waiting query, however long others took', async () => {
       const queue = await queueAfter({ ms: 30_000, times: 200 })
-      const running = send(queue, 'busy', 4)
+      const running = [send(queue, 'busy', 3), send(queue, 'busy too', 1)]
       const first = queue.run({ caller: 'calm' }, async () => 'first')
       expect(queue.waiting).toBe(1)
       await expect(queue.run({ caller: 'other' }, async () => {})).rejects.toMatchObject({
         code: 'overloaded',
         message: expect.stringMatching(/^Other queries are waiting, .* Try again in 15 s\.$/),
       })
-      running.release()
+      for (const one of running) one.release()
       expect(await first).toBe('first')
-      const next = send(queue, 'busy', 4)
+      const next = [send(queue, 'busy', 3), send(queue, 'busy too', 1)]
       const late = expect(queue.run({ caller: 'calm' }, async () => {})).rejects.toMatchObject({
         message: expect.stringContaining('waited too long'),
       })
       time.advance(2_000)
       await late
-      next.release()
+      for (const one of next) one.release()
     })
 
     test('and lets background queries wait longer', async () => {
       const queue = await queueAfter({ ms: 3_000, times: 200 })
+      const other = send(queue, 'b', 1)
       const calls = send(queue, 'a', 10)
       expect((await calls.refused()).length).toBeGreaterThan(0)
       const refresh = send(queue, 'refresh', 1, true)
@@ -194,6 +206,7 @@ describe('the queue of queries', () => {
       time.advance(1)
       expect(await refresh.refused()).toEqual([1])
       calls.release()
+      other.release()
     })
   })
 })

@@ -32,11 +32,15 @@ class RunTime {
   }
 }
 
-/** Limits running queries. The others wait in one line per caller, and the lines take turns. */
+/**
+ * Limits running queries. The others wait in one line per caller, and the lines take turns. No caller runs so many that nobody
+ * else could start, because slow queries keep their places for long.
+ */
 export class QueryQueue {
   readonly #options: QueryQueueOptions
   readonly #lines = new Map<string, (() => void)[]>()
   readonly #runTime = new RunTime()
+  readonly #runningOf = new Map<string, number>()
   #running = 0
   #waiting = 0
 
@@ -57,7 +61,8 @@ export class QueryQueue {
   }
 
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#options.maxRunning) this.#running++
+    const { caller } = turn
+    if (this.#mayStart(caller)) this.#count(caller, 1)
     else await this.#wait(turn)
     const { time } = this.#options
     const since = time.now()
@@ -65,8 +70,22 @@ export class QueryQueue {
       return await work()
     } finally {
       this.#runTime.add(time.now() - since)
+      this.#count(caller, -1)
       this.#next()
     }
+  }
+
+  #mayStart(caller: string): boolean {
+    const { maxRunning } = this.#options
+    const own = this.#runningOf.get(caller) ?? 0
+    return this.#running < maxRunning && own < Math.max(1, maxRunning - 1)
+  }
+
+  #count(caller: string, change: 1 | -1): void {
+    this.#running += change
+    const own = (this.#runningOf.get(caller) ?? 0) + change
+    if (own === 0) this.#runningOf.delete(caller)
+    else this.#runningOf.set(caller, own)
   }
 
   /** The lines take turns, so each other line is served at most as often as the caller's own. */
@@ -120,16 +139,15 @@ export class QueryQueue {
   }
 
   #next(): void {
-    const turn = this.#lines.entries().next().value
-    if (turn === undefined) {
-      this.#running--
+    for (const [caller, line] of this.#lines) {
+      if (!this.#mayStart(caller)) continue
+      const start = line.shift() as () => void
+      this.#lines.delete(caller)
+      if (line.length > 0) this.#lines.set(caller, line)
+      this.#waiting--
+      this.#count(caller, 1)
+      start()
       return
     }
-    const [caller, line] = turn
-    const start = line.shift() as () => void
-    this.#lines.delete(caller)
-    if (line.length > 0) this.#lines.set(caller, line)
-    this.#waiting--
-    start()
   }
 }

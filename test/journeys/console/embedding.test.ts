@@ -129,6 +129,48 @@ const sendEntry = (project: string) =>
   logClient(() => service).send('edge_logs', JSON.stringify({ project, event_message: 'one more' }))
 
 describe('a frame in a page of another origin', () => {
+  test('shows a dashboard, tells its height, and exchanges parameters with the page', async () => {
+    const panel = { endpoint: 'embed.count', parameters: { project: '@project' }, title: 'Count' }
+    const declared = { project: { required: true }, tier: { enum: ['FREE', 'PRO'] } }
+    const board = { name: 'embed.board', title: 'Board', parameters: declared, rows: [{ items: [panel] }] }
+    await ask(service, service.adminToken.token, 'POST', '/api/dashboards', board)
+    product.token = (await makeToken(service, { scopes: ['dashboard:embed.board'], project: shop })).token
+    product.html = `<!doctype html><iframe id="board" width="700" height="300" src="${service.url}/embed/dashboards/embed.board"></iframe>
+      <script>
+        const frame = document.getElementById('board').contentWindow
+        globalThis.told = []
+        addEventListener('message', async ({ source, data }) => {
+          if (source !== frame) return
+          told.push(data)
+          if (data.type !== 'wellhead:expired') return
+          const { token } = await (await fetch('/chart-session', { method: 'POST' })).json()
+          frame.postMessage({ type: 'wellhead:token', token }, '${service.url}')
+        })
+      </script>`
+    const complaints = await onPage(product.origin, async (page) => {
+      const frame = page.frameLocator('iframe')
+      await figure(frame).filter({ hasText: /^\d+$/ }).waitFor()
+      expect(await frame.getByText(shop, { exact: true }).count()).toBe(1)
+      await frame.getByLabel('tier').selectOption('PRO')
+      const told = (type: string) =>
+        page.evaluate<{ parameters?: object; height?: number }[]>(
+          `told.filter((message) => message.type === '${type}')`,
+        )
+      await expect
+        .poll(async () => (await told('wellhead:parameters')).at(-1)?.parameters)
+        .toEqual({ tier: 'PRO' })
+      expect((await told('wellhead:height')).at(-1)?.height).toBeGreaterThan(200)
+      await page.evaluate(
+        `frame.postMessage({ type: 'wellhead:parameters', parameters: { tier: 'FREE' } }, '${service.url}')`,
+      )
+      await expect.poll(() => frame.getByLabel('tier').inputValue()).toBe('FREE')
+    })
+    expect(complaints).toEqual([])
+    const { headers } = await fetch(`${service.url}/embed/dashboards/embed.board`)
+    expect(headers.get('content-security-policy')).toContain(`frame-ancestors ${product.origin}`)
+    product.sessions = 0
+  })
+
   test('follows live results, and continues with a new session when the first has ended', async () => {
     const tenant = await makeToken(service, { description: 'Shop', scopes: ['query'], project: shop })
     product.token = tenant.token

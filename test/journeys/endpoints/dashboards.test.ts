@@ -273,3 +273,28 @@ describe('a link', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 })
+
+describe('a dashboard of 24 slow panels', () => {
+  test('does not keep another caller waiting', async () => {
+    const endpoint = {
+      name: 'dash.slow',
+      query: 'SELECT count() AS n FROM numbers(3000000000) WHERE (number + @panel) % 7 = 1',
+      parameters: { panel: { required: true, type: 'integer' } },
+    }
+    const items = Array.from({ length: 24 }, (_, panel) => ({ endpoint: 'dash.slow', parameters: { panel } }))
+    const dashboards = [{ name: 'dash.slow', rows: [{ items }] }]
+    await admin('POST', '/api/deployments', { endpoints: [endpoint], dashboards })
+    const { token } = await makeToken(service, { scopes: ['dashboard:dash.slow'] })
+    const ender = new AbortController()
+    let settled = 0
+    const panels = items.map(async (_, panel) => {
+      const url = `${service.url}/api/endpoints/query/dash.slow?panel=${panel}`
+      await fetch(url, { headers: { 'X-API-KEY': token }, signal: ender.signal }).catch(() => {})
+      settled++
+    })
+    const { status, body } = await admin('GET', callOf({ kind: 'of another caller' }))
+    expect([status, body.error, settled]).toEqual([200, undefined, 0])
+    ender.abort()
+    await Promise.all(panels)
+  })
+})

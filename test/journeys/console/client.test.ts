@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createElement, StrictMode } from 'react'
+import { renderToString } from 'react-dom/server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../../client/client.ts'
+import { useEndpoint, useLiveEndpoint } from '../../../client/react.ts'
+import { makeToken } from '../../support/callers.ts'
+import { runCommand } from '../../support/command.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { newContext } from './stage/browser.ts'
+import { openStage } from './stage/stage.ts'
+
+const stage = openStage()
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+const run = promisify(execFile)
+/** An empty folder with the packed package. */
+const { path: folder, remove } = scratchDirectory()
+afterAll(remove)
+let token: string
+
+beforeAll(async () => {
+  const installed = join(folder, 'node_modules/wellhead')
+  mkdirSync(installed, { recursive: true })
+  const packed = await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: repository,
+  })
+  await run('tar', ['xzf', join(folder, packed.stdout.trim()), '-C', installed, '--strip-components=1'])
+  const parameters = {
+    project: { required: true },
+    size: { enum: ['s', 'm'] },
+    days: { type: 'integer', default: 1 },
+  }
+  await stage.asAdmin('POST', '/api/endpoints', {
+    ...{ name: 'client.sizes', published: true, cache_seconds: 60, parameters },
+    query:
+      "SELECT @size AS size, toInt32(@days) AS days, toDateTime('2026-01-01 00:00:00') AS at, ['a'] AS tags, @project AS owner",
+  })
+  token = (await makeToken(stage.service(), { scopes: ['query:client.sizes'], project: 'client-a' })).token
+})
+
+test('types complete names, parameters and rows', async () => {
+  const { url } = stage.service()
+  const environment = { WELLHEAD_URL: url, WELLHEAD_TOKEN: token }
+  const written = await runCommand(['types'], { cwd: folder, environment })
+  expect(written).toMatchObject({ code: 0, stdout: 'wellhead-endpoints.d.ts: 1 endpoints\n' })
+  writeFileSync(
+    join(folder, 'use.ts'),
+    `import { createClient, WellheadError } from 'wellhead/client'
+import { useEndpoint } from 'wellhead/react'
+const client = createClient({ url: 'x', getToken: async () => 'y' })
+const rows = await client.call('client.sizes', { size: 's', days: 2 })
+const size: string | null | undefined = rows[0]?.size
+const days: number | undefined = rows[0]?.days
+const tags: string[] | undefined = rows[0]?.tags
+client.follow('client.sizes', {}, (live) => live[0]?.at.toUpperCase())
+export const error = (given: unknown) => given instanceof WellheadError && given.code
+export const hook = () => useEndpoint(client, 'client.sizes', { size: 'm' }).rows?.[0]?.owner
+// @ts-expect-error unknown endpoint
+client.call('no.such')
+// @ts-expect-error not one of its values
+client.call('client.sizes', { size: 'xl' })
+// @ts-expect-error unknown column
+rows[0]?.absent
+console.log(size, days, tags)
+`,
+  )
+  for (const name of ['react', 'react-dom', '@types', 'csstype']) {
+    symlinkSync(join(repository, 'node_modules', name), join(folder, 'node_modules', name))
+  }
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
+  const files = ['use.ts', 'wellhead-endpoints.d.ts']
+  const tsc = join(repository, 'node_modules/typescript/bin/tsc')
+  const checked = await run(process.execPath, [tsc, ...flags, '--types', 'react', ...files], {
+    cwd: folder,
+  }).catch(({ stdout }: { stdout: string }) => ({ stdout }))
+  expect(checked.stdout).toBe('')
+})
+
+const program = `
+const seen = []
+const send = async (url, init) => {
+  const response = await fetch(url, init)
+  seen.push(response.status)
+  return response
+}
+let tokens = 0
+const client = createClient({ url, getToken: () => (tokens++ === 0 ? 'wh_ended' : token), fetch: send })
+const [first, second] = await Promise.all([
+  client.call('client.sizes', { size: 's' }),
+  client.call('client.sizes', { size: 'm' }),
+])
+const again = await client.call('client.sizes', { size: 's' })
+const problem = await client.call('client.sizes', { size: 'xl' }).catch(({ name, code, status, parameter }) => [name, code, status, parameter])
+const aborted = await client.call('client.sizes', {}, { signal: AbortSignal.abort() }).catch(({ name }) => name)
+const live = await new Promise((resolve, reject) => {
+  const stop = client.follow('client.sizes', { size: 'm' }, (rows) => (stop(), resolve(rows)), { onError: reject })
+})
+const outcome = {
+  rows: [first, second, live].map(([row]) => row.size + row.owner),
+  same: JSON.stringify(first) === JSON.stringify(again),
+  seen: seen.toSorted().join(' '),
+  tokens, problem, aborted,
+}
+`
+const expected = {
+  rows: ['sclient-a', 'mclient-a', 'mclient-a'],
+  same: true,
+  // Two calls with the token that ended, and their repetitions; then unchanged, refused and live.
+  seen: '200 200 200 304 400 401 401',
+  tokens: 2,
+  problem: ['WellheadError', 'invalid_parameter', 400, 'size'],
+  aborted: 'AbortError',
+}
+
+test('the client runs in Node', async () => {
+  const head = `import { createClient } from 'wellhead/client'\nconst [url, token] = process.argv.slice(2)\n`
+  writeFileSync(
+    join(folder, 'run.mjs'),
+    `${head}${program}\nconsole.log(JSON.stringify(outcome))\nprocess.exit()\n`,
+  )
+  const { stdout } = await run(process.execPath, ['run.mjs', stage.service().url, token], { cwd: folder })
+  expect(JSON.parse(stdout)).toEqual(expected)
+})
+
+test('the client runs in a browser', async () => {
+  const context = await newContext(stage.browser(), stage.service())
+  const page = await context.newPage()
+  const client = readFileSync(join(folder, 'node_modules/wellhead/dist/lib/client.js'), 'utf8')
+  await page.route('**/client.js', (route) => route.fulfill({ contentType: 'text/javascript', body: client }))
+  await page.goto('/health')
+  const made = `(async () => {
+    const { createClient } = await import('/client.js')
+    const [url, token] = ${JSON.stringify([stage.service().url, token])}
+    ${program}
+    return outcome
+  })()`
+  expect(await page.evaluate(made)).toEqual(expected)
+  await context.close()
+})
+
+let calls = 0
+const client = createClient({
+  url: 'http://127.0.0.1:9',
+  getToken: () => {
+    calls++
+    return 'x'
+  },
+})
+
+function Shown() {
+  const { rows, isLoading } = useEndpoint(client, 'a', {})
+  const live = useLiveEndpoint(client, 'a', {})
+  return createElement('p', null, `${rows} ${isLoading} ${live.rows}`)
+}
+
+test('the hooks load nothing on a server', () => {
+  const html = renderToString(createElement(StrictMode, null, createElement(Shown)))
+  expect([html, calls]).toEqual(['<p>undefined true undefined</p>', 0])
+})
