@@ -59,10 +59,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
   const dashboards = new Dashboards(storage.catalog)
-  const definitions = createDefinitions(options, storage, parts, alerts.kind, {
-    saved: dashboards,
-    removed: (id) => http.links.deleteOf(id, shippedBy),
-  })
+  const definitions = createDefinitions(
+    options,
+    storage,
+    parts,
+    alerts.kind,
+    {
+      saved: dashboards,
+      removed: (id) => http.links.deleteOf(id, shippedBy),
+    },
+    (id) => http.actorOf(id).name || null,
+  )
   const manage = { definitions, dashboards, alertTests: alerts.tests }
   const http = createHttp(options, storage, parts, manage, observability, {
     adminToken: adminToken.token,

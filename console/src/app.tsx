@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
+import { edits, reads } from './api/rights.ts'
 import { session, useSession } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
 import { homeOf, PublicPage, Shell } from './shell.tsx'
@@ -23,12 +24,14 @@ const DashboardList = lazily(() => import('./dashboards/dashboard-list.tsx'))
 const DashboardPage = lazily(() => import('./dashboards/dashboard-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
+const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
 const ApiPage = lazily(() => import('./reference/api-page.tsx'))
 type Allowed = (who: Whoami) => boolean
 const everyone: Allowed = () => true
 const admins: Allowed = ({ admin }) => admin
+const others: Allowed = ({ role }) => role === null
 
 /** A path, who has its page, and the page. */
 const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: string) => ReactNode][] = [
@@ -41,26 +44,27 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
     ({ dashboards }) => dashboards,
     (who, name) => <DashboardPage key={name} who={who} name={name} />,
   ],
-  ['/console/logs', ({ admin, logs }) => admin || logs, (who) => <LogsPage who={who} />],
+  ['/console/logs', ({ logs }) => logs, (who) => <LogsPage who={who} />],
   // The former address.
   ['/console/explore', everyone, () => <Redirect to={`/console/logs${location.search}`} replace />],
-  ['/console/usage', ({ admin, query }) => query && !admin, (who) => <UsagePage who={who} />],
-  ['/console/sources', ({ admin, ingest }) => ingest && !admin, (who) => <SendPage who={who} />],
-  ['/', admins, () => <Overview />],
-  ['/console/', admins, () => <Overview />],
-  ['/console/new-endpoint', admins, (who) => <EndpointPage who={who} mode="new" />],
-  ['/console/playground', admins, (who) => <EndpointPage who={who} mode="playground" />],
-  ['/console/alerts', admins, () => <Alerts />],
-  ['/console/alerts/:name', admins, (_who, name) => <AlertPage key={name} name={name} />],
-  ['/console/sources', admins, () => <SourceList />],
-  ['/console/sources/:name', admins, (_who, name) => <SourcePage key={name} name={name} />],
+  ['/console/usage', (who) => who.query && others(who), (who) => <UsagePage who={who} />],
+  ['/console/sources', (who) => who.ingest && others(who), (who) => <SendPage who={who} />],
+  ['/', reads, () => <Overview />],
+  ['/console/', reads, () => <Overview />],
+  ['/console/new-endpoint', edits, (who) => <EndpointPage who={who} mode="new" />],
+  ['/console/playground', reads, (who) => <EndpointPage who={who} mode="playground" />],
+  ['/console/alerts', reads, () => <Alerts />],
+  ['/console/alerts/:name', reads, (_who, name) => <AlertPage key={name} name={name} />],
+  ['/console/sources', reads, () => <SourceList />],
+  ['/console/sources/:name', reads, (_who, name) => <SourcePage key={name} name={name} />],
+  ['/console/audit', admins, () => <AuditPage />],
   ['/console/tokens', admins, () => <Tokens />],
   ['/console/tokens/:name', admins, (_who, id) => <TokenPage key={id} id={id} />],
 ]
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit)(?:\/|$)/
 
 export function App() {
   const state = useSession()

@@ -24,12 +24,18 @@ const pages = [
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/sources', name: 'Send logs', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
+  { path: '/console/audit', name: 'Audit', icon: 'book' },
 ] as const
 
-function pagesOf({ admin, query, ingest, logs, dashboards }: Whoami) {
+/** Pages that only admins have. */
+const ofAdmins = ['Tokens', 'Audit']
+
+function pagesOf({ admin, role, query, ingest, logs, dashboards }: Whoami) {
   const others = { Endpoints: query, Dashboards: dashboards, Logs: logs, Usage: query, 'Send logs': ingest }
   return pages.filter(({ name }) =>
-    admin ? name !== 'Usage' && name !== 'Send logs' : others[name as keyof typeof others],
+    role === null
+      ? others[name as keyof typeof others]
+      : name !== 'Usage' && name !== 'Send logs' && (admin || !ofAdmins.includes(name)),
   )
 }
 
@@ -141,13 +147,15 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
   )
 }
 
-function SignedInAs({ who: { id, description, project, session: isSession } }: { who: Whoami }) {
-  const name = description || (id === 'admin' ? 'admin' : `token ${id.slice(0, 8)}`)
+function SignedInAs({ who }: { who: Whoami }) {
+  const { id, type, role, project, session: isSession } = who
+  const name = who.name || (id === 'admin' ? 'admin' : `token ${id.slice(0, 8)}`)
   return (
     <p className="who">
       <span>
         Signed in as <b>{name}</b>
       </span>
+      {type === 'person' && role !== null && <span>{role}</span>}
       {project !== null && (
         <span>
           Project <b>{project}</b>

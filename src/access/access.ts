@@ -82,6 +82,7 @@ export class Access {
   readonly #failed = new RequestQuota(maxFailingAddresses)
   readonly #failuresPerMinute: number
   readonly #lastUse = new Map<string, number>()
+  readonly #lastAddress = new Map<string, string>()
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
   readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
   readonly #onChange: (() => void)[] = []
@@ -112,6 +113,7 @@ export class Access {
       if (failures?.exceeded) throw rateLimited(failedTooOften, failures.resetSeconds)
       throw unauthorized(isMistyped(token))
     }
+    if (address !== '') this.#lastAddress.set(key.caller.id, address)
     return { caller: key.caller, quota: this.count(key) }
   }
 
@@ -294,11 +296,17 @@ export class Access {
     this.#removeKeys(id)
     this.#quota.forget(id)
     this.#lastUse.delete(id)
+    this.#lastAddress.delete(id)
     for (const listener of this.#onChange) listener()
   }
 
   lastUse(id: string): number | undefined {
     return this.#lastUse.get(id)
+  }
+
+  /** Where the token was last used from, except for repeated cache hits. */
+  lastAddress(id: string): string | undefined {
+    return this.#lastAddress.get(id)
   }
 
   #removeKeys(id: string): void {

@@ -30,6 +30,8 @@ interface TokenAdminOptions {
   engine: Engine
   clock: Clock
   log: Log
+  /** Name of a person or token. */
+  nameOf: (id: string) => string | null
 }
 
 const limits = { deadlineMs: 10_000 }
@@ -47,6 +49,7 @@ export class TokenAdmin {
   readonly #stored = new Map<string, StoredVersion>()
   /** Last uses that are stored. */
   readonly #uses = new Map<string, number>()
+  readonly #addresses = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: TokenAdminOptions) {
@@ -62,15 +65,18 @@ export class TokenAdmin {
   }
 
   async #readUses(): Promise<void> {
-    const rows = await queryRows<{ id: string; at: number }>(
+    const rows = await queryRows<{ id: string; at: number; from: string }>(
       this.#options.engine,
       {
-        sql: `SELECT id, toUnixTimestamp64Milli(max(at)) AS at FROM _token_uses GROUP BY id`,
+        sql: `SELECT id, toUnixTimestamp64Milli(max(uses.at)) AS at, argMax(uses.address, uses.at) AS from FROM _token_uses AS uses GROUP BY id`,
         settings: { output_format_json_quote_64bit_integers: 0 },
       },
       limits,
     )
-    for (const { id, at } of rows) this.#uses.set(id, at)
+    for (const { id, at, from } of rows) {
+      this.#uses.set(id, at)
+      if (from !== '') this.#addresses.set(id, from)
+    }
   }
 
   async stop(): Promise<void> {
@@ -86,11 +92,14 @@ export class TokenAdmin {
   get(given: string) {
     const { id, token, changedAt } = this.#find(given)
     const { hash: _, previous, ...fields } = token
+    const created_by_name = fields.created_by === null ? null : this.#options.nameOf(fields.created_by)
     const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, this.#uses.get(id) ?? 0)
     return {
       id,
       ...fields,
+      created_by_name,
       updated_at: changedAt,
+      last_used_from: this.#options.access.lastAddress(id) ?? this.#addresses.get(id) ?? null,
       last_used_at: lastUse === 0 ? null : new Date(lastUse).toISOString(),
       /** When the previous secret stops working. */
       previous_valid_until: previous?.valid_until ?? null,
@@ -211,7 +220,12 @@ export class TokenAdmin {
     try {
       await this.#options.engine.insert(
         { table: '_token_uses', format: 'JSONEachRow' },
-        writeJsonRows(news.map(({ id, at }) => ({ id, at: (at / 1000).toFixed(3) }))),
+        writeJsonRows(
+          news.map(({ id, at }) => ({
+            ...{ id, at: (at / 1000).toFixed(3) },
+            address: this.#options.access.lastAddress(id) ?? '',
+          })),
+        ),
         limits,
       )
       for (const { id, at } of news) this.#uses.set(id, at)

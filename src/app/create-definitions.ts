@@ -22,11 +22,13 @@ export function createDefinitions(
   { endpoints, readable, warningsOf }: EndpointParts,
   alerts: Kind,
   dashboards: { saved: Dashboards; removed: (id: string) => Promise<void> },
+  nameOf: (id: string) => string | null,
 ): Definitions {
   const shared = { engine, catalog, sources: readable }
   return new Definitions({
     catalog,
     clock: time.wall,
+    nameOf,
     kinds: [
       sourceKind({
         engine,

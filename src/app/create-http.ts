@@ -46,7 +46,10 @@ export function createHttp(
   const { engine, catalog, sources, store, keys, disk, tail, freeBytes } = storage
   const clock = time.wall
   const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
-  const tokens = new TokenAdmin({ access, catalog, engine, clock, log })
+  const tokens = new TokenAdmin({
+    ...{ access, catalog, engine, clock, log },
+    nameOf: (id) => actorOf(id).name || null,
+  })
   const links = new Links({ access, catalog, clock })
   const people = new People(catalog, access)
   // The issuer needs the other settings, which are checked together.
@@ -62,7 +65,8 @@ export function createHttp(
   const actorOf = (id: string): Actor => {
     const person = people.find(id)
     if (person) return { type: 'person', id, name: person.name }
-    return { type: id === shippedBy ? 'service' : 'token', id, name: tokens.nameOf(id) ?? '' }
+    if (id === shippedBy) return { type: 'service', id, name: 'Wellhead' }
+    return { type: 'token', id, name: tokens.nameOf(id) ?? '' }
   }
   const audit = new Audit({
     ...{ catalog, engine, clock, log, actorOf, dataDir: settings.dataDir },

@@ -43,6 +43,8 @@ interface DefinitionsOptions {
   clock: Clock
   /** In the order of references: a kind refers to those before it. */
   kinds: readonly Kind[]
+  /** Name of the person or token that made a change. Null: unknown. */
+  nameOf: (id: string) => string | null
 }
 
 export interface ChangeTerms {
@@ -88,7 +90,7 @@ export class Definitions {
 
   async list(folder: string, isVisible: IsVisible = () => true): Promise<object[]> {
     const kind = this.#kind(folder)
-    return kind.views(kind.items.list().filter(isVisible))
+    return this.#views(kind, kind.items.list().filter(isVisible))
   }
 
   async get(folder: string, reference: string, isVisible: IsVisible = () => true): Promise<object> {
@@ -97,7 +99,7 @@ export class Definitions {
     if (!isVisible(kind.items.find(reference))) {
       throw resourceNotFound(`No ${kind.name} has the id or name "${reference}"`)
     }
-    return first(await kind.views([find(kind, reference)]))
+    return first(await this.#views(kind, [find(kind, reference)]))
   }
 
   /** The item itself, for what its kind can do beyond being defined. */
@@ -115,7 +117,10 @@ export class Definitions {
   async versions(folder: string, reference: string): Promise<object[]> {
     const kind = this.#kind(folder)
     const records = await this.#options.catalog.versions(kind.name, find(kind, reference).id)
-    return kind.views(records.reverse().map((record) => kind.read(record)))
+    return this.#views(
+      kind,
+      records.reverse().map((record) => kind.read(record)),
+    )
   }
 
   create(folder: string, body: unknown, terms: Pick<ChangeTerms, 'by' | 'note'>): Promise<object> {
@@ -250,6 +255,11 @@ export class Definitions {
     })
   }
 
+  async #views(kind: Kind, ...shown: Parameters<Kind['views']>): Promise<object[]> {
+    const views = (await kind.views(...shown)) as { updated_by?: string }[]
+    return views.map((view) => ({ ...view, updated_by_name: this.#options.nameOf(view.updated_by ?? '') }))
+  }
+
   #kind(folder: string): Kind {
     return this.#options.kinds.find((kind) => kind.folder === folder) as Kind
   }
@@ -265,7 +275,7 @@ export class Definitions {
     const { kind, id, current: before, prepared } = step as Step
     const item = kind.items.find(id) ?? (step as Step).after
     const warnings = (await prepared.warnings?.()) ?? []
-    return first(await kind.views([item], { before, warnings }))
+    return first(await this.#views(kind, [item], { before, warnings }))
   }
 
   /** One change at a time: between its plan and its end, nothing may start to use what it takes away. */
@@ -378,7 +388,14 @@ function isMisfit(error: unknown): error is WellheadError {
 }
 
 /** Fields of all kinds that only the service sets. */
-export const commonReadOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'note'] as const
+export const commonReadOnly = [
+  'version',
+  'created_at',
+  'updated_at',
+  'updated_by',
+  'updated_by_name',
+  'note',
+] as const
 
 function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
   return writableFields(body, [...commonReadOnly, ...kind.readOnly, ...(kind.takesId ? [] : ['id'])])

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Alert, AlertTest } from '../api/shapes.ts'
 import { pageOf } from '../definitions/definition.ts'
 import { DeleteDialog } from '../definitions/delete-dialog.tsx'
@@ -105,6 +106,7 @@ function AlertFacts({ alert }: { alert: Alert }) {
 function AlertActions({ alert }: { alert: Alert }) {
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const [, navigate] = useLocation()
+  const mayChange = useMayChange()
   const path = `/api/alerts/${alert.id}`
   const close = () => setOpen(undefined)
   const change = useMutation({
@@ -124,6 +126,7 @@ function AlertActions({ alert }: { alert: Alert }) {
     [alert.enabled ? 'Disable' : 'Enable', () => change.mutate({ enabled: !alert.enabled })],
     ['Edit', () => setOpen('edit')],
   ]
+  if (!mayChange) return null
   return (
     <>
       {actions.map(([label, act]) => (

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Alert } from '../api/shapes.ts'
 import { pageOf } from '../definitions/definition.ts'
 import { ListPage } from '../definitions/list-page.tsx'
@@ -23,6 +24,7 @@ const columns = [
 const order = ['firing', 'failing', 'pending', 'ok']
 
 export default function Alerts() {
+  const mayChange = useMayChange()
   const query = useQuery(queries.alerts())
   const [address, setAddress] = useAddress()
   const [creating, setCreating] = useCreating()
@@ -33,7 +35,7 @@ export default function Alerts() {
     <ListPage
       title="Alerts"
       about="Endpoints that are evaluated at intervals, and who is notified."
-      create={['New alert', () => setCreating(true)]}
+      create={mayChange ? ['New alert', () => setCreating(true)] : undefined}
       query={query}
       textOf={({ name, description, endpoint, state }) => `${name} ${description} ${endpoint} ${state}`}
       hint="name, description, endpoint or state"

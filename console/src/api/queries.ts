@@ -3,6 +3,7 @@ import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
   Alert,
+  AuditEntry,
   Cache,
   Dashboard,
   DashboardLink,
@@ -137,6 +138,22 @@ export const queries = {
         }),
       refetchInterval: 5_000,
     }),
+  audit: (query: string) =>
+    queryOptions({
+      queryKey: ['audit', query],
+      queryFn: ({ signal }) => {
+        const from = new Date(Date.now() - 90 * 86_400_000).toISOString()
+        return api<AuditEntry[]>('/api/sources/audit_events/search', {
+          body: { query, limit: 200, from },
+          signal,
+        })
+      },
+      placeholderData: keepPreviousData,
+      refetchInterval: 10_000,
+    }),
+  /** Versions of a definition whose name may have changed. */
+  versionsById: (folder: string, id: string) =>
+    read<{ version: number }[]>([folder, id, 'versions'], `/api/${folder}/${at(id)}/versions`),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** For all endpoints or one, and all tokens or one. Null where the service records no statistics. */

@@ -19,6 +19,18 @@ export type Replay = Schemas['Replay']
 export type ReplayedRequest = Replay['requests'][number]
 export type Plan = Schemas['Plan']
 export type Entry = Schemas['StoredEntry']
+/** An entry of the audit. */
+export type AuditEntry = Omit<Entry, 'metadata'> & {
+  metadata: {
+    actor: { type: string; id: string; name: string }
+    action: string
+    target: string
+    target_id?: string
+    version?: number
+    note?: string
+    address: string
+  }
+}
 export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
 export type NewToken = Schemas['NewAccessToken']

@@ -5,6 +5,7 @@ export interface Definition {
   version: number
   updated_at: string
   updated_by: string
+  updated_by_name: string | null
   note?: string | null
 }
 

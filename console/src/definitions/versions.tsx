@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import { SqlEditor } from '../query/editor/sql-editor.tsx'
 import { Button } from '../ui/button.tsx'
 import { ago } from '../ui/format.ts'
@@ -32,6 +33,7 @@ function VersionList<T extends Definition, D extends object>(
   const { kind, saved, versions } = props
   const [address, setAddress] = useAddress()
   const [, navigate] = useLocation()
+  const mayChange = useMayChange(kind.path)
   const chosen = Number(address.get('_shown') ?? saved.version)
   const shown = versions.find(({ version }) => version === chosen) ?? versions[0]
   const before = versions.find(({ version }) => version === (shown?.version ?? 0) - 1)
@@ -55,7 +57,7 @@ function VersionList<T extends Definition, D extends object>(
   return (
     <div className="versions">
       <div className="version-list" role="group" aria-label="Versions">
-        {versions.map(({ version, updated_at, updated_by, note }) => (
+        {versions.map(({ version, updated_at, updated_by, updated_by_name, note }) => (
           <button
             key={version}
             type="button"
@@ -65,7 +67,7 @@ function VersionList<T extends Definition, D extends object>(
             <b>Version {version}</b>
             <br />
             <span className="faint" title={updated_at}>
-              {ago(updated_at)} by {updated_by.length > 12 ? `${updated_by.slice(0, 8)}…` : updated_by}
+              {ago(updated_at)} by {updated_by_name ?? updated_by.slice(0, 8)}
             </span>
             {note && <span className="version-text">{note}</span>}
           </button>
@@ -74,12 +76,14 @@ function VersionList<T extends Definition, D extends object>(
       <div className="stack">
         <div className="tabs-line">
           <h2>{before ? `Changes in version ${shown.version}` : `Version ${shown.version}`}</h2>
-          <Button
-            disabled={shown.version === saved.version || restore.isPending}
-            onClick={() => restore.mutate({ version: shown.version })}
-          >
-            {shown.version === saved.version ? 'Current version' : `Restore version ${shown.version}`}
-          </Button>
+          {mayChange && (
+            <Button
+              disabled={shown.version === saved.version || restore.isPending}
+              onClick={() => restore.mutate({ version: shown.version })}
+            >
+              {shown.version === saved.version ? 'Current version' : `Restore version ${shown.version}`}
+            </Button>
+          )}
         </div>
         {restore.error && !changes && <Failure error={restore.error} />}
         {changes && (

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { memo, useMemo } from 'react'
 import { queries } from '../api/queries.ts'
+import { edits, reads } from '../api/rights.ts'
 import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api/shapes.ts'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInEndpoints } from '../ui/built-in/built-in.ts'
@@ -12,20 +13,20 @@ import { NameLink, Table } from '../ui/table.tsx'
 type Listed = Endpoint | CallableEndpoint
 
 export default function EndpointList({ who }: { who: Whoami }) {
-  const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
+  const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
   const shown = useShownEndpoints(who)
   return (
     <ListPage<Listed>
       title="Endpoints"
       about="Saved queries, each callable by URL."
-      create={who.admin ? ['New endpoint', '/console/new-endpoint'] : undefined}
-      query={who.admin ? all : { data: shown, error: null, refetch: all.refetch }}
+      create={edits(who) ? ['New endpoint', '/console/new-endpoint'] : undefined}
+      query={reads(who) ? all : { data: shown, error: null, refetch: all.refetch }}
       textOf={({ name, description }) => `${name} ${description}`}
       hint="name or description"
       empty={
         <Empty title="No endpoints">
           <p>
-            {who.admin
+            {reads(who)
               ? firstOne
               : 'There is nothing to show yet: this token cannot request an endpoint that has data.'}
           </p>
@@ -33,7 +34,7 @@ export default function EndpointList({ who }: { who: Whoami }) {
       }
     >
       {(found, isSearch) =>
-        who.admin ? <AdminList found={found} isSearch={isSearch} /> : <EndpointTable endpoints={found} />
+        reads(who) ? <AdminList found={found} isSearch={isSearch} /> : <EndpointTable endpoints={found} />
       }
     </ListPage>
   )

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
+import { reads } from '../api/rights.ts'
 import type { Whoami } from '../api/shapes.ts'
 import { Existing, MissingPage } from '../ui/page-head.tsx'
 import { EndpointCaller } from './endpoint-caller.tsx'
@@ -8,12 +9,12 @@ import { EndpointWorkbench } from './workbench/endpoint-workbench.tsx'
 
 type EndpointPageProps = { who: Whoami } & ({ name: string } | { mode: 'new' | 'playground' })
 
-/** One endpoint: editable for admins, callable for everybody else. */
+/** One endpoint: editable for editors, readable for viewers, callable for everybody else. */
 export default function EndpointPage(props: EndpointPageProps) {
   const { who } = props
   if ('mode' in props) return <EndpointWorkbench key={props.mode} {...props} />
   const { name } = props
-  if (who.admin) return <SavedEndpoint who={who} name={name} />
+  if (reads(who)) return <SavedEndpoint who={who} name={name} />
   const endpoint = who.endpoints.find((one) => one.name === name || one.id === name)
   if (endpoint) return <EndpointCaller endpoint={endpoint} who={who} />
   return (

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { queries } from '../api/queries.ts'
+import { edits, reads } from '../api/rights.ts'
 import { session } from '../api/session.ts'
 import type { Whoami } from '../api/shapes.ts'
 import { setTheme, useTheme } from '../ui/brand/theme.ts'
@@ -106,10 +107,10 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
   const [, navigate] = useLocation()
   const theme = useTheme() === 'dark' ? 'light' : 'dark'
   const zone = useZone() === 'utc' ? 'local' : 'utc'
-  const all = useQuery({ ...queries.endpoints(), enabled: who.admin })
-  const sources = useQuery({ ...queries.sources(), enabled: who.admin })
+  const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
+  const sources = useQuery({ ...queries.sources(), enabled: reads(who) })
   const shown = useShownEndpoints(who)
-  const endpoints: readonly { name: string }[] = (who.admin ? all.data : shown) ?? []
+  const endpoints: readonly { name: string }[] = (reads(who) ? all.data : shown) ?? []
   const link = (kind: Item['kind'], name: string, path: string): Item => ({
     kind,
     name,
@@ -124,10 +125,14 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
       link('Source', name, `/console/sources/${name}`),
       link('Source', `${name}: entries`, `/console/logs?source=${name}`),
     ]),
-    ...(who.admin
+    ...(edits(who)
       ? [
           link('Action', 'New endpoint', '/console/new-endpoint'),
           link('Action', 'New alert', '/console/alerts?_new=1'),
+        ]
+      : []),
+    ...(who.admin
+      ? [
           link('Action', 'New source', '/console/sources?_new=1'),
           link('Action', 'New token', '/console/tokens?_new=1'),
         ]

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
+import { edits, reads } from '../api/rights.ts'
 import type { Facet, LogSource, Whoami } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/fields.tsx'
@@ -41,8 +42,8 @@ const comparedEntries = 50
 /** Searches the entries of a source. */
 export default function LogsPage({ who }: { who: Whoami }) {
   const [address] = useAddress()
-  const { data: all } = useQuery({ ...queries.sources(), enabled: who.admin })
-  const sources: readonly LogSource[] | undefined = who.admin ? all : who.sources
+  const { data: all } = useQuery({ ...queries.sources(), enabled: reads(who) })
+  const sources: readonly LogSource[] | undefined = reads(who) ? all : who.sources
   const named = address.get('source')
   const { first, filled } = useFirstSource(who, sources ?? [], named === null)
   const name = named ?? (sources && first)
@@ -143,7 +144,7 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
         onLive={toggleLive}
         onRefresh={() => ask({})}
         current={
-          who.admin
+          edits(who)
             ? { source: source.name, query, project: project ?? null, range: range.relative ?? null }
             : undefined
         }
@@ -261,7 +262,7 @@ function SourceLogs({ who, name, sources, filled }: SourceLogsProps) {
                   <Onward
                     search={search}
                     relativeMs={range.relative === undefined ? undefined : toMs - fromMs}
-                    canDefine={who.admin || who.role === 'editor'}
+                    canDefine={edits(who)}
                   />
                   <ColumnPicker
                     columns={columns}

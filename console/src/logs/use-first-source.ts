@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { api, at } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
+import { reads } from '../api/rights.ts'
 import type { Entry, LogSource, Whoami } from '../api/shapes.ts'
 import { builtInSources } from '../ui/built-in/built-in.ts'
 import { readPreference, writePreference } from '../ui/preference.ts'
@@ -19,10 +20,10 @@ export function useFirstSource(who: Whoami, sources: readonly LogSource[], isWan
   const last = readPreference(lastKey)
   const isKnown = sources.some(({ name }) => name === last)
   const names = sources.map(({ name }) => name).filter((name) => !internal.includes(name))
-  const usage = useQuery({ ...queries.usage(), enabled: who.admin, select: ({ sources: used }) => used })
+  const usage = useQuery({ ...queries.usage(), enabled: reads(who), select: ({ sources: used }) => used })
   // Others may not read the usage.
   const newest = useQueries({
-    queries: names.slice(0, isWanted && !isKnown && !who.admin ? maxAsked : 0).map((name) => ({
+    queries: names.slice(0, isWanted && !isKnown && !reads(who) ? maxAsked : 0).map((name) => ({
       queryKey: ['has-entries', name],
       queryFn: ({ signal }: { signal: AbortSignal }) => {
         const body = { from: new Date(Date.now() - longestRetentionMs).toISOString(), limit: 1 }
@@ -33,7 +34,7 @@ export function useFirstSource(who: Whoami, sources: readonly LogSource[], isWan
   })
   const filled = usage.data && new Set(usage.data.flatMap(({ name, entries }) => (entries > 0 ? [name] : [])))
   if (isKnown) return { first: last as string, filled }
-  if (who.admin ? usage.isPending : newest.some(({ isPending }) => isPending))
+  if (reads(who) ? usage.isPending : newest.some(({ isPending }) => isPending))
     return { first: undefined, filled }
   const rankOf = (name: string, index: number) => {
     const used = usage.data?.find((one) => one.name === name)

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Source, Usage } from '../api/shapes.ts'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInSources } from '../ui/built-in/built-in.ts'
@@ -19,6 +20,7 @@ const columns = [
 ] as const
 
 export default function SourceList() {
+  const mayChange = useMayChange('sources')
   const sources = useQuery(queries.sources())
   const { data: usage } = useQuery(queries.usage())
   const [creating, setCreating] = useCreating()
@@ -26,7 +28,7 @@ export default function SourceList() {
     <ListPage
       title="Sources"
       about="Tables of log entries, each with its own retention."
-      create={['New source', () => setCreating(true)]}
+      create={mayChange ? ['New source', () => setCreating(true)] : undefined}
       query={sources}
       textOf={({ name, description }) => `${name} ${description}`}
       hint="name or description"

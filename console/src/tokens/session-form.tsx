@@ -18,21 +18,24 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
   const [readsEntries, setReadsEntries] = useState(false)
   const zone = useZone()
   const { data: all = [] } = useQuery(queries.endpoints())
-  const { admin, query, search, ingest, endpoints, sources } = readScopes(token.scopes)
-  const calls = admin || query
+  const { admin, query, search, ingest, read, edit, endpoints, sources } = readScopes(token.scopes)
+  const hasRole = admin || read || edit
+  // Sessions are for browsers of customers, so they never have a role of the team.
+  const calls = hasRole || query
   const isTenant = token.project !== null || project !== ''
   const callable = all.filter(
     ({ name, published }) =>
       calls && (endpoints.length === 0 || endpoints.includes(name)) && (published || !isTenant),
   )
   const isLimited = endpoint !== '' || isTenant
-  const mayChooseEntries = admin ? isLimited : search && (query || ingest)
+  const mayChooseEntries = hasRole ? isLimited || !admin : search && (query || ingest)
   const entries = mayChooseEntries ? readsEntries : search
   const narrowed = {
     // An admin cannot be restricted to a project.
     admin: admin && !isLimited,
     query: calls,
     search: entries,
+    ...{ read: false, edit: false },
     ingest: ingest && endpoint === '',
     endpoints: endpoint === '' ? endpoints : [endpoint],
     sources,

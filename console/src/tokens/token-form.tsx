@@ -91,7 +91,9 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const { data: sources = [] } = useQuery(queries.sources())
   const { data: tokens = [] } = useQuery(queries.tokens())
   const projects = new Set(tokens.flatMap((one) => one.project ?? []))
-  const { admin: isAdmin, query, ingest } = permissions
+  const { admin: isAdmin, query, ingest, read, edit } = permissions
+  // A role is never limited.
+  const hasRole = isAdmin || read || edit
   const callable = endpoints.filter(
     ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
   )
@@ -100,7 +102,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   )
   const submit = () => {
     setShowProblem(fixed.problem !== undefined)
-    if (fixed.problem && !isAdmin) return
+    if (fixed.problem && !hasRole) return
     const expires = fromLocalInput(fields.expires)
     // A field that was not touched keeps what it does not show: fractions of a second.
     const isSameTime = fields.expires === textsOf(token).expires
@@ -108,7 +110,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
       description: fields.description,
       scopes: writeScopes(permissions),
       project: isAdmin || !isLimited ? null : fields.project,
-      parameters: (!isAdmin && fixed.parameters) || {},
+      parameters: (!hasRole && fixed.parameters) || {},
       expires_at: isSameTime
         ? (token?.expires_at ?? null)
         : expires === undefined
@@ -167,7 +169,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
           />
         )}
       </div>
-      {!isAdmin && (
+      {!hasRole && (
         <>
           <CheckField
             label="One project only"

@@ -56,7 +56,7 @@ function AgentConnection() {
 }
 
 function TokenFacts({ token }: { token: Token }) {
-  const { scopes, project, parameters, requests_per_minute, expires_at, last_used_at } = token
+  const { scopes, project, parameters, requests_per_minute, expires_at, last_used_at, last_used_from } = token
   const zone = useZone()
   const at = (iso: string) => showInstant(Date.parse(iso), zone, 'seconds')
   const { data: tokens = [] } = useQuery(queries.tokens())
@@ -70,7 +70,12 @@ function TokenFacts({ token }: { token: Token }) {
     ['Restrictions', restrictions.join(', ') || 'none'],
     ['Requests per minute', requests_per_minute === null ? 'no limit' : count(requests_per_minute)],
     ['Expires', expires_at === null ? 'never' : at(expires_at)],
-    ['Last used', last_used_at === null ? 'never' : `${ago(last_used_at)} (${at(last_used_at)})`],
+    [
+      'Last used',
+      last_used_at === null
+        ? 'never'
+        : `${ago(last_used_at)} (${at(last_used_at)})${last_used_from === null ? '' : ` from ${last_used_from}`}`,
+    ],
     [
       'Created',
       <>
@@ -81,8 +86,7 @@ function TokenFacts({ token }: { token: Token }) {
             <Link href={`/console/tokens/${maker.id}`}>{nameOf(maker)}</Link>
           </>
         ) : (
-          token.created_by !== null &&
-          ` by ${token.created_by === 'admin' ? 'the admin token' : token.created_by}`
+          token.created_by !== null && ` by ${token.created_by_name ?? token.created_by}`
         )}
       </>,
     ],

@@ -1,4 +1,4 @@
-type Kind = 'query' | 'search' | 'ingest' | 'admin'
+type Kind = 'query' | 'search' | 'ingest' | 'read' | 'edit' | 'admin'
 
 /** Kinds of permissions, in the order of the form and of the scopes. */
 export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
@@ -10,6 +10,16 @@ export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
       'Not for tokens with fixed parameters.',
   ],
   ['ingest', 'Send logs', 'Does not read anything.'],
+  [
+    'read',
+    'Read everything (viewer)',
+    'Definitions, entries and statistics of all projects. Not with a project.',
+  ],
+  [
+    'edit',
+    'Edit (editor)',
+    'Also changes endpoints, alerts and saved searches, and deploys them. Not with a project.',
+  ],
   ['admin', 'Everything (admin)', 'Also manages endpoints, sources, alerts and tokens.'],
 ]
 
@@ -31,13 +41,16 @@ export function readScopes(scopes: readonly string[]): Permissions {
     query: scopes.includes('query') || endpoints.length > 0,
     search: scopes.includes('search'),
     ingest: scopes.includes('ingest') || sources.length > 0,
+    read: scopes.includes('read'),
+    edit: scopes.includes('edit'),
     admin: scopes.includes('admin'),
     endpoints,
     sources,
   }
 }
 
-export function writeScopes({ query, search, ingest, admin, endpoints, sources }: Permissions): string[] {
+export function writeScopes(permissions: Permissions): string[] {
+  const { query, search, ingest, read, edit, admin, endpoints, sources } = permissions
   const scopes = (scope: 'query' | 'ingest', names: readonly string[]) =>
     names.length === 0 ? [scope] : names.map((name) => `${scope}:${name}`)
   if (admin) return ['admin']
@@ -45,6 +58,8 @@ export function writeScopes({ query, search, ingest, admin, endpoints, sources }
     ...(query ? scopes('query', endpoints) : []),
     ...(search ? ['search'] : []),
     ...(ingest ? scopes('ingest', sources) : []),
+    ...(read ? ['read'] : []),
+    ...(edit ? ['edit'] : []),
   ]
 }
 

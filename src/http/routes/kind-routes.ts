@@ -41,7 +41,8 @@ export const commonView = {
   version: z.int().min(1).describe('Increases with every change.'),
   created_at: z.iso.datetime().describe('When it was created.'),
   updated_at: z.iso.datetime().describe('When this version was created.'),
-  updated_by: z.string().describe('Id of the token that created this version.'),
+  updated_by: z.string().describe('Id of the person or token that created this version.'),
+  updated_by_name: z.string().nullable().describe('Their name. Null: unknown.'),
   note: z.string().describe('Why this version was created. Set with the parameter `note`.'),
 }
 

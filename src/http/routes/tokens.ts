@@ -18,7 +18,12 @@ import { json, jsonBody, routesOf } from './route.ts'
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
   id: z.uuid().describe('Identifies the token. Not secret.'),
   created_at: z.iso.datetime().describe('When the token was created.'),
-  created_by: z.string().nullable().describe('Id of the token that created it. Null: unknown.'),
+  created_by: z.string().nullable().describe('Id of the person or token that created it. Null: unknown.'),
+  created_by_name: z.string().nullable().describe('Their name. Null: unknown.'),
+  last_used_from: z
+    .string()
+    .nullable()
+    .describe('Address of the last request, without its port. Null: unknown.'),
   updated_at: z.iso.datetime().describe('When the token was last changed.'),
   last_used_at: z.iso.datetime().nullable().describe('When the token was last used. Null: never.'),
   previous_valid_until: z.iso.datetime().nullable().describe('Until when the rotated secret stays valid.'),

@@ -9,9 +9,9 @@ import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../endpoints/definition/parameter-declaration.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
-import { auditSource } from '../../sql/audit-source.ts'
 import { maySee } from '../panel-access.ts'
 import { columns, parameter } from './endpoints.ts'
+import { searchedSources } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
 import { source } from './sources.ts'
 
@@ -88,10 +88,7 @@ export function addWhoamiRoutes(
           queries.dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
         logs: caller.mayReadEntries,
         sources: caller.mayReadEntries
-          ? sources
-              .list()
-              .filter(({ name }) => caller.isAdmin || name !== auditSource)
-              .map((source) => picked(searched, source))
+          ? searchedSources(sources, caller).map((source) => picked(searched, source))
           : [],
         bigquery: logflare && caller.role !== undefined,
       }

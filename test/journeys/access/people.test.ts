@@ -450,6 +450,14 @@ describe('the audit', () => {
       expect([index, calls.every((one) => one === 403 || one === 404)]).toEqual([index, true])
       const { body } = await ask(service, token, 'GET', '/api/whoami')
       expect(JSON.stringify(body)).not.toMatch(/audit_events|audit\.all|audit\.box/)
+      const found = await ask(service, token, 'POST', '/api/search', { query: '' })
+      expect([found.status, JSON.stringify(found.body)]).toEqual([
+        200,
+        expect.not.stringContaining('person.sign'),
+      ])
+      expect((await ask(service, token, 'POST', '/api/search', { sources: ['audit_events'] })).status).toBe(
+        403,
+      )
       const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
       for (const [name, input] of [
         ['search_logs', { source: 'audit_events' }],

@@ -147,7 +147,7 @@ describe('the tokens page', () => {
       await page.getByText('400 invalid_parameter').waitFor()
       expect(await page.getByText('Last used').locator('..').textContent()).not.toContain('never')
       await page.getByRole('link', { name: 'automation' }).click()
-      await page.getByText('by the admin token').waitFor()
+      await page.getByText('by admin token').waitFor()
       await page.getByText('No requests in the last hour.').first().waitFor()
     })
   })

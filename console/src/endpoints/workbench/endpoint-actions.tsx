@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { invalidate, queries, queryClient } from '../../api/queries.ts'
+import { useMayChange } from '../../api/rights.ts'
 import type { Endpoint } from '../../api/shapes.ts'
 import { BreakingDialog } from '../../definitions/breaking-dialog.tsx'
 import { pageOf } from '../../definitions/definition.ts'
@@ -27,6 +28,7 @@ export function EndpointActions(props: EndpointActionsProps) {
   const [dialog, setDialog] = useState<'rename' | 'delete' | 'replace'>()
   const [versionNote, setVersionNote] = useState('')
   const reasonId = useId()
+  const mayChange = useMayChange()
   const finish = (created: Endpoint) => {
     adopt(created)
     setVersionNote('')
@@ -54,6 +56,7 @@ export function EndpointActions(props: EndpointActionsProps) {
   }, [isBehind])
   const isSavable = saved === undefined || isChanged
   const obstacle = isSavable ? obstacleOf(props) : ''
+  if (!mayChange) return <span className="faint">Your role can try changes, but not save them.</span>
   return (
     <>
       {error && !question && (

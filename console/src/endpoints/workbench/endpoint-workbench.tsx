@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { queries } from '../../api/queries.ts'
+import { useMayChange } from '../../api/rights.ts'
 import type { Endpoint, Whoami } from '../../api/shapes.ts'
 import { Conflict } from '../../definitions/conflict.tsx'
 import { Versions } from '../../definitions/versions.tsx'
@@ -107,10 +108,12 @@ export function EndpointWorkbench({ who, saved, mode }: EndpointWorkbenchProps) 
 function SaveAsEndpoint({ work: { isBlank, carry } }: { work: Workbench }) {
   const [address] = useAddress()
   const [, navigate] = useLocation()
+  const mayChange = useMayChange()
   const open = () => {
     carry(undefined)
     navigate(`/console/new-endpoint?${address}`)
   }
+  if (!mayChange) return null
   return (
     <Button look="small" disabled={isBlank} onClick={open}>
       Save as endpoint

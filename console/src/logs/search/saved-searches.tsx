@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { api, at } from '../../api/api.ts'
 import { invalidate, queries } from '../../api/queries.ts'
+import { useMayChange } from '../../api/rights.ts'
 import type { SavedSearch } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -59,6 +60,7 @@ function SaveForm({ current }: { current: SearchFields }) {
 
 function SavedList({ onOpen }: { onOpen: () => void }) {
   const saved = useQuery(queries.searches())
+  const mayChange = useMayChange()
   const { mutate, error } = useMutation({
     mutationFn: (id: string) => api(`/api/searches/${at(id)}`, { method: 'DELETE' }),
     onSettled: () => invalidate('searches'),
@@ -78,13 +80,15 @@ function SavedList({ onOpen }: { onOpen: () => void }) {
                     {search.name}
                   </Link>
                   <code className="faint">{describe(search)}</code>
-                  <Button
-                    look="small danger"
-                    aria-label={`Delete ${search.name}`}
-                    onClick={() => mutate(search.id)}
-                  >
-                    Delete
-                  </Button>
+                  {mayChange && (
+                    <Button
+                      look="small danger"
+                      aria-label={`Delete ${search.name}`}
+                      onClick={() => mutate(search.id)}
+                    >
+                      Delete
+                    </Button>
+                  )}
                 </li>
               ))}
             </ul>

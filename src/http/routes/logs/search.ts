@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../../access/caller.ts'
 import { readShape } from '../../../base/validation.ts'
 import type { Facet } from '../../../sources/facets.ts'
 import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.ts'
@@ -23,7 +24,7 @@ import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf, text } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
-import { entryReader } from './entry-access.ts'
+import { entryReader, searchedSources } from './entry-access.ts'
 
 const values = z.array(z.object({ value: z.string(), count: z.int() }))
 const histogram = z.object({
@@ -189,7 +190,7 @@ export function addOnwardRoutes(server: FastifyInstance, search: LogSearch, sour
     },
     errors: [...errors, 404],
     handler: async (request, reply) => {
-      const names = sources.list().map(({ name }) => name)
+      const names = searchedSources(sources, request.caller as Caller).map(({ name }) => name)
       const found = await searchSources(search, request.body ?? {}, entryReader(request, reply), names)
       return sendEntries(reply, found)
     },
