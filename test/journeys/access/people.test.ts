@@ -4,7 +4,9 @@ import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { freePort } from '../../support/network/free-port.ts'
 import { CookieJar, clientId, clientSecret, type Issuer, openIssuer } from '../../support/network/issuer.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { childrenOf, spawnService } from '../../support/service-process.ts'
 
 /** The issuer has the time of the machine. */
 const clock = manualClock(Date.now())
@@ -473,4 +475,37 @@ describe('the audit', () => {
     }
     expect((await admin('POST', '/api/alerts', alert)).status).toBe(201)
   })
+})
+
+test('every change has one entry in the audit, also if the service was killed right after it', async () => {
+  const { path, remove } = scratchDirectory()
+  const token = 'a-token-for-two-services'
+  const environment = { WELLHEAD_ADMIN_TOKEN: token, WELLHEAD_DATA_DIR: path, WELLHEAD_STATISTICS: 'off' }
+  const first = spawnService([], { ...environment, WELLHEAD_PORT: '0' })
+  const url = await first.ready()
+  const change = (name: string) =>
+    ask({ url }, token, 'POST', '/api/endpoints', { name, query: 'SELECT 1 AS n' })
+  const names = Array.from({ length: 6 }, (_, n) => `killed.${n}`)
+  for (const name of names) expect((await change(name)).status).toBe(201)
+  const engines = childrenOf(first.child.pid as number)
+  for (const pid of [first.child.pid as number, ...engines]) process.kill(pid, 'SIGKILL')
+  await first.exit
+  const second = await openService({ engine: 'embedded', dataDir: path, environment })
+  try {
+    const body = { query: 'action:endpoint.create', limit: 100 }
+    const targets = async () =>
+      (await ask(second, token, 'POST', '/api/sources/audit_events/search', body)).body
+        .map(({ metadata }: { metadata: { target: string } }) => metadata.target)
+        .sort()
+    await expect.poll(targets).toEqual(names)
+    // Another change follows them, and none is written twice.
+    expect((await ask(second, token, 'PATCH', '/api/endpoints/killed.0', { description: 'x' })).status).toBe(
+      200,
+    )
+    body.query = 'target:killed.0'
+    await expect.poll(targets).toEqual(['killed.0', 'killed.0'])
+  } finally {
+    await second.close()
+    remove()
+  }
 })

@@ -80,7 +80,7 @@ describe('people', () => {
       await page.setViewportSize({ width: 1280, height: 800 })
       const second = await page.context().newPage()
       await second.goto('/console/tokens')
-      await second.getByRole('heading', { name: 'Tokens' }).waitFor()
+      await second.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await second.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -88,7 +88,8 @@ describe('people', () => {
 
   test('a viewer reads everything, and is offered no changes', () =>
     as('vera', { name: 'Vera', groups: ['staff'] }, async (page) => {
-      expect(await links(page)).toEqual(['Overview', 'Endpoints', 'Playground', 'Logs', 'Alerts', 'Sources'])
+      const shown = ['Overview', 'Endpoints', 'Playground', 'Logs', 'Dashboards', 'Alerts', 'Sources']
+      expect((await links(page)).sort()).toEqual(shown.sort())
       expect(await page.getByRole('link', { name: 'New endpoint' }).count()).toBe(0)
       await page.getByRole('link', { name: 'visits', exact: true }).click()
       await page.getByText('Your role can try changes, but not save them.').waitFor()
