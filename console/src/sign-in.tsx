@@ -36,15 +36,16 @@ export function SignIn() {
           <Mark />
           {product}
         </div>
+        <h1>Sign in</h1>
         {hasIssuer && (
           <a className="button primary" href={`/auth/login?return_to=${encodeURIComponent(here())}`}>
             Sign in with your account
           </a>
         )}
         <div>
-          <h1>Sign in</h1>
           <p className="soft">
-            Use an access token. Every tab of this browser is signed in, until you sign out.
+            {hasIssuer ? 'Or use' : 'Use'} an access token. Every tab of this browser is signed in, until you
+            sign out.
           </p>
         </div>
         <div className="field">
