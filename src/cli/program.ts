@@ -4,7 +4,6 @@ import { OperatorError } from '../base/operator-error.ts'
 import { version } from '../base/package-file.ts'
 import { startHere } from './command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './command-io.ts'
-import { defineCompletion } from './completion/completion-command.ts'
 
 type Define = (command: Command, io: CommandIo) => void
 
@@ -55,7 +54,7 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   restore: async () => (await import('./commands/data-commands.ts')).defineRestore,
   copy: async () => (await import('./commands/data-commands.ts')).defineCopy,
   doctor: async () => (await import('./doctor/doctor-command.ts')).defineDoctor,
-  completion: async () => defineCompletion,
+  completion: async () => (await import('./completion/completion-command.ts')).defineCompletion,
 }
 
 /** The program with the names of all commands; only those that are wanted are complete. */
