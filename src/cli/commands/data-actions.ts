@@ -20,7 +20,7 @@ import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.
 import { engineLibraryVersion, storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { type LogflareDatabase, logflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
-import { batchBounds, sendInputs, summary } from '../logs/send-inputs.ts'
+import { batchBounds, projectWarning, sendInputs, summary } from '../logs/send-inputs.ts'
 import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes, plural } from '../output/format.ts'
 import { printJson, printList } from '../output/print.ts'
@@ -278,7 +278,7 @@ export async function importLogflare(
       await tables.copy(table)
       const input = { name: table, bytes: undefined, open: () => Readable.from(tables.pages()) }
       const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client, io)
-      await io.stderr.write(`${summary(tally)}\n`)
+      await io.stderr.write(`${summary(tally)}\n${projectWarning(tally)}`)
       const { accepted: stored, already_stored, rejected } = tally
       sources.push({ source, read: stored + rejected, stored, already_stored, rejected })
     }

@@ -12,7 +12,7 @@ import {
   queryArgument,
   searchEntries,
 } from '../logs/search-entries.ts'
-import { batchBounds, type SentInputs, sendInputs, summary } from '../logs/send-inputs.ts'
+import { batchBounds, projectWarning, type SentInputs, sendInputs, summary } from '../logs/send-inputs.ts'
 import { plural } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
 import {
@@ -66,7 +66,7 @@ export function defineLogs(logs: Command, io: CommandIo): void {
       if (options.json) await printJson(io, tally)
       const isRepeated = tally.already_stored > 0 && tally.already_stored === tally.accepted
       const hint = isRepeated ? ' Use --again to store the same entries twice.' : ''
-      await io.stderr.write(`${summary(tally)}${hint}\n`)
+      await io.stderr.write(`${summary(tally)}${hint}\n${projectWarning(tally)}`)
       if (tally.rejected > 0) throw new CommandFailure('')
     },
   })

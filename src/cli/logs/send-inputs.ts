@@ -99,7 +99,7 @@ function entries(count: number): string {
   return plural(count, 'entry', 'entries')
 }
 
-export function summary({ accepted, already_stored, rejected, without_project, source }: Tally): string {
+export function summary({ accepted, already_stored, rejected, source }: Tally): string {
   const added = accepted - already_stored
   const before = plural(already_stored, 'entry was', 'entries were')
   const shown = rejected > maxShownRejections ? ` (showing the first ${maxShownRejections})` : ''
@@ -108,10 +108,14 @@ export function summary({ accepted, already_stored, rejected, without_project, s
     already_stored === 0 ? '' : `${before} already stored${added === 0 ? ` in ${source}` : ''}`,
     rejected === 0 ? '' : `${entries(rejected)} rejected${shown}`,
   ]
-  const warning =
-    without_project === 0
-      ? ''
-      : ` Warning: ${plural(without_project, 'entry has', 'entries have')} no project, so no tenant can see them. ` +
-        `Send a field project, or name its path: wellhead source update ${source} --project customer.id`
-  return `${parts.filter((part) => part !== '').join(', ')}.${warning}`
+  return `${parts.filter((part) => part !== '').join(', ')}.`
+}
+
+/** A line of its own, or nothing. */
+export function projectWarning({ without_project, source }: Tally): string {
+  if (without_project === 0) return ''
+  return (
+    `Warning: ${plural(without_project, 'entry has', 'entries have')} no project, so no tenant can see them. ` +
+    `Send a field project, or name its path: wellhead source update ${source} --project customer.id\n`
+  )
 }

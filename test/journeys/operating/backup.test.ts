@@ -140,6 +140,7 @@ test('a backup under load has everything acknowledged before, and the restored s
   const definition = {
     name: 'steady.entries',
     query: 'SELECT id FROM auth_logs WHERE project = @project ORDER BY id',
+    published: true,
   }
   expect((await post('/api/endpoints', definition)).status).toBe(201)
   const change = { query: `${definition.query} DESC`, description: 'Newest last.' }

@@ -13,6 +13,10 @@ export interface LocalService {
 }
 
 /** Runs commands against a service that they find by its data directory. */
+const withoutProject = (count: number) =>
+  `Warning: ${count} entries have no project, so no tenant can see them. ` +
+  'Send a field project, or name its path: wellhead source update cli_logs --project customer.id\n'
+
 export function cliJourneys(service: () => LocalService): void {
   const files = scratchDirectory()
   afterAll(() => files.remove())
@@ -156,12 +160,12 @@ export function cliJourneys(service: () => LocalService): void {
       const form = async (...more: string[]) => (await run([...call, ...more])).stdout
       expect(JSON.parse(await form())).toEqual({
         result: [
-          { n: 0, t: 'a,0', big: 1767225600123456, at: 1767225600123456 },
-          { n: 1, t: 'a,1', big: 1767225600123456, at: 1767225600123456 },
+          { n: 0, t: 'a,0', big: 1767225600123456, at: '2026-01-01T00:00:00.123456Z' },
+          { n: 1, t: 'a,1', big: 1767225600123456, at: '2026-01-01T00:00:00.123456Z' },
         ],
       })
       expect(await form('--format', 'csv')).toMatch(
-        /^"n","t","big","at"\n0,"a,0",1767225600123456,1767225600123456\n/,
+        /^"n","t","big","at"\n0,"a,0",1767225600123456,"2026-01-01T00:00:00.123456Z"\n/,
       )
       expect(await form('--format', 'table')).toBe(
         'n  t                 big  at\n' +
@@ -282,13 +286,17 @@ export function cliJourneys(service: () => LocalService): void {
       const send = ['logs', 'send', packed, '--source', 'cli_logs']
       expect(await run(send)).toMatchObject({
         code: 0,
-        stderr: '2 entries were already stored in cli_logs. Use --again to store the same entries twice.\n',
+        stderr:
+          '2 entries were already stored in cli_logs. Use --again to store the same entries twice.\n' +
+          withoutProject(2),
       })
       expect(JSON.parse((await run([...send, '--json'])).stdout)).toMatchObject({
         accepted: 2,
         already_stored: 2,
       })
-      expect((await run([...send, '--again'])).stderr).toBe('2 entries stored in cli_logs.\n')
+      expect((await run([...send, '--again'])).stderr).toBe(
+        `2 entries stored in cli_logs.\n${withoutProject(2)}`,
+      )
       expect(await run(['logs', 'send', packed, '--source', 'no_such_source'])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('(source_not_found'),
@@ -315,7 +323,9 @@ export function cliJourneys(service: () => LocalService): void {
       expect((await stored()).length).toBeLessThan(total)
       const again = await run(args)
       const [, fresh, before] =
-        /^(\d+) entries stored in cli_logs, (\d+) entries were already stored\.\n$/.exec(again.stderr) ?? []
+        /^(\d+) entries stored in cli_logs, (\d+) entries were already stored\.\nWarning: \d+ entries have no project/.exec(
+          again.stderr,
+        ) ?? []
       expect([again.code, Number(fresh) + Number(before)]).toEqual([0, total])
       const found = await stored()
       expect([found.length, new Set(found).size]).toEqual([total, total])

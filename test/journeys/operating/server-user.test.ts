@@ -71,7 +71,7 @@ test('the service does everything with the grants that the documentation lists',
   const change = { columns: [typed('host')], retention_days: 3 }
   expect((await admin('PATCH', '/api/sources/orders', change)).status).toBe(200)
   const query = 'SELECT metadata.request.host AS host FROM orders'
-  await admin('POST', '/api/endpoints', { name: 'orders.hosts', query })
+  await admin('POST', '/api/endpoints', { published: true, name: 'orders.hosts', query })
   expect((await admin('GET', '/api/endpoints/query/orders.hosts')).body.result).toEqual([{ host: 'h' }])
   for (const path of [
     '/api/sources',

@@ -3,6 +3,7 @@ description: Paths of a site by the 95th percentile of their duration, slowest f
 parameters:
   project: { required: true, description: Name of the site., example: shop.example.com }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
+published: true
 */
 SELECT
     path,

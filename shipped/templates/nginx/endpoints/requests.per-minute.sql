@@ -5,6 +5,7 @@ parameters:
   hours: { type: integer, default: 1, description: Length of the time range in hours. }
 cache: 1m
 warm: 30s
+published: true
 */
 SELECT
     toStartOfMinute(timestamp) AS minute,

@@ -2,6 +2,7 @@
 description: Newest errors of a project, with the trace that each belongs to.
 parameters:
   project: { required: true, description: Project reference., example: shop }
+published: true
 */
 SELECT
     timestamp,

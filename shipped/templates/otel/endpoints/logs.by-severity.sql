@@ -3,6 +3,7 @@ description: OpenTelemetry log records of a project by service and severity, mos
 parameters:
   project: { required: true, description: Project reference., example: shop }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
+published: true
 */
 SELECT
     metadata.resource.`service.name`::Nullable(String) AS service,

@@ -4,6 +4,7 @@ parameters:
   project: { required: true, description: Project reference., example: shop }
   hours: { type: integer, default: 24, description: Length of the time range in hours. }
 cache: 1m
+published: true
 */
 SELECT
     metadata.response.status_code::Nullable(Float64) AS status,
