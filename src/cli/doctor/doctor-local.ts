@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { withDeadline } from '../../base/clock.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import type { EngineStatus } from '../../http/routes/status.ts'
@@ -136,8 +137,10 @@ export async function checkPort(settings: Settings, client: ServiceClient | unde
 
 async function isWellhead(url: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(healthWithinMs) })
-    return ((await response.json()) as { status?: string }).status === 'alive'
+    return await withDeadline(healthWithinMs, undefined, async (signal) => {
+      const response = await fetch(`${url}/health`, { signal })
+      return ((await response.json()) as { status?: string }).status === 'alive'
+    })
   } catch {
     return false
   }

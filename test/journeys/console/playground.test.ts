@@ -237,7 +237,7 @@ describe('the playground', () => {
         .split('\n')
       expect(lines).toHaveLength(1501)
       expect(lines[0]).toBe('"n","big","time","yes"')
-      expect(lines[1]).toBe('7,9007199254740993,1769860800000000,true')
+      expect(lines[1]).toBe('7,9007199254740993,"2026-01-31T12:00:00.000000Z",true')
     })
   })
 

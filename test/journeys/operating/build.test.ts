@@ -26,6 +26,7 @@ function copyCheckout() {
   onTestFinished(remove)
   for (const name of [
     'src',
+    'client',
     'console',
     'docs/reference',
     'scripts',

@@ -12,7 +12,7 @@ const query = '/api/endpoints/query'
 const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   ask(service, service.adminToken.token, method, path, body, headers)
 const save = async (name: string, fields: object) =>
-  expect((await admin('POST', '/api/endpoints', { name, ...fields })).status).toBe(201)
+  expect((await admin('POST', '/api/endpoints', { published: true, name, ...fields })).status).toBe(201)
 /** The report with everything that was requested so far. */
 const report = async (path = '', token = service.adminToken.token) => {
   await service.statistics?.flush()
