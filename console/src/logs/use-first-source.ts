@@ -3,13 +3,11 @@ import { api, at } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import { reads } from '../api/rights.ts'
 import type { Entry, LogSource, Whoami } from '../api/shapes.ts'
-import { builtInSources } from '../ui/built-in/built-in.ts'
+import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'
 import { readPreference, writePreference } from '../ui/preference.ts'
 
 const lastKey = 'wellhead.logs.source'
 const fallback = 'edge_logs'
-/** What the service writes itself. */
-const internal = ['endpoint_requests', 'alert_events', 'audit_events', 'quarantine']
 const longestRetentionMs = 90 * 86_400_000
 const maxAsked = 20
 
@@ -19,7 +17,7 @@ export const rememberSource = (name: string): void => writePreference(lastKey, n
 export function useFirstSource(who: Whoami, sources: readonly LogSource[], isWanted: boolean) {
   const last = readPreference(lastKey)
   const isKnown = sources.some(({ name }) => name === last)
-  const names = sources.map(({ name }) => name).filter((name) => !internal.includes(name))
+  const names = sources.map(({ name }) => name).filter((name) => !ownSources.has(name))
   const usage = useQuery({ ...queries.usage(), enabled: reads(who), select: ({ sources: used }) => used })
   // Others may not read the usage.
   const newest = useQueries({

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queries } from '../api/queries.ts'
 import type { Status, Usage } from '../api/shapes.ts'
+import { ownSources } from '../ui/built-in/built-in.ts'
 import { bytes } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { Callers, descriptionsOf } from '../usage/callers.tsx'
@@ -25,10 +26,7 @@ export default function Overview() {
   const slow = useQuery(queries.slowCalls())
   const isOff = requests.data === null
   const recorded = { ...requests, data: requests.data ?? undefined }
-  // The service itself sends entries about requests.
-  const isEmpty = usage.data?.sources.every(
-    ({ name, entries }) => entries === 0 || name === 'endpoint_requests',
-  )
+  const isEmpty = usage.data?.sources.every(({ name, entries }) => entries === 0 || ownSources.has(name))
   return (
     <div className="page">
       <PageHead title="Overview" actions={<RangeChoice range={range} onChange={setRange} />} />

@@ -80,6 +80,8 @@ test('waits for a service that starts, with the token of a tenant', async () => 
     scopes: ['query', 'search'],
     project: projects[0],
   })
+  // The cookie is older than the start.
+  const tab = await openConsole(browser(), first, '/health', { token })
   await first.close()
   service = undefined
   const starting = open('on')
@@ -90,7 +92,7 @@ test('waits for a service that starts, with the token of a tenant', async () => 
       () => false,
     )
   await expect.poll(health).toBe(true)
-  const tab = await openConsole(browser(), { url }, '/console/endpoints', { token })
+  await tab.page.goto(`${url}/console/endpoints`)
   await starting
   // Built-in endpoints have no entries of the project.
   await tab.page.getByText('There is nothing to show yet').waitFor()

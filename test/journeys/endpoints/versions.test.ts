@@ -175,7 +175,13 @@ describe('what is deleted', () => {
       expect((await admin('DELETE', `${endpoints}/deleted.again`)).status).toBe(204)
     }
     const sent: [path: string, body: object][] = [
-      ['sources', { name: 'deleted_again', columns: [{ name: 'a', path: 'a'.repeat(500), type: 'text' }] }],
+      [
+        'sources',
+        {
+          name: 'deleted_again',
+          columns: [{ name: 'a', path: `a.${'b'.repeat(190)}.${'c'.repeat(190)}`, type: 'text' }],
+        },
+      ],
       ['access-tokens', { scopes: Array(100).fill('query:deleted.again') }],
       ['searches', { name: 'deleted again', source: 'edge_logs', query: 'a'.repeat(2_000) }],
     ]

@@ -16,6 +16,11 @@ export const builtInSources: ReadonlySet<string> = new Set([
   'storage_logs',
 ])
 
+/** What the service writes itself. */
+export const ownSources: ReadonlySet<string> = new Set([
+  ...['endpoint_requests', 'alert_events', 'audit_events', 'quarantine'],
+])
+
 /** Built-in endpoints by id, each with the source that it reads. */
 export const builtInEndpoints: ReadonlyMap<string, string> = new Map([
   ['de267b0d-59a4-4f82-ba4c-f499a8ff0db7', 'edge_logs'],
