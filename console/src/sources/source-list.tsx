@@ -3,7 +3,7 @@ import { queries } from '../api/queries.ts'
 import { useMayChange } from '../api/rights.ts'
 import type { Source, Usage } from '../api/shapes.ts'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
-import { builtInSources } from '../ui/built-in/built-in.ts'
+import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'
 import { bytes, count } from '../ui/format.ts'
 import { Empty } from '../ui/states.tsx'
 import { NameLink, Table } from '../ui/table.tsx'
@@ -40,7 +40,9 @@ export default function SourceList() {
           found={found}
           isSearch={isSearch}
           isBuiltIn={({ name }) => builtInSources.has(name)}
-          isFilled={usage?.sources.some(({ name, entries }) => entries > 0 && builtInSources.has(name))}
+          isFilled={usage?.sources.some(
+            ({ name, entries }) => entries > 0 && builtInSources.has(name) && !ownSources.has(name),
+          )}
           empty={noSources}
         >
           {(list) => <SourceTable sources={list} usage={usage} />}
