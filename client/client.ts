@@ -24,7 +24,7 @@ export interface ClientOptions {
 
 export interface FollowOptions {
   signal?: AbortSignal
-  /** An error of the query, after which rows may follow, or one that ends the stream. */
+  /** An error of the query or the connection, after which rows may follow, or one that ends the stream. */
   onError?: (error: WellheadError) => void
 }
 
@@ -51,7 +51,7 @@ interface ErrorBody {
   request_id?: string
 }
 
-/** An error of the service, or one of the connection: then `code` is `unreachable` and `status` is 0. */
+/** An error of the service, or one of the connection or of `getToken`: then `code` is `unreachable` and `status` is 0. */
 export class WellheadError extends Error {
   readonly code: string
   readonly status: number
@@ -80,7 +80,11 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
   const held = new Map<string, { etag: string; rows: unknown[] }>()
 
   const freshToken = () => {
-    token = Promise.resolve().then(getToken)
+    token = Promise.resolve()
+      .then(getToken)
+      .catch((error) => {
+        throw asError(error)
+      })
     token.catch(() => {
       token = undefined
     })
@@ -161,12 +165,13 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
             await read()
           } catch (error) {
             if (ender.signal.aborted) return
-            const isFinal =
-              error instanceof WellheadError && error.status > 0 && error.status < 500 && error.status !== 429
-            if (isFinal || !(error instanceof WellheadError)) {
-              // A stream that breaks off is no error of the service.
-              if (isFinal || !(error instanceof TypeError)) return onError?.(asError(error))
-            }
+            // What `onRows` throws must not get lost.
+            if (!(error instanceof WellheadError) && !onError) throw error
+            // So that rows follow the error.
+            lastId = undefined
+            onError?.(asError(error))
+            if (!(error instanceof WellheadError)) return
+            if (error.status > 0 && error.status < 500 && error.status !== 429) return
           }
           await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), ender.signal)
         }
@@ -202,7 +207,8 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Strea
   let text = ''
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      // A stream that breaks off has ended.
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
       if (done) return
       text += decoder.decode(value, { stream: true })
       const blocks = text.split('\n\n')

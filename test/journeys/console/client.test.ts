@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createElement, StrictMode } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createClient } from '../../../client/client.ts'
+import { createClient, type WellheadError } from '../../../client/client.ts'
 import { useEndpoint, useLiveEndpoint } from '../../../client/react.ts'
 import { makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
@@ -141,6 +141,31 @@ test('the client runs in a browser', async () => {
   })()`
   expect(await page.evaluate(made)).toEqual(expected)
   await context.close()
+})
+
+test('following goes on after a token that could not be had', async () => {
+  let tokens = 0
+  const getToken = () => {
+    if (tokens++ === 0) throw new Error('No session')
+    return token
+  }
+  const { follow } = createClient({ url: stage.service().url, getToken })
+  const errors: WellheadError[] = []
+  const onError = (error: WellheadError) => errors.push(error)
+  const rows = await new Promise<unknown[]>((resolve) => {
+    const stop = follow('client.sizes', { size: 'm' }, (live) => [stop(), resolve(live)], { onError })
+  })
+  expect(rows).toMatchObject([{ size: 'm' }])
+  expect(errors).toMatchObject([{ name: 'WellheadError', code: 'unreachable', message: 'No session' }])
+})
+
+test('following reports what the callback throws, and ends', async () => {
+  const { follow } = createClient({ url: stage.service().url, getToken: () => token })
+  const fail = () => {
+    throw new TypeError('rows is not a function')
+  }
+  const error = await new Promise((resolve) => follow('client.sizes', {}, fail, { onError: resolve }))
+  expect(error).toMatchObject({ name: 'WellheadError', message: 'rows is not a function' })
 })
 
 let calls = 0

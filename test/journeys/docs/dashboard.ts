@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
@@ -11,6 +12,7 @@ import type { RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/stage/browser.ts'
 import { codeIn, readGuide, tableRows } from './guide-page.ts'
 
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const json = { 'Content-Type': 'application/json' }
 
 interface DashboardTest {
@@ -38,6 +40,8 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     const directory = scratchDirectory()
     writeFileSync(join(directory.path, 'backend.mjs'), code('js'))
     writeFileSync(join(directory.path, 'dashboard.html'), code('html'))
+    mkdirSync(join(directory.path, 'node_modules'))
+    symlinkSync(repository, join(directory.path, 'node_modules/wellhead'))
     // As the page creates it with the command.
     const [, scope] = /wellhead token create --scope (\S+)/.exec(page) ?? []
     const { token } = await makeToken(service(), { scopes: [scope] })
@@ -106,9 +110,10 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
       const [plain] = blocks.filter(({ language, note }) => language === 'js' && note === 'page')
       const requested = () =>
         tab.evaluate<number>(`fetch('/session').then((session) => session.json()).then(async ({ token, url }) => {
-          const path = '/api/endpoints/query/dashboard.requests'
+          const { createClient } = await import('/wellhead-client.js')
+          const client = createClient({ url, getToken: () => token })
           ${plain?.text}
-          return result.reduce((sum, { requests }) => sum + requests, 0)
+          return rows.reduce((sum, { requests }) => sum + requests, 0)
         })`)
       expect(await requested()).toBe(2)
       await signIn('bob')
