@@ -23,12 +23,14 @@ export async function pullFiles(
 ) {
   const directory = resolve(io.cwd, options.directory)
   const all = await fetchDefinitions(client)
-  const pulled = all.filter(
-    ({ kind, fields, isShipped }) => !kind.isReserved(fields.name) && (options.all || !isShipped),
-  )
+  const available = all.filter(({ kind, fields }) => !kind.isReserved(fields.name))
+  const chosen =
+    name === undefined
+      ? available.filter(({ isShipped }) => options.all || !isShipped)
+      : findByName(name, all, available)
   const { definitions, problems } = readDefinitionFiles(directory)
   const existing = new Set([...definitions, ...problems].map(({ file }) => file))
-  const plan = pullPlan(definitions, existing, name === undefined ? pulled : findByName(name, all, pulled))
+  const plan = pullPlan(definitions, existing, withUsed(chosen, available))
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -45,11 +47,11 @@ export async function pullFiles(
   return plan.map(({ file, action }) => ({ file, action }))
 }
 
-/** What has the name or id, with what it refers to. */
+/** What has the name or id. */
 function findByName(
   name: string,
   all: readonly ServiceDefinition[],
-  pulled: readonly ServiceDefinition[],
+  available: readonly ServiceDefinition[],
 ): ServiceDefinition[] {
   const named = all.filter(({ id, fields }) => fields.name === name || id === name)
   const reserved = named.find(({ kind, fields }) => kind.isReserved(fields.name))
@@ -62,15 +64,23 @@ function findByName(
   if (named.length === 0) {
     const closest = closestName(
       name,
-      pulled.map(({ fields }) => fields.name),
+      available.map(({ fields }) => fields.name),
     )
     throw new CommandFailure(`The service has nothing with the name "${name}".${didYouMean(closest)}`)
   }
-  const found = new Set(named)
+  return named
+}
+
+/** With what they refer to, shipped or not, so that a check finds it. */
+function withUsed(
+  chosen: readonly ServiceDefinition[],
+  available: readonly ServiceDefinition[],
+): ServiceDefinition[] {
+  const found = new Set(chosen)
   // Grows while it is read.
   for (const { kind, fields } of found) {
     const names = kind.refersTo(fields)
-    for (const other of pulled) {
+    for (const other of available) {
       if (names.includes(`${other.kind.folder}/${other.fields.name}`)) found.add(other)
     }
   }

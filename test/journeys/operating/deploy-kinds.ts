@@ -131,6 +131,18 @@ export function deployKindsJourneys(service: () => LocalService): void {
       expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
     })
 
+    test('pull writes shipped endpoints that a dashboard uses, so that the files can be checked', async () => {
+      const items = [{ endpoint: 'usage.api-counts', parameters: { project: 'shop', interval: 'daily' } }]
+      const dashboards = [{ name: 'region.shipped', rows: [{ items }] }]
+      expect((await deployment({ dashboards })).status).toBe(200)
+      const written = ['written dashboards/region.shipped.yaml', 'written endpoints/usage.api-counts.sql']
+      const pulled = await run('pull', 'region.shipped', '--directory', 'shipped')
+      expect(pulled.stdout.trim().split('\n').sort()).toEqual(written)
+      expect((await run('pull', '--directory', 'own')).stdout).toContain(written[1])
+      for (const directory of ['shipped', 'own']) expect((await run('check', directory)).code).toBe(0)
+      expect((await deployment({ delete: { dashboards: ['region.shipped'] } })).status).toBe(200)
+    })
+
     test('a plan lists every change of a source, and which of them break something', async () => {
       const columns = [{ name: 'place', path: 'place.name', type: 'text' }]
       const base = { name: 'region_logs', retention_days: 7 }
