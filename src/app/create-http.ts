@@ -93,6 +93,7 @@ export function createHttp(
     stopping: () => phase() === 'stopping',
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,
+    publicUrl: settings.publicUrl,
     corsOrigins: settings.corsOrigins,
     brandName: settings.brandName,
     embedOrigins: settings.embedOrigins,

@@ -51,6 +51,15 @@ export function panelEndpoint(
   return undefined
 }
 
+/** Whether a dashboard's scope still allows a call. */
+export function isPanelCall(...call: Parameters<typeof panelEndpoint>): boolean {
+  try {
+    return panelEndpoint(...call) !== undefined
+  } catch {
+    return false
+  }
+}
+
 /** Why a call is not one of this panel. */
 function misfitOf(
   { parameters = {} }: Panel,
@@ -61,10 +70,13 @@ function misfitOf(
   const refused = (name: string) =>
     forbidden(`This token may call the endpoint only as its dashboard does; change the parameter ${name}.`)
   const extra = Object.keys(sent).find(
-    (name) => !Object.hasOwn(parameters, name) && !(name in caller.parameters),
+    (name) => !Object.hasOwn(parameters, name) && !Object.hasOwn(caller.parameters, name),
   )
   if (extra !== undefined) return refused(extra)
   const { project, dashboardParameters } = caller
+  const gone = Object.keys(dashboardParameters).find((name) => !Object.hasOwn(declared, name))
+  if (gone !== undefined)
+    return forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
   const fixed: Record<string, string | undefined> = { project, ...dashboardParameters }
   const chosen = new Map<string, string | undefined>()
   for (const [name, value] of Object.entries(parameters)) {

@@ -92,6 +92,8 @@ export interface ServerOptions extends StatusRoutes {
   intake: PartOf<typeof addLogRoutes>
   definitions: PartOf<typeof addDeploymentRoutes>
   links: Links
+  /** Origin of the service as browsers see it. */
+  publicUrl: string | undefined
   sources: SourceInfo
   tail: LiveTail
   streams: EventStreams
@@ -159,7 +161,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     open: () => options.open() && !options.stopping() && options.leak() === undefined,
   })
   endpoints.onChange(() => hot.clear())
-  options.queries.dashboards.onChange(() => hot.clear())
+  options.queries.dashboards.onChange(() => {
+    hot.clear()
+    options.streams.check()
+  })
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),

@@ -101,13 +101,14 @@ nameComponents('output', { DashboardLink: link, NewDashboardLink: newLink, Opene
 interface DashboardParts {
   links: Links
   queries: { endpoints: Pick<Endpoints, 'find'> }
+  publicUrl: string | undefined
 }
 
 /** Managing dashboards and their links. */
 export function addDashboardRoutes(
   server: FastifyInstance,
   definitions: Definitions,
-  { links, queries }: DashboardParts,
+  { links, queries, publicUrl }: DashboardParts,
 ): void {
   const maySee = (caller: Caller, item: Saved | undefined) =>
     maySeeDashboard(caller, item as SavedDashboard | undefined, queries.endpoints)
@@ -134,7 +135,8 @@ export function addDashboardRoutes(
       const { project } = (request.body ?? {}) as { project?: unknown }
       if (typeof project === 'string') refuseUnpublished(definition, queries.endpoints)
       const { id, secret } = await links.create(dashboard, request.body, authorOf(request))
-      return { id, url: `${request.protocol}://${request.host}/shared/${secret}` }
+      const origin = publicUrl ?? `${request.protocol}://${request.host}`
+      return { id, url: `${origin}/shared/${secret}` }
     },
   })
   route(`DELETE ${path}/:id`, 'deleteDashboardLink', 'End a link', {

@@ -14,7 +14,7 @@ import { readCacheDirectives } from '../cache-headers.ts'
 import { endpointCall, runCall } from '../endpoint-request.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
-import { panelEndpoint } from '../panel-access.ts'
+import { isPanelCall, panelEndpoint } from '../panel-access.ts'
 import { chooseFormat, isStrict, queryParameters, readParameters } from '../request-parameters.ts'
 import { queryRoute, type RequestNotes, subjectOf } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
@@ -101,7 +101,10 @@ export function addQueryRoutes(
       notes.done = true
       return calls.explain(call)
     }
-    if (streamed) return followResult(parts, streams, request, reply, call)
+    if (streamed) {
+      const isPanel = () => isPanelCall(parts, caller, reference, parameters.parameters)
+      return followResult(parts, streams, request, reply, call, panel && isPanel)
+    }
     const called = runCall(calls, call, notes)
     const result = called instanceof Promise ? await called : called
     // If the result was not available at once, the endpoint may have changed in the meantime.
@@ -170,6 +173,7 @@ export async function followResult(
   request: FastifyRequest,
   reply: FastifyReply,
   call: EndpointCall,
+  isAllowed?: () => boolean,
 ): Promise<FastifyReply> {
   const { id, name } = call.endpoint.definition
   const before = endpoints.findById(id)
@@ -178,7 +182,7 @@ export async function followResult(
   const first = await results.first(followed)
   const now = endpoints.findById(id)
   if (now === undefined) throw endpointNotFound(name)
-  const stream = streams.begin(request, reply)
+  const stream = streams.begin(request, reply, isAllowed)
   // The client decides how long the stream lasts, so its duration is not recorded.
   if (request.recorded) request.recorded.done = true
   const { 'last-event-id': last } = request.headers

@@ -133,7 +133,7 @@ export class EventStreams {
 
   constructor(options: EventStreamsOptions) {
     this.#options = options
-    options.access.onChange(() => this.#check())
+    options.access.onChange(() => this.check())
   }
 
   get size(): number {
@@ -167,10 +167,11 @@ export class EventStreams {
     this.#options.time.after(partingMs, () => newest.destroy())
   }
 
-  begin(request: FastifyRequest, reply: FastifyReply): EventStream | undefined {
+  begin(request: FastifyRequest, reply: FastifyReply, isAllowed = () => true): EventStream | undefined {
     const caller = request.caller as Caller
     this.admit(caller)
-    const isValid = this.#options.access.watch(tokenOf(request), caller)
+    const hasRights = this.#options.access.watch(tokenOf(request), caller)
+    const isValid = () => hasRights() && isAllowed()
     if (request.method === 'HEAD') {
       void reply.headers(streamHeaders).send()
       return undefined
@@ -205,7 +206,8 @@ export class EventStreams {
     })
   }
 
-  #check(): void {
+  /** Ends those that are not allowed anymore. */
+  check(): void {
     for (const stream of this.#open) stream.check()
   }
 }

@@ -509,3 +509,11 @@ test('every change has one entry in the audit, also if the service was killed ri
     remove()
   }
 })
+
+test('links to dashboards start with the public address, whatever host the request names', async () => {
+  const internal = { url: service.url.replace('127.0.0.1', 'localhost') }
+  const admin = (path: string, body: object) => ask(internal, service.adminToken.token, 'POST', path, body)
+  expect((await admin('/api/dashboards', { name: 'shared' })).status).toBe(201)
+  const { body } = await admin('/api/dashboards/shared/links', { all_projects: true })
+  expect(body.url).toContain(`${service.url}/shared/`)
+})

@@ -245,6 +245,7 @@ function halfServer(lines: string[], open: () => boolean) {
     access,
     people: unreached,
     oidc: undefined,
+    publicUrl: undefined,
     audit: unreached,
     cookies: new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 }),
     engineStatus: () => {

@@ -161,14 +161,24 @@ describe('the scope of a dashboard', () => {
     expect((await get(callOf({}))).body.result).toMatchObject([{ project: 'dash-a' }])
     expect((await get('/api/endpoints/query/dash.items?size=m&kind=fixed')).body.result).toHaveLength(1)
     expect((await get(callOf({ project: 'dash-b' }))).status).toBe(403)
+    expect((await get(callOf({ constructor: '1' }))).status).toBe(403)
   })
 
   test('ends with the panel', async () => {
     await admin('POST', '/api/dashboards', { ...traffic, name: 'dash.brief' })
     const { token } = await makeToken(service, { scopes: ['dashboard:dash.brief'] })
     expect((await asking(token)(callOf({}))).status).toBe(200)
+    const headers = { 'X-API-KEY': token, Accept: 'text/event-stream' }
+    const stream = await fetch(service.url + callOf({}), { headers })
+    await admin('PATCH', '/api/dashboards/dash.brief', { title: 'Other' })
+    const { token: reader } = await makeToken(service, { scopes: ['query'] })
+    const other = await fetch(service.url + callOf({}), { headers: { ...headers, 'X-API-KEY': reader } })
     await admin('PATCH', '/api/dashboards/dash.brief', { rows: [] })
     expect((await asking(token)(callOf({}))).status).toBe(403)
+    // It ends, and the one of a token that does not need the dashboard stays.
+    expect(await stream.text()).toContain('event: result')
+    expect((await admin('GET', '/metrics')).body).toContain('wellhead_live_streams 1\n')
+    await other.body?.cancel()
   })
 
   test('is not needed for a customer who may call all endpoints of a published dashboard', async () => {
@@ -249,6 +259,23 @@ describe('a link', () => {
     await admin('DELETE', token)
     expect((await asking(opened.token)(callOf({}))).status).toBe(401)
     expect((await open(body.url)).status).toBe(404)
+  })
+
+  test('shows nothing once its dashboard lacks a parameter that it fixes', async () => {
+    const name = 'dash.renamed'
+    await admin('POST', '/api/dashboards', { ...traffic, name })
+    const fields = { all_projects: true, parameters: { size: 's' } }
+    const { body } = await admin('POST', `/api/dashboards/${name}/links`, fields)
+    const get = asking((await open(body.url)).body.token)
+    expect((await get(callOf({ size: 's' }))).status).toBe(200)
+    const { project, size: extent } = traffic.parameters
+    const rows = [{ items: [{ ...panel, parameters: { ...panel.parameters, size: '@extent' } }] }]
+    const changed = await admin('PATCH', `/api/dashboards/${name}`, { parameters: { project, extent }, rows })
+    expect(changed.status).toBe(200)
+    for (const size of ['s', 'm']) {
+      const { status, body: refused } = await get(callOf({ size }))
+      expect([status, refused.error.message]).toEqual([403, expect.stringContaining('fixes size')])
+    }
   })
 
   test('ends with its dashboard', async () => {
