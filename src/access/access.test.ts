@@ -112,6 +112,17 @@ describe('a session', () => {
     isOver(access, token)
   })
 
+  test('of a cookie ends with it, in open streams, too', () => {
+    const { access } = open()
+    const { text } = access.createCookie('the token of the operator', 60_000) ?? { text: '' }
+    const session = access.createSession('admin', { minutes: 5 }, text)?.token ?? ''
+    const streams = [text, session].map((token) => access.watch(token, access.admit(token).caller))
+    expect(streams.map((isValid) => isValid())).toEqual([true, true])
+    access.endCookies([access.cookieIn(text)?.id ?? ''])
+    expect(streams.map((isValid) => isValid())).toEqual([false, false])
+    for (const token of [text, session]) isOver(access, token)
+  })
+
   test('is not prolonged by a clock that is set back', () => {
     const { clock, access, create } = open()
     const { token } = create({ minutes: 720 })

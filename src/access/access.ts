@@ -44,6 +44,8 @@ interface Key extends RecognizedToken {
   readonly ownerUntilMs: number
   /** What a cookie says of itself. */
   readonly cookie?: { readonly id: string; readonly signedInMs: number }
+  /** Id of the cookie that it is or was created with, and ends with. */
+  readonly signIn?: string | undefined
 }
 
 export interface SessionCookie {
@@ -108,13 +110,18 @@ export class Access {
     if (!key) {
       // A request without a token is not an attempt to guess one.
       if (token === undefined) throw unauthorized(false)
-      const limit = { id: networkOf(address), perMinute: this.#failuresPerMinute }
-      const failures = this.#failed.take([limit], nowMs)
-      if (failures?.exceeded) throw rateLimited(failedTooOften, failures.resetSeconds)
+      this.countFailure(address)
       throw unauthorized(isMistyped(token))
     }
     if (address !== '') this.#lastAddress.set(key.caller.id, address)
     return { caller: key.caller, quota: this.count(key) }
+  }
+
+  /** Throws if there were too many of this address. */
+  countFailure(address: string): void {
+    const limit = { id: networkOf(address), perMinute: this.#failuresPerMinute }
+    const failures = this.#failed.take([limit], this.#clock.now())
+    if (failures?.exceeded) throw rateLimited(failedTooOften, failures.resetSeconds)
   }
 
   /** The token's caller, without counting the request; undefined if the token is not valid. */
@@ -140,7 +147,10 @@ export class Access {
     const known = this.#tokens.get(id)
     const hash = key.hash.toString('hex')
     return () =>
-      this.#tokens.get(id) === known && this.#keyOf(hash) !== undefined && isValid(key, this.#clock.now())
+      this.#tokens.get(id) === known &&
+      this.#keyOf(hash) !== undefined &&
+      !this.#ended.has(key.signIn ?? '') &&
+      isValid(key, this.#clock.now())
   }
 
   onChange(listener: () => void): void {
@@ -161,7 +171,12 @@ export class Access {
       throw invalidParameter('requests_per_minute', message)
     }
     const expiresMs = Math.min(nowMs + fields.minutes * 60_000, key.validUntilMs)
-    const session = { id: randomUUID(), expiresMs, ...rights, scopes: [...rights.scopes], requestsPerMinute }
+    const { signIn } = key
+    const session = {
+      id: randomUUID(),
+      ...{ expiresMs, ...rights, scopes: [...rights.scopes], requestsPerMinute },
+      ...(signIn !== undefined && { signIn }),
+    }
     const token = signSession(id, session, sessionKey(this.#adminToken, key.hash))
     if (token.length > maxSessionLength) {
       const message =
@@ -171,11 +186,11 @@ export class Access {
     return { token, token_id: id, expires_at: new Date(expiresMs).toISOString(), ...rights }
   }
 
-  /** A cookie for the console, with the rights of the token. A session is its own cookie. */
+  /** A cookie for the console, with the rights of the token. A session or a cookie stays what it is: another one would outlive it. */
   createCookie(token: string, lengthMs: number): SessionCookie | undefined {
     const nowMs = this.#clock.now()
     const key = this.#find(token, nowMs)
-    if (key?.caller.isSession) return { text: token, expiresMs: key.validUntilMs }
+    if (key?.caller.isSession || key?.cookie) return { text: token, expiresMs: key.validUntilMs }
     return key && this.#cookie(key, { id: randomUUID(), signedInMs: nowMs }, lengthMs)
   }
 
@@ -192,19 +207,17 @@ export class Access {
     return renewed && renewed.expiresMs - (key as Key).validUntilMs > lengthMs / 12 ? renewed : undefined
   }
 
-  /** Returns the id of the cookie and of its owner. */
-  endCookie(text: string): { id: string; owner: string } | undefined {
+  /** The id of a valid cookie and of its owner. */
+  cookieIn(text: string): { id: string; owner: string } | undefined {
     const key = this.#find(text, this.#clock.now())
-    if (!key?.cookie) return undefined
-    this.#ended.set(key.cookie.id, true)
-    this.#recent.clear()
-    for (const listener of this.#onChange) listener()
-    return { id: key.cookie.id, owner: key.caller.id }
+    return key?.cookie && { id: key.cookie.id, owner: key.caller.id }
   }
 
   endCookies(ids: readonly string[]): void {
+    if (ids.length === 0) return
     for (const id of ids) this.#ended.set(id, true)
-    if (ids.length > 0) this.#recent.clear()
+    this.#recent.clear()
+    for (const listener of this.#onChange) listener()
   }
 
   /** Lasts for the length after its last use, and twice as long after signing in. */
@@ -239,6 +252,7 @@ export class Access {
     for (const parent of parents ?? [this.#nobody]) {
       const session = verifySession(parts, sessionKey(this.#adminToken, parent.hash))
       if (session?.signedInMs !== undefined) return this.#cookieKey(parent, session.signedInMs, session)
+      if (this.#ended.has(session?.signIn ?? '')) return undefined
       const rights = session && commonRights(parent.rights, session)
       if (!rights) continue
       const { id, tag } = parent.caller
@@ -252,6 +266,7 @@ export class Access {
         validFromMs: session.expiresMs - maxSessionMs,
         validUntilMs: Math.min(session.expiresMs, parent.validUntilMs),
         ownerUntilMs: parent.ownerUntilMs,
+        signIn: session.signIn,
       }
     }
     return undefined
@@ -264,6 +279,7 @@ export class Access {
       validFromMs: signedInMs - clockToleranceMs,
       validUntilMs: Math.min(expiresMs, parent.validUntilMs),
       cookie: { id, signedInMs },
+      signIn: id,
     }
   }
 

@@ -223,5 +223,6 @@ function ownPath(returnTo: unknown, origin: string): string {
   if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\x00-\x20\\]*$/.test(returnTo)) return '/'
   if (returnTo.length > 1000 || !URL.canParse(returnTo, origin)) return '/'
   const { origin: found, pathname, search, hash: place } = new URL(returnTo, origin)
-  return found === origin ? pathname + search + place : '/'
+  // Without its dots, /.// starts with the name of a host.
+  return found === origin && !pathname.startsWith('//') ? pathname + search + place : '/'
 }

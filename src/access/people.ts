@@ -59,7 +59,9 @@ export class People {
   async signIn({ id, refusal, ...fields }: SignedIn, by: Author): Promise<boolean> {
     if (refusal !== undefined && !this.#stored.has(id)) return false
     const act = refusal === undefined ? 'sign_in' : 'sign_in_refused'
-    await this.#change(id, by, (known) => ({ hash: newKey(), ended: [], ...known, ...fields, act }))
+    // With another key, they stay ended if the person gets a role again.
+    const ends = refusal !== undefined && { hash: newKey() }
+    await this.#change(id, by, (known) => ({ hash: newKey(), ended: [], ...known, ...fields, act, ...ends }))
     return true
   }
 

@@ -20,6 +20,8 @@ const shape = z.strictObject({
   requestsPerMinute: z.int().nullable(),
   /** Of a cookie: when it began. It has all rights of its token or person. */
   signedInMs: z.int().optional(),
+  /** Id of the cookie that it was created with. */
+  signIn: z.string().optional(),
 })
 
 export type Session = z.output<typeof shape>

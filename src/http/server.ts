@@ -263,7 +263,7 @@ function addRoutes(
   const { definitions } = options
   addEndpointRoutes(server, definitions, endpoints, observability.slowRequests)
   addEndpointCacheRoutes(server, queries)
-  addReplayRoutes(server, options.replays)
+  addReplayRoutes(server, options.replays, endpoints)
   addDeploymentRoutes(server, definitions)
   addAlertRoutes(server, definitions, options.alertTests)
   addDashboardRoutes(server, definitions, options)

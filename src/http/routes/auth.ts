@@ -26,8 +26,9 @@ interface AuthRoutes {
 const attemptName = 'wellhead-sign-in-'
 const maxAttempts = 4
 
-/** Who sent a token that is not valid. */
+/** Who sent a token that is not valid, and whom the issuer did not name. */
 const nobody = { type: 'token', id: '', name: '' } as const
+const stranger = { ...nobody, type: 'person' } as const
 
 const returnTo = z.string().optional().describe('Path of this service to return to.')
 
@@ -52,7 +53,8 @@ export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void 
     },
     options: {
       errorHandler: (error, request, reply) => {
-        const refused = unauthorized.is(error)
+        const isAttempt = unauthorized.is(error) && tokenOf(request) !== undefined
+        const refused = isAttempt
           ? audit.write('token.sign_in_refused', '', authorOf(request), nobody).catch(() => {})
           : undefined
         void Promise.resolve(refused).then(() => handleError(error, request, reply))
@@ -65,8 +67,11 @@ export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void 
     responses: { 204: json('The session has ended.') },
     errors: [403],
     handler: async (request, reply) => {
-      const ended = access.endCookie(request.cookieToken ?? '')
-      if (ended && people.find(ended.owner)) await people.signOut(ended.owner, ended.id, authorOf(request))
+      const cookie = access.cookieIn(request.cookieToken ?? '')
+      // What cannot be stored does not happen, so that it can be tried again.
+      if (cookie && people.find(cookie.owner)) {
+        await people.signOut(cookie.owner, cookie.id, authorOf(request))
+      } else if (cookie) access.endCookies([cookie.id])
       cookies.clear(request, reply)
     },
   })
@@ -106,7 +111,16 @@ export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void 
       const attempt = cookies.readAny(request, name)
       // It works once.
       if (attempt !== undefined) cookies.add(request, reply, name, '; Max-Age=0')
-      const { person, returnTo } = await provider(request).finish(request.url, attempt)
+      const { person, returnTo } = await provider(request)
+        .finish(request.url, attempt)
+        .catch(async (error) => {
+          if (signInRefused.is(error)) {
+            // Anybody can cause it.
+            access.countFailure(request.ip)
+            await audit.write('person.sign_in_refused', '', authorOf(request), stranger)
+          }
+          throw error
+        })
       const by = { ...authorOf(request), id: person.id }
       const isKnown = await people.signIn(person, by)
       if (!isKnown) {

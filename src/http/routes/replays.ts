@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
 import { type Replay, type Replays, replayShape } from '../../endpoints/manage/replays.ts'
 import { namesAudit } from '../../sql/audit-source.ts'
@@ -59,7 +60,11 @@ const replay = z.object<FieldShapes<Replay>>({
 nameComponents('input', { ReplayFields: replayBody })
 nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
 
-export function addReplayRoutes(server: FastifyInstance, replays: Replays): void {
+export function addReplayRoutes(
+  server: FastifyInstance,
+  replays: Replays,
+  endpoints: Pick<Endpoints, 'find'>,
+): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'edit' })
   route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
     description:
@@ -73,6 +78,8 @@ export function addReplayRoutes(server: FastifyInstance, replays: Replays): void
     errors: [422, 504],
     handler: async (request, reply) => {
       const { params, body, caller } = request
+      // The rows of both versions are compared.
+      refuseAudit(caller, endpoints.find(params.reference)?.readsAudit ?? false)
       refuseAudit(caller, namesAudit((body as { endpoint?: { query?: unknown } } | null)?.endpoint?.query))
       return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
     },

@@ -6,7 +6,7 @@ import { freePort } from '../../support/network/free-port.ts'
 import { CookieJar, clientId, clientSecret, type Issuer, openIssuer } from '../../support/network/issuer.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { childrenOf, spawnService } from '../../support/service-process.ts'
+import { childrenOf, isAlive, spawnService } from '../../support/service-process.ts'
 
 /** The issuer has the time of the machine. */
 const clock = manualClock(Date.now())
@@ -114,6 +114,9 @@ describe('signing in', () => {
       'https://evil.example',
       'javascript:alert(1)',
       '/\t/evil',
+      '/.//evil.example',
+      '/x/..//evil.example',
+      '/%2e//evil.example',
     ]
     for (const path of [...elsewhere, '', `/${'x'.repeat(2000)}`]) {
       const jar = new CookieJar()
@@ -294,6 +297,25 @@ describe('a session of a person', () => {
     expect([stolen.status, await whoami(one), await whoami(other)]).toEqual([401, 401, expect.anything()])
   })
 
+  test('ends with everything that was created with it', async () => {
+    who({ groups: ['ops'] })
+    const jar = new CookieJar()
+    await login(jar)
+    const cookie = jar.get(service.url, 'wellhead') as string
+    // Without a token, it gives the cookie that is there.
+    const again = await jar.send(`${service.url}/auth/token`, {
+      method: 'POST',
+      headers: { Origin: service.url },
+    })
+    expect([again.status, jar.get(service.url, 'wellhead')]).toEqual([204, cookie])
+    await ask(service, cookie, 'POST', '/auth/token')
+    const made = await send(jar, 'POST', '/api/access-tokens/self/session', { minutes: 5 })
+    const session = async () => (await ask(service, made.body.token, 'GET', '/api/whoami')).status
+    expect(await session()).toBe(200)
+    await jar.send(`${service.url}/auth/logout`, { method: 'POST', headers: { Origin: service.url } })
+    expect([await session(), (await ask(service, cookie, 'GET', '/api/whoami')).status]).toEqual([401, 401])
+  })
+
   test('ends when an admin ends it, or when the person lost the role', async () => {
     who({ groups: ['staff'] }, 'joan')
     const jar = new CookieJar()
@@ -312,6 +334,9 @@ describe('a session of a person', () => {
     expect(await whoami(jar)).toMatchObject({ role: 'editor' })
     who({ groups: [] }, 'joan')
     expect((await login(new CookieJar())).response.status).toBe(403)
+    expect([await whoami(jar), await whoami(promoted)]).toEqual([401, 401])
+    who({ groups: ['dev'] }, 'joan')
+    await login(new CookieJar())
     expect([await whoami(jar), await whoami(promoted)]).toEqual([401, 401])
     expect((await admin('DELETE', '/api/people/nobody/sessions')).status).toBe(404)
   })
@@ -398,6 +423,19 @@ describe('the audit', () => {
       )
   })
 
+  test('has sign-ins that the issuer refused, but nothing that is no sign-in', async () => {
+    const refused = async () =>
+      (await entries('action:*.sign_in_refused')).filter(({ metadata }) => metadata.actor.name === '').length
+    const before = await refused()
+    await new CookieJar().send(`${service.url}/auth/callback?code=x&state=y`)
+    const jar = new CookieJar()
+    const state = new URL(await comeBack(jar)).searchParams.get('state')
+    const iss = encodeURIComponent(issuer.url)
+    await jar.send(`${service.url}/auth/callback?error=access_denied&state=${state}&iss=${iss}`)
+    expect((await ask(service, undefined, 'POST', '/auth/token')).status).toBe(401)
+    expect(await refused()).toBe(before + 1)
+  })
+
   test('is written by the service alone, and read by admins alone', async () => {
     const endpoint = { name: 'audit.all', query: 'SELECT event_message FROM audit_events' }
     const hidden = {
@@ -437,6 +475,7 @@ describe('the audit', () => {
         await status('POST', '/api/endpoints/check', { query: sql }),
         await status('POST', '/api/endpoints/preview', { endpoint: { query: sql } }),
         await status('POST', '/api/endpoints/audit.old/replay', { endpoint: { query: sql } }),
+        await status('POST', '/api/endpoints/audit.all/replay', { endpoint: {}, show_values: true }),
         await status('POST', '/api/endpoints', { name: 'audit.mine', query: sql }),
         await status('POST', '/api/endpoints/audit.old/versions/1/restore?breaking=true'),
         await status('POST', '/api/deployments', { endpoints: [{ name: 'audit.mine', query: sql }] }),
@@ -490,6 +529,7 @@ test('every change has one entry in the audit, also if the service was killed ri
   const engines = childrenOf(first.child.pid as number)
   for (const pid of [first.child.pid as number, ...engines]) process.kill(pid, 'SIGKILL')
   await first.exit
+  await expect.poll(() => engines.some(isAlive)).toBe(false)
   const second = await openService({ engine: 'embedded', dataDir: path, environment })
   try {
     const body = { query: 'action:endpoint.create', limit: 100 }
