@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemTime } from '../../../src/base/clock.ts'
+import { checkUnused } from '../../../src/engine/embedded-engine.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { freePort } from '../../support/network/free-port.ts'
 import { CookieJar, clientId, clientSecret, type Issuer, openIssuer } from '../../support/network/issuer.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { childrenOf, isAlive, spawnService } from '../../support/service-process.ts'
+import { childrenOf, spawnService } from '../../support/service-process.ts'
 
 /** The issuer has the time of the machine. */
 const clock = manualClock(Date.now())
@@ -529,7 +530,8 @@ test('every change has one entry in the audit, also if the service was killed ri
   const engines = childrenOf(first.child.pid as number)
   for (const pid of [first.child.pid as number, ...engines]) process.kill(pid, 'SIGKILL')
   await first.exit
-  await expect.poll(() => engines.some(isAlive)).toBe(false)
+  // The engine gives up its lock when its last thread has ended.
+  await vi.waitFor(() => checkUnused(path), 20_000)
   const second = await openService({ engine: 'embedded', dataDir: path, environment })
   try {
     const body = { query: 'action:endpoint.create', limit: 100 }
