@@ -89,10 +89,13 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
   }
   const visibleTo = (caller: Caller | undefined) => (item: Saved | undefined) =>
     docs.reads?.maySee(caller as Caller, item) ?? true
+  /** Customers, and whoever has a link, do not learn who works on it and why. */
+  const shownTo = (caller: Caller | undefined) => (item: object) =>
+    caller?.role === undefined ? { ...item, updated_by: '', updated_by_name: null, note: '' } : item
   route(`GET /api/${folder}`, `list${name}s`, `List ${folder}`, {
     responses: { 200: json(`All ${folder}, by name.`, z.array(view)) },
     ...(docs.reads && { access: docs.reads.access }),
-    handler: ({ caller }) => definitions.list(folder, visibleTo(caller)),
+    handler: async ({ caller }) => (await definitions.list(folder, visibleTo(caller))).map(shownTo(caller)),
   })
   route(`POST /api/${folder}`, `create${name}`, `Create ${one}`, {
     access,
@@ -107,7 +110,8 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     params,
     ...(docs.reads && { access: docs.reads.access }),
     responses: { 200: json(`The ${kind}.`, view, ['ETag']) },
-    handler: ({ params, caller }) => definitions.get(folder, params.reference, visibleTo(caller)),
+    handler: async ({ params, caller }) =>
+      shownTo(caller)(await definitions.get(folder, params.reference, visibleTo(caller))),
   })
   route(`PUT ${path}`, `replace${name}`, `Replace ${one}`, {
     ...changing,

@@ -205,7 +205,10 @@ describe('a link', () => {
     const { body: opened } = await open(body.url)
     expect(opened).toMatchObject({ project: 'dash-b', parameters: { size: 's' } })
     const get = asking(opened.token)
-    expect((await get(`/api/dashboards/${opened.dashboard}`)).body.title).toBe('Traffic')
+    const shown = { title: 'Traffic', updated_by: '', updated_by_name: null, note: '' }
+    expect((await get(`/api/dashboards/${opened.dashboard}`)).body).toMatchObject(shown)
+    expect((await get('/api/dashboards')).body).toMatchObject([shown])
+    expect((await admin('GET', '/api/dashboards/dash.traffic')).body.updated_by).toBe('admin')
     expect((await get(callOf({ project: 'dash-b', size: 's' }))).body.result).toMatchObject([
       { project: 'dash-b', size: 's' },
     ])
