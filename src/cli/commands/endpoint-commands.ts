@@ -137,6 +137,7 @@ function addEndpointNew(endpoint: Command, io: CommandIo): void {
       'example of a parameter of the SQL, which also sets its type; repeatable',
       collectPair,
     )
+    .option('--published', 'let tokens with a project call it')
     .action(async (name: string, directory: string, options: NewOptions) =>
       (await import('../workspace/new-files.ts')).writeEndpoint(name, directory, options, io),
     )

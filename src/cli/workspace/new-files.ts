@@ -25,6 +25,7 @@ interface SampleEntry {
 export interface NewOptions {
   query: string
   parameter?: Record<string, string>
+  published?: true
 }
 
 export async function writeEndpoint(
@@ -46,7 +47,11 @@ export async function writeEndpoint(
   const known = [...(own as unknown as NewSource[]), ...builtInSources]
   const columnsOf = (source: string) => known.find((each) => each.name === source)?.columns
   const files = Object.entries(
-    newEndpointFiles({ name, id: randomUUID(), query, values, nowMs }, fixtures, columnsOf),
+    newEndpointFiles(
+      { name, id: randomUUID(), query, values, nowMs, published: options.published },
+      fixtures,
+      columnsOf,
+    ),
   )
   await writeNewFiles(directory, files, io)
   const there = shown === '.' ? '' : `cd ${shown} && `

@@ -23,6 +23,7 @@ interface NewEndpoint {
   /** Examples of parameters, which also determine their types. */
   values: Readonly<Record<string, JsonValue>>
   nowMs: number
+  published?: boolean | undefined
 }
 
 /** Parameters of a query that can be declared, in the order of their first appearance. */
@@ -33,7 +34,7 @@ export function parametersOf(query: string): string[] {
 
 /** The endpoint file and a test that gets rows from the fixtures of the workspace. */
 export function newEndpointFiles(
-  { name, id, query, values, nowMs }: NewEndpoint,
+  { name, id, query, values, nowMs, published }: NewEndpoint,
   fixtures: Workspace['fixtures'],
   columnsOf?: ColumnsOf,
 ): Record<string, string> {
@@ -53,7 +54,7 @@ export function newEndpointFiles(
   const parameters: Record<string, object> = declarationsOf(examples)
   for (const [parameter, type] of told)
     if (parameters[parameter]) Object.assign(parameters[parameter], { type })
-  const content = formatDefinition(parseDefinition({ id, name, query, parameters }))
+  const content = formatDefinition(parseDefinition({ id, name, query, parameters, published }))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
 
