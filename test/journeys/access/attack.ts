@@ -221,7 +221,7 @@ export function attackJourneys(
         const raised = { scopes: ['admin'], project: null }
         expect((await asTenant(method, `/api/access-tokens/${tenant.id}`, raised)).status).toBe(403)
       }
-      const { last_used_at: _, ...after } = (await admin('GET', address)).body
+      const { last_used_at: _, last_used_from: _from, ...after } = (await admin('GET', address)).body
       expect(before).toMatchObject(after)
     })
 

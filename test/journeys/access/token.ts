@@ -35,8 +35,10 @@ export function tokenJourneys(
         requests_per_minute: null,
         created_at: new Date(clock.now()).toISOString(),
         created_by: 'admin',
+        created_by_name: 'admin token',
         updated_at: new Date(clock.now()).toISOString(),
         last_used_at: null,
+        last_used_from: null,
         previous_valid_until: null,
       })
       const listed = await admin('GET', '/api/access-tokens')

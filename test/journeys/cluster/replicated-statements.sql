@@ -67,6 +67,14 @@ ALTER TABLE wellhead._idempotency ON CLUSTER main
 ALTER TABLE wellhead._idempotency ON CLUSTER main
     (ADD COLUMN IF NOT EXISTS `digest` String AFTER at);
 
+-- migration 10
+ALTER TABLE wellhead._catalog ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `address` String),
+    (ADD COLUMN IF NOT EXISTS `request_id` String);
+
+ALTER TABLE wellhead._token_uses ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `address` String);
+
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
 (

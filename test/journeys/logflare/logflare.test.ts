@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { sharedBrowser } from '../console/stage/browser.ts'
 import { bombs } from './bombs.ts'
@@ -320,8 +321,15 @@ describe('the gateway', () => {
         { timeout: 10_000 },
       )
     const slow = new AbortController()
-    const running = Array.from({ length: availableParallelism() * 2 }, () =>
-      service.call('/api/endpoints/query/endless', { signal: slow.signal }).catch(() => undefined),
+    // One caller leaves a place for others, so two callers are needed.
+    const { token: other } = await makeToken(service, { scopes: ['query'] })
+    const running = Array.from({ length: availableParallelism() * 2 }, (_, index) =>
+      service
+        .call('/api/endpoints/query/endless', {
+          signal: slow.signal,
+          ...(index === 0 && { headers: { 'X-API-KEY': other } }),
+        })
+        .catch(() => undefined),
     )
     await queued('running', running.length)
     const refused = bigQuery('select nonsense from nowhere')
