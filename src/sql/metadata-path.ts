@@ -4,7 +4,7 @@ import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, type Toke
 
 export const metadata = 'metadata'
 
-const keyBeforeDot = /(?:"((?:[^"\\]|\\.)+)"|([^.]*))\./gs
+const keyBeforeDot = /(?:"((?:[^"\\]|\\.)+)"|([^.]*))\./gsy
 
 /** The keys of a path as text: a key with dots is in quotes, or has %2E in their place. */
 export function keysOf(path: string): string[] {

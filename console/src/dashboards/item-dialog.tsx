@@ -119,7 +119,10 @@ export function ItemDialog({ item, columns, onChange, onClose }: ItemDialogProps
             note="Separated by commas. Empty: chosen from the columns."
             value={draft.y?.join(', ') ?? ''}
             onChange={(text) => {
-              const y = text.split(/\s*,\s*/).filter(Boolean)
+              const y = text
+                .split(',')
+                .map((name) => name.trim())
+                .filter(Boolean)
               set({ y: y.length > 0 ? y : undefined })
             }}
           />

@@ -148,7 +148,7 @@ const problemHeaders = {
 
 /** Browsers come here by themselves, so an error is a page. */
 function sendProblem(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, message, retryAfterSeconds } = toKnownError(error, request)
+  const { status, code, message, retryAfterSeconds } = toKnownError(error, request)
   if (status === 404 || status === 500) return void handleError(error, request, reply)
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   const shown = message.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
@@ -159,6 +159,6 @@ function sendProblem(error: Error, request: FastifyRequest, reply: FastifyReply)
     .send(
       '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Sign in</title>' +
         '<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui;max-width:34rem;margin:15vh auto;padding:0 1rem}</style>' +
-        `<h1>Signing in failed</h1><p>${shown}</p><p><a href="/">Back to sign in</a></p></html>`,
+        `<h1>Signing in failed</h1><p>${shown}</p><p><code>${code}</code></p><p><a href="/">Back to sign in</a></p></html>`,
     )
 }

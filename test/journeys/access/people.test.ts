@@ -61,6 +61,8 @@ const pageOf = async (response: Response) => [
   /<p>(.*?)<\/p>/.exec(await response.text())?.[1],
 ]
 
+const codeOf = async (response: Response) => /<code>(\w+)<\/code>/.exec(await response.text())?.[1]
+
 describe('signing in', () => {
   test.each([
     [['ops'], 'admin'],
@@ -144,6 +146,7 @@ describe('signing in', () => {
     expect(await pageOf(await jar.send(back))).toEqual(over)
     // Even with the cookie of the attempt, the issuer takes a code once.
     const replayed = await fetch(back, { headers: { Cookie: attempt }, redirect: 'manual' })
+    expect(await codeOf(replayed.clone())).toBe('sign_in_failed')
     expect(await pageOf(replayed)).toEqual([400, expect.stringContaining('could not be verified')])
     const forged = attempt.replace(/=(.)/, (_, sign) => `=${sign === 'e' ? 'f' : 'e'}`)
     expect(await pageOf(await fetch(back, { headers: { Cookie: forged }, redirect: 'manual' }))).toEqual(over)
@@ -154,10 +157,9 @@ describe('signing in', () => {
     const denied = new CookieJar()
     const state = new URL(await comeBack(denied)).searchParams.get('state')
     const no = `${service.url}/auth/callback?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer.url)}`
-    expect(await pageOf(await denied.send(no))).toEqual([
-      403,
-      'The issuer refused the sign-in: access_denied.',
-    ])
+    const refused = await denied.send(no)
+    expect(await codeOf(refused.clone())).toBe('sign_in_refused')
+    expect(await pageOf(refused)).toEqual([403, 'The issuer refused the sign-in: access_denied.'])
   })
 
   test('works in two tabs at once, and forgets attempts that were given up', async () => {
@@ -353,6 +355,7 @@ describe('a session of a person', () => {
       return true
     }
     const down = await half.send(back)
+    expect(await codeOf(down.clone())).toBe('sign_in_unavailable')
     expect(await pageOf(down)).toEqual([503, expect.stringContaining('does not respond')])
     expect(down.headers.get('retry-after')).toBe('5')
     expect((await new CookieJar().send(`${service.url}/auth/login`)).status).toBe(503)

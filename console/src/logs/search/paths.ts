@@ -1,4 +1,4 @@
-const keyBeforeDot = /(?:"((?:[^"\\]|\\.)+)"|([^.]*))\./gs
+const keyBeforeDot = /(?:"((?:[^"\\]|\\.)+)"|([^.]*))\./gsy
 
 /** The keys of a path: a key with dots is in quotes, or has %2E in their place. */
 export function keysOf(path: string): string[] {

@@ -19,7 +19,7 @@ function blocksOf(text: string): ReactNode[] {
       while (at < lines.length && isPart(lines[at] as string)) at++
       return lines.slice(from, at)
     }
-    const heading = /^(#{1,4}) +(.+)$/.exec(line)
+    const heading = /^(#{1,4}) (.+)$/.exec(line)
     if (line.startsWith('```')) {
       at++
       const code = take((one) => !one.startsWith('```'))
@@ -54,31 +54,25 @@ function blocksOf(text: string): ReactNode[] {
 const bullet = /^ {0,3}[-*+] +/
 const numbered = /^ {0,3}\d{1,9}[.)] +/
 
-/** Each match begins where the last one ended, so the time is linear. */
+/** The next span, or text without one. Each match begins where the last one ended, so the time is linear. */
 const spans =
-  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|\b_([^_\s][^_\n]*)_\b|\[([^\]\n]{1,500})\]\(([^()\s]{1,2000})\)/g
+  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|\b_([^_\s][^_\n]*)_\b|\[([^\]\n]{1,500})\]\(([^()\s]{1,2000})\)|[^`*_[]+|[^]/gy
 
 function inline(text: string): ReactNode[] {
-  const parts: ReactNode[] = []
-  let end = 0
-  for (const match of text.matchAll(spans)) {
+  return [...text.matchAll(spans)].map((match) => {
     const [whole, code, strong, star, underscore, label, target] = match
-    if (match.index > end) parts.push(text.slice(end, match.index))
-    const key = match.index
+    const { index: key } = match
     const emphasis = star ?? underscore
-    if (code !== undefined) parts.push(<code key={key}>{code}</code>)
-    else if (strong !== undefined) parts.push(<strong key={key}>{strong}</strong>)
-    else if (emphasis !== undefined) parts.push(<em key={key}>{emphasis}</em>)
-    else if (isSafe(target as string)) {
-      parts.push(
-        <a key={key} href={target} rel="noopener noreferrer" target="_blank">
-          {label}
-        </a>,
-      )
-    } else parts.push(whole)
-    end = match.index + whole.length
-  }
-  return [...parts, text.slice(end)]
+    if (code !== undefined) return <code key={key}>{code}</code>
+    if (strong !== undefined) return <strong key={key}>{strong}</strong>
+    if (emphasis !== undefined) return <em key={key}>{emphasis}</em>
+    if (target === undefined || !isSafe(target)) return whole
+    return (
+      <a key={key} href={target} rel="noopener noreferrer" target="_blank">
+        {label}
+      </a>
+    )
+  })
 }
 
 /** Parsed as the browser would, so that no spelling of `javascript:` passes. */
