@@ -71,8 +71,8 @@ test('a dashboard is built with the keyboard, saved, and keeps its parameters in
     await page.getByRole('button', { name: 'Save' }).press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Made here' }).waitFor()
     expect(new URL(page.url()).searchParams.get('project')).toBe(shop)
-    const { body } = await asAdmin('GET', '/api/dashboards/board.made')
-    expect(body).toMatchObject({
+    const saved = async () => (await asAdmin('GET', '/api/dashboards/board.made')).body
+    await expect.poll(saved, { timeout: 60_000 }).toMatchObject({
       parameters: { project: { required: true } },
       rows: [
         {

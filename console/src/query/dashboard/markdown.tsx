@@ -56,7 +56,7 @@ const numbered = /^ {0,3}\d{1,9}[.)] +/
 
 /** The next span, or text without one. Each match begins where the last one ended, so the time is linear. */
 const spans =
-  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|\b_([^_\s][^_\n]*)_\b|\[([^\]\n]{1,500})\]\(([^()\s]{1,2000})\)|[^`*_[]+|[^]/gy
+  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|\b_([^_\s][^_\n]*)_\b|\[([^\]\n]{1,500})\]\(([^()\s]{1,2000})\)|[^`*_[]+|[\s\S]/gy
 
 function inline(text: string): ReactNode[] {
   return [...text.matchAll(spans)].map((match) => {
