@@ -23,7 +23,13 @@ const check = checks ? startCheck() : undefined
 
 const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
-const environment = { ...process.env, ...(await engineEnvironment()), WELLHEAD_TEST_SCRATCH: scratch }
+const environment = {
+  // Tests keep every core busy, so an engine of a service that they start may have to wait for one.
+  WELLHEAD_ENGINE_PATIENCE: '2',
+  ...process.env,
+  ...(await engineEnvironment()),
+  WELLHEAD_TEST_SCRATCH: scratch,
+}
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool
 const chosen = given.filter((argument) => /^(?:src|test|console)\//.test(argument))

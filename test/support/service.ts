@@ -1,7 +1,7 @@
 import { type Service, startService } from '../../src/app.ts'
 import { systemTime, type Timers } from '../../src/base/clock.ts'
 import { readSettings } from '../../src/base/settings.ts'
-import { emulated, log } from './engines.ts'
+import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 import { dropDatabase, environmentOf, newDatabase, type SharedServer, sharedServer } from './worker-server.ts'
 
@@ -36,7 +36,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const reading = readSettings({
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory?.path,
-    WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
+    WELLHEAD_ENGINE_PATIENCE: String(defaultPatience),
     WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
     // Inserts of statistics slow down an emulated engine; tests of statistics turn them on.
     WELLHEAD_STATISTICS: 'off',

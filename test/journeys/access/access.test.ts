@@ -25,7 +25,7 @@ beforeAll(async () => {
       // The route matrix sends many invalid tokens while the clock stands still.
       WELLHEAD_AUTH_FAILURES_PER_MINUTE: String(authFailuresPerMinute),
       // How much longer a query may run that ignores its time limit.
-      WELLHEAD_ENGINE_PATIENCE: emulated ? '4' : '1',
+      WELLHEAD_ENGINE_PATIENCE: emulated ? '4' : '2',
     },
   })
 })

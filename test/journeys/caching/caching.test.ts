@@ -3,7 +3,7 @@ import { createServer, get as httpGet, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { emulated } from '../../support/engines.ts'
+import { defaultPatience } from '../../support/engines.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { describeCompressedResults } from './compressed-results.ts'
@@ -451,7 +451,7 @@ describe('cached endpoints', () => {
       },
       { timeout: 60_000 },
     )
-    time.advance(60_000 * (emulated ? 10 : 1))
+    time.advance(60_000 * defaultPatience)
     expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
   })
 })

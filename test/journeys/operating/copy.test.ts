@@ -5,7 +5,7 @@ import type { Engine } from '../../../src/engine/engine.ts'
 import { writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
-import { embeddedEngine, emulated, log, remoteCredentials } from '../../support/engines.ts'
+import { defaultPatience, embeddedEngine, log, remoteCredentials } from '../../support/engines.ts'
 import { openRelay, type Relay } from '../../support/network/relay.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -35,7 +35,7 @@ let keyed: { status: number; body: unknown }
 
 const environment: Record<string, string> = {
   WELLHEAD_ENGINE_NODE: process.env.WELLHEAD_ENGINE_NODE ?? '',
-  WELLHEAD_ENGINE_PATIENCE: emulated ? '10' : '1',
+  WELLHEAD_ENGINE_PATIENCE: String(defaultPatience),
   WELLHEAD_CLICKHOUSE_USER: remoteCredentials.user,
   WELLHEAD_CLICKHOUSE_PASSWORD: remoteCredentials.password,
   WELLHEAD_CLICKHOUSE_DATABASE: database,

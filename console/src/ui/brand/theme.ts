@@ -9,11 +9,13 @@ const watched = watchable()
 const systemDark = matchMedia('(prefers-color-scheme: dark)')
 
 let fixed: Theme | undefined
+// Chromium reports no change to the listener if `matches` is read between the change and its report.
+let isSystemDark = systemDark.matches
 
 function theme(): Theme {
   const chosen = fixed ?? readPreference(key)
   if (chosen === 'light' || chosen === 'dark') return chosen
-  return systemDark.matches ? 'dark' : 'light'
+  return isSystemDark ? 'dark' : 'light'
 }
 
 function apply(): void {
@@ -25,7 +27,10 @@ function apply(): void {
 export function startTheme(chosen?: Theme): void {
   fixed = chosen
   apply()
-  systemDark.addEventListener('change', apply)
+  systemDark.addEventListener('change', ({ matches }) => {
+    isSystemDark = matches
+    apply()
+  })
 }
 
 export function setTheme(chosen: Theme): void {
