@@ -15,7 +15,6 @@ import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { packageFile } from './base/package-file.ts'
 import { alertsSource } from './catalog/built-in-sources.ts'
 import { Dashboards } from './dashboards/dashboard-kind.ts'
-import { shippedBy } from './definitions/definitions.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
 import type { Metrics } from './observability/metrics.ts'
@@ -64,10 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     storage,
     parts,
     alerts.kind,
-    {
-      saved: dashboards,
-      removed: (id) => http.links.deleteOf(id, shippedBy),
-    },
+    { saved: dashboards, removed: (id, by) => http.links.deleteOf(id, by) },
     (id) => http.actorOf(id).name || null,
   )
   const manage = { definitions, dashboards, alertTests: alerts.tests }

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { readRestored, restoredFile } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
-import { auditSource } from '../catalog/built-in-sources.ts'
 import type { Catalog, RequestAuthor } from '../catalog/catalog.ts'
 import type { CatalogRecord } from '../catalog/catalog-state.ts'
+import { shippedBy } from '../definitions/definitions.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
+import { auditSource } from '../sql/audit-source.ts'
 
 interface AuditOptions {
   catalog: Catalog
@@ -43,8 +44,6 @@ interface Act {
   position?: number
 }
 
-/** The author of what the service ships. */
-const shipped = 'wellhead'
 const limits = { deadlineMs: 30_000 }
 
 /**
@@ -89,7 +88,7 @@ export class Audit {
     const sinceMs = clock.now() - retentionDays() * 86_400_000
     for await (const batch of catalog.batches(this.#next, end)) {
       const acts = batch
-        .filter(({ changed_by, changed_at }) => changed_by !== shipped && Date.parse(changed_at) > sinceMs)
+        .filter(({ changed_by, changed_at }) => changed_by !== shippedBy && Date.parse(changed_at) > sinceMs)
         .map((record) => this.#actOf(record))
       if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)
       this.#next = Math.max(...batch.map(({ position }) => position)) + 1

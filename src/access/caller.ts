@@ -1,5 +1,5 @@
 import { forbidden } from '../base/errors.ts'
-import { readsAudit } from '../catalog/built-in-sources.ts'
+import { readsAudit } from '../sql/audit-source.ts'
 
 export interface Caller {
   /** Id of the token; a session has that of its token. */

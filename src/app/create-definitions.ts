@@ -1,4 +1,5 @@
 import { alertsOn } from '../alerts/alert-kind.ts'
+import type { Author } from '../catalog/catalog.ts'
 import {
   type Dashboards,
   dashboardKind,
@@ -21,7 +22,7 @@ export function createDefinitions(
   { engine, catalog, sources }: Storage,
   { endpoints, readable, warningsOf }: EndpointParts,
   alerts: Kind,
-  dashboards: { saved: Dashboards; removed: (id: string) => Promise<void> },
+  dashboards: { saved: Dashboards; removed: (id: string, by: Author) => Promise<void> },
   nameOf: (id: string) => string | null,
 ): Definitions {
   const shared = { engine, catalog, sources: readable }

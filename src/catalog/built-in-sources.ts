@@ -2,8 +2,6 @@ import { auditSource } from '../sql/audit-source.ts'
 import sources from './built-in-sources.json' with { type: 'json' }
 import { newSourceShape } from './source.ts'
 
-export { auditRefusal, auditSource, readsAudit } from '../sql/audit-source.ts'
-
 /** Holds rejected entries of all sources. */
 export const quarantineSource = 'quarantine'
 /** Holds OpenTelemetry records that name no source. */

@@ -1,7 +1,7 @@
 import { invalidParameter, resourceNotFound, WellheadError } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import type { Author, Catalog } from '../catalog/catalog.ts'
 import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import {
@@ -61,7 +61,7 @@ export class Dashboards {
 export function dashboardKind(
   dashboards: Dashboards,
   endpoints: Endpoints,
-  removed: (id: string) => Promise<void>,
+  removed: (id: string, by: Author) => Promise<void>,
 ): Kind<SavedDashboard> {
   return {
     name: 'dashboard',
@@ -81,7 +81,7 @@ export function dashboardKind(
       for (const { path, panel } of panelsOf(definition)) checkPanel(path, panel, definition, next)
       return { body: { definition, created_at: current?.created_at ?? at, note } }
     },
-    removed: ({ id }) => removed(id),
+    removed: ({ id }, by) => removed(id, by),
     views: (items) => items.map((item) => view(item, endpoints)),
   }
 }

@@ -295,7 +295,7 @@ export class Definitions {
       try {
         for (const { kind, current, after } of steps) if (after) await kind.extend?.(current, after)
         if (steps.length > 0) await this.#options.catalog.append(terms.by, ...catalogChanges(steps))
-        for (const { kind, current, after } of steps) if (!after) await kind.removed?.(current)
+        for (const { kind, current, after } of steps) if (!after) await kind.removed?.(current, terms.by)
         return planned
       } catch (error) {
         // Somebody else came first. Planning again finds what they did, and reports which definition it concerns.

@@ -1,4 +1,5 @@
 import type { WellheadError } from '../base/errors.ts'
+import type { Author } from '../catalog/catalog.ts'
 import type { CatalogKind, CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 
@@ -84,7 +85,7 @@ export interface Kind<Item extends Saved = any> {
   /** Creates what a new version needs, before it is stored. What is left of a failure must not show. */
   extend?(before: Item | undefined, after: Item): Promise<void>
   /** Removes what nobody needs after a deletion. */
-  removed?(item: Item): Promise<void>
+  removed?(item: Item, by: Author): Promise<void>
   /** What the API returns; with the previous version, what it returns to those who made the change. */
   views(
     items: readonly Item[],

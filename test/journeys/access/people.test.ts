@@ -427,6 +427,20 @@ describe('the audit', () => {
       )
   })
 
+  test('says who deleted a link together with its dashboard', async () => {
+    who({ groups: ['dev'], name: 'Emmy Noether' }, 'emmy')
+    const jar = new CookieJar()
+    await login(jar)
+    expect((await send(jar, 'POST', '/api/dashboards', { name: 'of-emmy' })).status).toBe(201)
+    const link = await send(jar, 'POST', '/api/dashboards/of-emmy/links', { all_projects: true })
+    await admin('DELETE', '/api/dashboards/of-emmy')
+    await expect
+      .poll(() => acts(`target_id:${link.body.id}`))
+      .toEqual([`Emmy Noether link.create ${link.body.id}`, `admin token link.delete ${link.body.id}`])
+    const [deleted] = await entries(`target_id:${link.body.id} action:link.delete`)
+    expect(deleted?.metadata).toMatchObject({ address: '127.0.0.1', request_id: expect.any(String) })
+  })
+
   test('has sign-ins that the issuer refused, but nothing that is no sign-in', async () => {
     const refused = async () =>
       (await entries('action:*.sign_in_refused')).filter(({ metadata }) => metadata.actor.name === '').length
