@@ -85,10 +85,11 @@ export class Audit {
     if (this.#next < 0) this.#next = await this.#stored()
     if (this.#next >= end) return
     const { catalog, clock, retentionDays } = this.#options
+    // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
-    for await (const batch of catalog.batches(this.#next, end)) {
+    for await (const batch of catalog.batches(this.#next, end, sinceMs)) {
       const acts = batch
-        .filter(({ changed_by, changed_at }) => changed_by !== shippedBy && Date.parse(changed_at) > sinceMs)
+        .filter(({ changed_by }) => changed_by !== shippedBy)
         .map((record) => this.#actOf(record))
       if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)
       this.#next = Math.max(...batch.map(({ position }) => position)) + 1

@@ -72,12 +72,13 @@ export class CatalogLog {
     for (const [after, end] of await this.#pages(0, condition)) yield this.#read(condition, after, end)
   }
 
-  /** Batches of changes between two positions, in their order. */
-  async *batches(from: number, end: number): AsyncGenerator<PlacedRecord[]> {
-    const pages = await this.#pages(from, `position < ${end}`)
+  /** Batches of changes between two positions and since a time, in their order. */
+  async *batches(from: number, end: number, sinceMs = 0): AsyncGenerator<PlacedRecord[]> {
+    const isSince = `changed_at >= fromUnixTimestamp64Milli(toInt64(${sinceMs}))`
+    const pages = await this.#pages(from, `position < ${end} AND ${isSince}`)
     let begun: PlacedRecord[] = []
     for (const [index, [after, last]] of pages.entries()) {
-      const batches = batchesOf([...begun, ...(await this.#read('true', after, last))])
+      const batches = batchesOf([...begun, ...(await this.#read(isSince, after, last))])
       // A page may end within a batch.
       begun = index < pages.length - 1 ? (batches.pop() ?? []) : []
       yield* batches

@@ -145,9 +145,9 @@ export class Catalog {
     void this.hold(() => this.#derive()).catch(() => {})
   }
 
-  /** Batches of changes between two positions. */
-  batches(from: number, end: number): AsyncGenerator<PlacedRecord[]> {
-    return this.#log.batches(from, end)
+  /** Batches of changes between two positions and since a time. */
+  batches(from: number, end: number, sinceMs: number): AsyncGenerator<PlacedRecord[]> {
+    return this.#log.batches(from, end, sinceMs)
   }
 
   async open(): Promise<void> {

@@ -120,6 +120,22 @@ test('refuses a definition that is too large, and one too many', async () => {
   expect(received.map(({ id }) => id)).not.toContain('new')
 })
 
+test('reads the changes since a time without those before it', async () => {
+  const { catalog } = await start()
+  await catalog.append('me', search('early', 1))
+  clock.advance(1)
+  const sinceMs = clock.now()
+  await catalog.append('me', search('late', 1), search('later', 1))
+  await catalog.append('me', search('early', 2))
+  const ids: string[][] = []
+  for await (const batch of catalog.batches(0, Number.MAX_SAFE_INTEGER, sinceMs)) {
+    ids.push(batch.map(({ id, version }) => `${id} ${version}`))
+  }
+  await catalog.stop()
+  expect(ids.slice(-2)).toEqual([['late 1', 'later 1'], ['early 2']])
+  expect(ids.flat()).not.toContain('early 1')
+})
+
 test('services at the same catalog come to the same state, also if rows have the same position', async () => {
   const one = await start(true)
   const other = await start(true)
