@@ -39,6 +39,7 @@ const sessionMinutes = 15
 export class Links {
   readonly #options: { access: Access; catalog: Catalog; clock: Clock }
   readonly #links = new Map<string, Link>()
+  readonly #byHash = new Map<string, Link>()
 
   constructor(options: { access: Access; catalog: Catalog; clock: Clock }) {
     this.#options = options
@@ -84,8 +85,7 @@ export class Links {
 
   /** A session for the page that a link opens. It has the same error for a link that ended and one that never was. */
   open(secret: string) {
-    const hash = hashOf(secret)
-    const link = [...this.#links.values()].find((one) => one.hash === hash)
+    const link = this.#byHash.get(hashOf(secret))
     const session = link && this.#options.access.createSession(link.id, { minutes: sessionMinutes })
     if (!link || !session) throw resourceNotFound('This link does not work anymore')
     const { dashboard, project, parameters } = link
@@ -109,11 +109,13 @@ export class Links {
     const links = changed.map((record) => ({ ...readBody(record, storedShape), id: record.id, record }))
     for (const { record, ...link } of links) {
       if (record.deleted) {
+        this.#byHash.delete(this.#links.get(link.id)?.hash ?? '')
         this.#links.delete(link.id)
         this.#options.access.remove(link.id)
         continue
       }
       this.#links.set(link.id, link)
+      this.#byHash.set(link.hash, link)
       this.#options.access.put(link.id, tokenOf(link), false, link.created_by)
     }
   }
