@@ -1,5 +1,6 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Configuration } from 'openid-client'
+import { v5 as uuidv5 } from 'uuid'
 import type { Clock } from '../base/clock.ts'
 import { signInFailed, signInRefused, signInUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -174,7 +175,9 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const { oidcIssuer, oidcGroupsClaim, oidcProjectClaim, oidcRoles } = settings
   const email = textOf(claims.email) ?? null
   const name = textOf(claims.name) ?? textOf(claims.preferred_username) ?? email ?? String(claims.sub)
-  const person = { id: personId(oidcIssuer, String(claims.sub)), name, email, role: null, project: null }
+  // The same for the same account.
+  const id = uuidv5(String(claims.sub), uuidv5(oidcIssuer, uuidv5.URL))
+  const person = { id, name, email, role: null, project: null }
   const project = oidcProjectClaim === undefined ? undefined : claimOf(claims, oidcProjectClaim)
   if (project !== undefined && project !== null) {
     const isProject = typeof project === 'string' && /^[^\x00-\x1f\x7f]{1,256}$/.test(project)
@@ -210,12 +213,6 @@ function textOf(claim: unknown): string | undefined {
       .trim()
       .slice(0, 200) || undefined
   )
-}
-
-/** The same for the same account, in the form of other ids. */
-function personId(issuer: string, subject: string): string {
-  const digest = hash('sha256', `${issuer}\n${subject}`, 'hex')
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
 }
 
 /** A path of this service. Anything else leads to its first page. */
