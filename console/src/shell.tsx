@@ -149,7 +149,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
 
 function SignedInAs({ who }: { who: Whoami }) {
   const { id, type, role, project, session: isSession } = who
-  const name = who.name || (id === 'admin' ? 'admin' : `token ${id.slice(0, 8)}`)
+  const name = who.name || `token ${id.slice(0, 8)}`
   return (
     <p className="who">
       <span>

@@ -25,7 +25,7 @@ const searched = source.pick({ name: true, description: true, columns: true })
 const permissions = z.object({
   type: z.enum(['person', 'token']),
   id: z.string(),
-  name: z.string().describe('Name of the person, or description of the token. Empty for sessions.'),
+  name: z.string().describe('Name of the person or token, as in the audit. Empty for sessions.'),
   email: z.string().nullable().describe('Of the person. Null for tokens.'),
   role: z
     .enum(roles)
@@ -69,10 +69,11 @@ export function addWhoamiRoutes(
       const { description, requests_per_minute: requestsPerMinute } = tokens.summary(caller.id)
       // Customers hold sessions; the description is for those who hold the token.
       const shown = caller.isSession ? '' : description
+      const name = caller.isSession ? '' : tokens.nameOf(caller.id)
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         type: person ? 'person' : 'token',
-        ...{ id: caller.id, name: person?.name ?? shown, email: person?.email ?? null },
+        ...{ id: caller.id, name: person?.name ?? name ?? '', email: person?.email ?? null },
         role: caller.role ?? null,
         ...{ description: shown, requests_per_minute: requestsPerMinute },
         session: caller.isSession,

@@ -411,7 +411,9 @@ describe('the audit', () => {
       actor: { type: 'person', id: expect.any(String), name: 'Mary Shelley' },
       ...{ version: 1, note: 'for tests', address: '127.0.0.1', request_id: expect.any(String) },
     })
+    expect((await admin('GET', '/api/whoami')).body.name).toBe('admin token')
     const { id, token } = await makeToken(service, { scopes: ['query'], description: 'board' })
+    expect((await ask(service, token, 'GET', '/api/whoami')).body.name).toBe('board')
     await ask(service, token, 'POST', '/auth/token')
     await ask(service, 'wh_wrong', 'POST', '/auth/token')
     await admin('DELETE', `/api/access-tokens/${id}`)
