@@ -161,7 +161,7 @@ const definitions = {
   oidcProjectClaim: {
     schema: text,
     expected: 'the name of a claim',
-    description: 'Claim with the project of a customer. Somebody who has it sees this project only.',
+    description: 'Claim with the project of a customer. A person with this claim sees only that project.',
   },
   publicUrl: {
     schema: z.string().refine(isOrigin),
