@@ -46,6 +46,8 @@ class Sender extends Writable {
   #timer: NodeJS.Timeout | undefined
   #sending: Promise<void> | undefined
   #endsAtMs = Number.POSITIVE_INFINITY
+  /** Ends a request that is under way when the time is over. */
+  readonly #end = new AbortController()
   #wake: (() => void) | undefined
   #lastProblem = ''
 
@@ -78,11 +80,14 @@ class Sender extends Writable {
   override _final(done: () => void): void {
     if (this.#rest !== '') this.#keep(this.#rest)
     this.#endsAtMs = Date.now() + this.#options.flushTimeoutMs
+    const timer = setTimeout(() => this.#end.abort(), this.#options.flushTimeoutMs)
     this.#wake?.()
     this.#send()
     void this.#sending?.then(() => {
+      clearTimeout(timer)
       const lost = this.#lines.length
       if (lost > 0) report(`${lost} entries were not sent before the process ended. ${this.#lastProblem}`)
+      this.#reportDropped()
       done()
     })
   }
@@ -112,9 +117,13 @@ class Sender extends Writable {
       const count = this.#batchSize()
       if (!(await this.#deliver(this.#lines.slice(0, count)))) return
       for (const line of this.#lines.splice(0, count)) this.#bytes -= Buffer.byteLength(line)
-      if (this.#dropped > 0) report(`${this.#dropped} entries were dropped because the buffer was full.`)
-      this.#dropped = 0
+      this.#reportDropped()
     }
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped > 0) report(`${this.#dropped} entries were dropped because the buffer was full.`)
+    this.#dropped = 0
   }
 
   #batchSize(): number {
@@ -156,31 +165,37 @@ class Sender extends Writable {
   }
 
   async #post(body: Uint8Array<ArrayBuffer>, key: string) {
-    const leftMs = Math.max(1, this.#endsAtMs - Date.now())
+    const { url, token, timeoutMs } = this.#options
     try {
       const response = await fetch(this.#address, {
         method: 'POST',
         headers: {
           'Content-Type': 'application/x-ndjson',
           'Content-Encoding': 'gzip',
-          'X-API-KEY': this.#options.token,
+          'X-API-KEY': token,
           'Idempotency-Key': key,
         },
         body,
-        signal: AbortSignal.timeout(Math.min(this.#options.timeoutMs, leftMs)),
+        // The next address could be of someone else, and would get a GET without the entries.
+        redirect: 'manual',
+        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#end.signal]),
       })
-      const answer = (await response.json().catch(() => ({}))) as ServiceResponse
+      const { status } = response
+      const text = await response.text()
+      const answer = answerIn(text)
       const waitMs = 1000 * (Number(response.headers.get('Retry-After')) || 0)
-      if (response.status === 200) {
+      if (status === 200 && answer.accepted !== undefined) {
         const reason = answer.errors?.[0]?.reason ?? ''
         const problem = answer.rejected ? `${answer.rejected} entries were rejected: ${reason}` : ''
-        return { status: 200, problem, waitMs }
+        return { status, problem, waitMs }
       }
-      return { status: response.status, problem: answer.error?.message ?? `HTTP ${response.status}.`, waitMs }
+      // Another server, such as a page that asks to sign in, stores nothing.
+      if (status < 400) return { status: 0, problem: `${url} is not Wellhead: HTTP ${status}.`, waitMs }
+      return { status, problem: answer.error?.message ?? `HTTP ${status}.`, waitMs }
     } catch (error) {
       const { message, cause } = error as Error
       const reason = cause instanceof Error ? cause.message || (cause as { code?: string }).code : message
-      return { status: 0, problem: `${this.#options.url} cannot be reached: ${reason}.`, waitMs: 0 }
+      return { status: 0, problem: `${url} cannot be reached: ${reason}.`, waitMs: 0 }
     }
   }
 
@@ -197,7 +212,16 @@ class Sender extends Writable {
   }
 }
 
+function answerIn(text: string): ServiceResponse {
+  try {
+    return (JSON.parse(text) as ServiceResponse | null) ?? {}
+  } catch {
+    return {}
+  }
+}
+
 interface ServiceResponse {
+  accepted?: number
   rejected?: number
   errors?: { reason: string }[]
   error?: { message: string }
@@ -205,5 +229,9 @@ interface ServiceResponse {
 
 /** Synchronous, since messages of a worker are lost when the process ends. */
 function report(message: string): void {
-  writeSync(2, `wellhead/pino: ${message.trim()}\n`)
+  try {
+    writeSync(2, `wellhead/pino: ${message.trim()}\n`)
+  } catch {
+    // Nobody reads it; entries are sent all the same.
+  }
 }

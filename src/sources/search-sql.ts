@@ -21,9 +21,12 @@ export function searchSql(queries: EntryQueries, name: string, body: unknown, re
   }
 }
 
-/** Values become literals in one pass, so that a value cannot be taken for the place of another. */
+const textOrPlace = /'(?:[^'\\]|\\.)*'|\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/gs
+
+/** Values become literals in one pass, so that neither a value nor a key of a path can be taken for the place of another. */
 function withValues(sql: string, values: BoundValues): string {
-  return sql.replace(/\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/g, (_, name: string, type: string) => {
+  return sql.replace(textOrPlace, (literal, name: string | undefined, type: string) => {
+    if (name === undefined) return literal
     const value = values[name] as string | number
     if (type === 'Float64') return `toFloat64(${sqlText(String(value))})`
     if (type === 'String') return sqlText(String(value)).replaceAll('\0', '\\0')

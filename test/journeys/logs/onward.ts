@@ -122,6 +122,10 @@ export function onward(running: () => RunningService): void {
       expect([saved.status, saved.body.warnings ?? []]).toEqual([201, []])
       const called = await admin('GET', '/api/endpoints/query/onward.traces')
       expect(idsOf(called.body.result)).toHaveLength(46)
+      // A key is text, even if it looks like the place of a value.
+      const hostile = { query: `-metadata."{query1:String}":a id:", 'String') = '' OR 1 --" OR id:o7` }
+      const sql = (await admin('POST', '/api/sources/onward/search-sql', hostile)).body
+      expect((await admin('POST', '/api/sql', { query: sql.count })).body.result).toEqual([{ entries: 1 }])
     })
 
     test('has typed columns for keys with dots, and SQL that reads them gets a hint', async () => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http'
@@ -91,6 +92,52 @@ export function describeLogSenders(service: () => RunningService): void {
       const own = (await recent('auth_logs')).filter(({ project }) => project === 'again-pino')
       expect(own.map(({ event_message }) => event_message).sort()).toEqual(['a', 'b'])
       expect(() => pinoTransport({ url, token, source: '' })).toThrow('requires the option source')
+    })
+
+    test('the pino transport takes nothing but a response of the service for success, and ends in time', async () => {
+      const requests: string[] = []
+      const strange = [
+        (response: ServerResponse) => response.end('<html>Sign in</html>'),
+        (response: ServerResponse) => response.writeHead(302, { Location: '/sign-in' }).end(),
+        (response: ServerResponse) => response.writeHead(200, { 'Content-Length': '99' }).write('{"acc'),
+      ]
+      const proxy = createServer(async (request, response) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of request) chunks.push(chunk as Buffer)
+        if (request.url?.endsWith('hang')) return void proxy.emit('hanging')
+        requests.push(`${request.method} ${request.url}`)
+        const answer = strange.shift()?.(response)
+        // The promised rest never arrives.
+        if (answer === true) return void request.socket.end()
+        if (answer) return
+        const sent = ['content-type', 'content-encoding', 'x-api-key', 'idempotency-key']
+        const headers = Object.fromEntries(sent.map((name) => [name, String(request.headers[name])]))
+        const body = Buffer.concat(chunks)
+        const stored = await fetch(`${service().url}${request.url}`, { method: 'POST', headers, body })
+        response.writeHead(stored.status).end(await stored.text())
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => proxy.closeAllConnections())
+      onTestFinished(() => void proxy.close())
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+      const options = { url, token: service().adminToken.token, intervalMs: 1 }
+      const ended = [0, 1, 2].map((n) => {
+        const sender = pinoTransport({ ...options, source: 'auth_logs' })
+        return new Promise<void>((resolve) => {
+          sender.end(`${JSON.stringify({ project: 'strange-pino', msg: `m${n}` })}\n`, () => resolve())
+        })
+      })
+      await Promise.all(ended)
+      expect(requests).toEqual(Array(6).fill('POST /api/logs?source=auth_logs'))
+      const own = (await recent('auth_logs')).filter(({ project }) => project === 'strange-pino')
+      expect(own.map(({ event_message }) => event_message).sort()).toEqual(['m0', 'm1', 'm2'])
+
+      const limits = { timeoutMs: 3_600_000, flushTimeoutMs: 20 }
+      const sender = pinoTransport({ ...options, ...limits, source: 'hang' })
+      const hanging = once(proxy, 'hanging')
+      sender.write('{"msg":"never answered"}\n')
+      await hanging
+      await new Promise<void>((resolve) => void sender.end(resolve))
     })
 
     test.each([
