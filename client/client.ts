@@ -1,3 +1,5 @@
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
+
 /** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
 // biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
 export interface Endpoints {}
@@ -135,7 +137,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
     follow(name, parameters, onRows, { signal, onError } = {}) {
       const ender = new AbortController()
       const stop = () => ender.abort()
-      signal?.addEventListener('abort', stop, { once: true })
+      signal?.addEventListener('abort', stop, { signal: ender.signal })
       if (signal?.aborted) stop()
       const path = pathOf(name, parameters)
       let lastId: string | undefined
@@ -146,8 +148,8 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
           ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
         }
         const { body } = await request(path, headers, ender.signal)
+        failures = 0
         for await (const { event, id, data } of eventsOf(body as ReadableStream<Uint8Array>)) {
-          failures = 0
           if (ender.signal.aborted) return
           if (event === 'error') {
             lastId = undefined
@@ -156,7 +158,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
           } else if (event === 'result') {
             lastId = id
             onRows((JSON.parse(data) as { result: never[] }).result)
-          } else if (id !== undefined) lastId = id
+          }
         }
       }
       const run = async () => {
@@ -176,7 +178,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
           await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), ender.signal)
         }
       }
-      void run()
+      void run().finally(stop)
       return stop
     },
   }
@@ -194,37 +196,16 @@ async function refuse(response: Response): Promise<Response> {
   throw new WellheadError(response.status, body.error ?? {}, response.headers.get('Retry-After'))
 }
 
-interface StreamEvent {
-  event: string
-  id: string | undefined
-  data: string
-}
-
 /** Reads Server-Sent Events. */
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage> {
+  const texts = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
   try {
     for (;;) {
       // A stream that breaks off has ended.
       const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
-      if (done) return
-      text += decoder.decode(value, { stream: true })
-      const blocks = text.split('\n\n')
-      text = blocks.pop() as string
-      for (const block of blocks) {
-        const fields = new Map<string, string>()
-        for (const line of block.split('\n')) {
-          const [, name, content] = /^(\w+): ?(.*)$/.exec(line) ?? []
-          if (name === undefined) continue
-          const before = name === 'data' ? fields.get('data') : undefined
-          fields.set(name, before === undefined ? (content as string) : `${before}\n${content}`)
-        }
-        if (fields.size > 0) {
-          yield { event: fields.get('event') ?? '', id: fields.get('id'), data: fields.get('data') ?? '' }
-        }
-      }
+      if (done || !value) return
+      yield value
     }
   } finally {
     reader.cancel().catch(() => {})
@@ -233,10 +214,13 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Strea
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
   })
 }

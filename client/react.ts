@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from 'react'
 import type { Client, EndpointName, Parameters, Row, WellheadError } from './client.ts'
 
 export interface EndpointState<Rows> {
-  /** Undefined until the first ones arrive. Those of before stay while others are loaded. */
+  /** Undefined until the first ones arrive. They stay while those of other parameters are loaded. */
   rows: Rows | undefined
   error: WellheadError | undefined
   isLoading: boolean
@@ -14,7 +14,7 @@ export function useEndpoint<Name extends EndpointName>(
   name: Name,
   parameters: Parameters<Name>,
 ): EndpointState<Row<Name>[]> & { reload: () => void } {
-  const [state, report] = useEndpointState<Name>()
+  const [state, report] = useEndpointState(client, name)
   const [loads, setLoads] = useState(0)
   const key = JSON.stringify(parameters)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the parameters
@@ -37,7 +37,7 @@ export function useLiveEndpoint<Name extends EndpointName>(
   name: Name,
   parameters: Parameters<Name>,
 ): EndpointState<Row<Name>[]> {
-  const [state, report] = useEndpointState<Name>()
+  const [state, report] = useEndpointState(client, name)
   const key = JSON.stringify(parameters)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the parameters
   useEffect(() => {
@@ -52,12 +52,17 @@ export function useLiveEndpoint<Name extends EndpointName>(
   return state
 }
 
-function useEndpointState<Name extends EndpointName>() {
+/** Rows stay while the parameters change, but not those of another endpoint or client. */
+function useEndpointState<Name extends EndpointName>(client: Client, name: Name) {
   type State = EndpointState<Row<Name>[]>
-  const [state, setState] = useState<State>({ rows: undefined, error: undefined, isLoading: true })
+  const none = { client, name, shown: { rows: undefined, error: undefined, isLoading: true } as State }
+  const [held, setHeld] = useState(none)
+  const own = (state: typeof none) => (state.client === client && state.name === name ? state : none).shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what it uses depends on these two
   const report = useCallback(
-    (changes: Partial<State>) => setState((before) => ({ ...before, ...changes })),
-    [],
+    (changes: Partial<State>) =>
+      setHeld((before) => ({ client, name, shown: { ...own(before), ...changes } })),
+    [client, name],
   )
-  return [state, report] as const
+  return [own(held), report] as const
 }

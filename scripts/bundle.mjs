@@ -20,8 +20,8 @@ export async function bundle() {
     await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
     await bundleOne({ pino: 'client/pino.ts' }, alone),
+    await library(),
   ]
-  await library()
   const modules = outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
   const packages = modules.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id)?.[0])
   writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), licensesOf(new Set(packages.filter(Boolean))))
@@ -29,7 +29,7 @@ export async function bundle() {
 
 /** What users import, for browsers and Node. It has no dependencies; React is the user's. */
 async function library() {
-  await build({
+  const { output } = await build({
     cwd: root,
     input: { client: 'client/client.ts', react: 'client/react.ts' },
     platform: 'neutral',
@@ -37,6 +37,7 @@ async function library() {
     logLevel: 'warn',
     output: { dir: 'dist/lib', format: 'esm', chunkFileNames: '[name].js', comments: false },
   })
+  return output
 }
 
 /** One file in `build` for each module, for scripts, benchmarks and tests that use parts of the service. */

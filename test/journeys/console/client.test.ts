@@ -3,15 +3,17 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
 import { createElement, StrictMode } from 'react'
 import { renderToString } from 'react-dom/server'
+import { build } from 'rolldown'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type WellheadError } from '../../../client/client.ts'
 import { useEndpoint, useLiveEndpoint } from '../../../client/react.ts'
 import { makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
-import { newContext } from './stage/browser.ts'
+import { collectComplaints, newContext } from './stage/browser.ts'
 import { openStage } from './stage/stage.ts'
 
 const stage = openStage()
@@ -29,6 +31,10 @@ beforeAll(async () => {
     cwd: repository,
   })
   await run('tar', ['xzf', join(folder, packed.stdout.trim()), '-C', installed, '--strip-components=1'])
+  for (const name of ['react', 'react-dom', '@types', 'csstype']) {
+    symlinkSync(join(repository, 'node_modules', name), join(folder, 'node_modules', name))
+  }
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   const parameters = {
     project: { required: true },
     size: { enum: ['s', 'm'] },
@@ -68,10 +74,6 @@ rows[0]?.absent
 console.log(size, days, tags)
 `,
   )
-  for (const name of ['react', 'react-dom', '@types', 'csstype']) {
-    symlinkSync(join(repository, 'node_modules', name), join(folder, 'node_modules', name))
-  }
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
   const files = ['use.ts', 'wellhead-endpoints.d.ts']
   const tsc = join(repository, 'node_modules/typescript/bin/tsc')
@@ -127,20 +129,128 @@ test('the client runs in Node', async () => {
   expect(JSON.parse(stdout)).toEqual(expected)
 })
 
-test('the client runs in a browser', async () => {
+/** Opens a page with this script, as a page of the service. */
+async function onScript(script: string, use: (page: Page) => Promise<void>): Promise<void> {
   const context = await newContext(stage.browser(), stage.service())
-  const page = await context.newPage()
-  const client = readFileSync(join(folder, 'node_modules/wellhead/dist/lib/client.js'), 'utf8')
-  await page.route('**/client.js', (route) => route.fulfill({ contentType: 'text/javascript', body: client }))
-  await page.goto('/health')
-  const made = `(async () => {
-    const { createClient } = await import('/client.js')
-    const [url, token] = ${JSON.stringify([stage.service().url, token])}
-    ${program}
-    return outcome
-  })()`
-  expect(await page.evaluate(made)).toEqual(expected)
-  await context.close()
+  try {
+    const page = await context.newPage()
+    const complaints = collectComplaints(page)
+    await page.route('**/page/script.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: script }),
+    )
+    const body = '<!doctype html><main></main>'
+    await page.route('**/page/', (route) => route.fulfill({ contentType: 'text/html', body }))
+    await page.goto('/page/')
+    await use(page)
+    expect(complaints).toEqual([])
+  } finally {
+    await context.close()
+  }
+}
+
+test('the client runs in a browser', async () => {
+  const script = readFileSync(join(folder, 'node_modules/wellhead/dist/lib/client.js'), 'utf8')
+  await onScript(script, async (page) => {
+    const made = `(async () => {
+      const { createClient } = await import('/page/script.js')
+      const [url, token] = ${JSON.stringify([stage.service().url, token])}
+      ${program}
+      return outcome
+    })()`
+    expect(await page.evaluate(made)).toEqual(expected)
+  })
+})
+
+const strictPage = `
+import { createElement as h, StrictMode } from 'react'
+import { flushSync } from 'react-dom'
+import { createRoot } from 'react-dom/client'
+import { createClient } from 'wellhead/client'
+import { useEndpoint, useLiveEndpoint } from 'wellhead/react'
+
+const [url, token] = ENVIRONMENT
+const clientOf = () => createClient({ url, getToken: () => token })
+const seen = []
+function Shown({ client, name = 'client.sizes', size }) {
+  const loaded = useEndpoint(client, name, { size })
+  const live = useLiveEndpoint(client, name, { size })
+  const texts = [loaded, live].map(({ rows, error }) => error?.code ?? rows?.map((row) => row.size).join() ?? 'none')
+  seen.push(size + ' ' + texts.join(' '))
+  return h('p', null, texts.join(' '))
+}
+const props = { client: clientOf(), size: 's' }
+let root
+window.steps = {
+  seen,
+  mount: (changes) => {
+    seen.length = 0
+    Object.assign(props, changes)
+    root ??= createRoot(document.querySelector('main'))
+    flushSync(() => root.render(h(StrictMode, null, h(Shown, props))))
+  },
+  unmount: () => {
+    root.unmount()
+    root = undefined
+    seen.length = 0
+  },
+  otherClient: () => window.steps.mount({ client: clientOf() }),
+}
+`
+
+test('the hooks show one result in strict mode, and leave no stream behind', async () => {
+  const { url } = stage.service()
+  writeFileSync(join(folder, 'strict.js'), strictPage.replace('ENVIRONMENT', JSON.stringify([url, token])))
+  const { output } = await build({
+    ...{ cwd: folder, input: 'strict.js', platform: 'browser', write: false, logLevel: 'silent' },
+    transform: { define: { 'process.env.NODE_ENV': '"development"' } },
+  })
+  const streams = async () => {
+    const { body } = await stage.asAdmin('GET', '/metrics')
+    return Number(/^wellhead_live_streams (\d+)$/m.exec(body)?.[1])
+  }
+  const before = await streams()
+  await onScript(output[0].code, async (page) => {
+    const shows = (text: string) =>
+      page
+        .locator('p')
+        .filter({ hasText: new RegExp(`^${text}$`) })
+        .waitFor()
+    const seen = () => page.evaluate<string[]>('steps.seen')
+    await page.evaluate(`import('/page/script.js')`)
+    await page.evaluate('steps.mount()')
+    await shows('s s')
+    await page.evaluate('steps.unmount()')
+    await page.evaluate('steps.mount()')
+    await shows('s s')
+    await expect.poll(streams).toBe(before + 1)
+
+    // Rows stay while those of other parameters are loaded.
+    await page.evaluate(`steps.mount({ size: 'm' })`)
+    await shows('m m')
+    expect((await seen())[0]).toBe('m s s')
+    expect((await seen()).filter((text) => text.includes('none'))).toEqual([])
+    await page.evaluate('steps.otherClient()')
+    await shows('m m')
+    expect((await seen())[0]).toBe('m none none')
+    await page.evaluate(`steps.mount({ name: 'no.such' })`)
+    await shows('forbidden forbidden')
+    expect((await seen())[0]).toBe('m none none')
+    await page.evaluate(`steps.mount({ name: 'client.sizes' })`)
+    await shows('m m')
+    await expect.poll(streams).toBe(before + 1)
+
+    await page.evaluate('steps.unmount()')
+    await expect.poll(streams).toBe(before)
+    expect(await seen()).toEqual([])
+    await page.evaluate(`steps.mount({ size: 's' })`)
+    await page.evaluate('steps.unmount()')
+    // Whatever the endpoint responds now comes too late.
+    expect(
+      await page.evaluate(`fetch(${JSON.stringify(url)} + '/health').then(({ status }) => status)`),
+    ).toBe(200)
+    await expect.poll(streams).toBe(before)
+    expect(await seen()).toEqual([])
+  })
 })
 
 test('following goes on after a token that could not be had', async () => {

@@ -116,6 +116,24 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
           return rows.reduce((sum, { requests }) => sum + requests, 0)
         })`)
       expect(await requested()).toBe(2)
+      // Results that are unchanged, errors and their fields pass from one origin to the other.
+      const statuses = `fetch('/session').then((session) => session.json()).then(async ({ token, url }) => {
+        const { createClient } = await import('/wellhead-client.js')
+        const seen = []
+        const send = (...request) => fetch(...request).then((response) => (seen.push(response.status), response))
+        const client = createClient({ url, getToken: () => token, fetch: send })
+        const call = (name) => client.call(name).catch(({ code }) => seen.push(code))
+        for (const name of ['dashboard.requests', 'dashboard.requests', 'logs.all']) await call(name)
+        return seen
+      })`
+      expect(await tab.evaluate(statuses)).toEqual([200, 304, 403, 'forbidden'])
+      // The same page on an origin that is not allowed.
+      const { port } = new URL(origin)
+      await context.addCookies([{ name: 'session', value: 'alice', url: `http://localhost:${port}` }])
+      const other = await context.newPage()
+      await other.goto(`http://localhost:${port}`)
+      expect(await other.evaluate(statuses)).toEqual(['unreachable', 'unreachable', 'unreachable'])
+      await other.close()
       await signIn('bob')
       expect(await requested()).toBe(3)
       const seen = async (page: Page) => {
