@@ -1,7 +1,9 @@
 import type { Caller } from '../access/caller.ts'
-import { forbidden, invalidParameter, WellheadError } from '../base/errors.ts'
+import { forbidden } from '../base/errors.ts'
 import { type Panel, panelsOf, referenceIn, type SavedDashboard } from '../dashboards/dashboard.ts'
 import type { Dashboards } from '../dashboards/dashboard-kind.ts'
+import { declarationOf } from '../endpoints/definition/parameter-declaration.ts'
+import { readValue } from '../endpoints/definition/parameters.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 
 type Values = Readonly<Record<string, string>>
@@ -36,18 +38,21 @@ export function panelEndpoint(
   if (!endpoint || caller.mayCall(endpoint.definition)) return undefined
   if (caller.project !== undefined && !endpoint.definition.published) return undefined
   if (endpoint.readsAudit) return undefined
-  let problem: WellheadError | undefined
+  let problem: unknown
   for (const scope of caller.dashboards) {
     const definition = dashboards.ofScope(scope)?.definition
     if (!definition) continue
     for (const { panel } of panelsOf(definition)) {
       if (endpoints.find(panel.endpoint) !== endpoint) continue
-      const misfit = misfitOf(panel, definition.parameters, caller, sent)
-      if (!misfit) return endpoint
-      problem = misfit
+      try {
+        refuseMisfit(panel, definition.parameters, caller, sent)
+        return endpoint
+      } catch (error) {
+        problem = error
+      }
     }
   }
-  if (problem) throw problem
+  if (problem !== undefined) throw problem
   return undefined
 }
 
@@ -60,42 +65,39 @@ export function isPanelCall(...call: Parameters<typeof panelEndpoint>): boolean 
   }
 }
 
-/** Why a call is not one of this panel. */
-function misfitOf(
+/** Throws if a call is not one of this panel. */
+function refuseMisfit(
   { parameters = {} }: Panel,
   declared: SavedDashboard['definition']['parameters'],
   caller: Caller,
   sent: Values,
-): WellheadError | undefined {
+): void {
   const refused = (name: string) =>
     forbidden(`This token may call the endpoint only as its dashboard does; change the parameter ${name}.`)
   const extra = Object.keys(sent).find(
     (name) => !Object.hasOwn(parameters, name) && !Object.hasOwn(caller.parameters, name),
   )
-  if (extra !== undefined) return refused(extra)
+  if (extra !== undefined) throw refused(extra)
   const { project, dashboardParameters } = caller
   const gone = Object.keys(dashboardParameters).find((name) => !Object.hasOwn(declared, name))
   if (gone !== undefined)
-    return forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
+    throw forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
   const fixed: Record<string, string | undefined> = { project, ...dashboardParameters }
   const chosen = new Map<string, string | undefined>()
   for (const [name, value] of Object.entries(parameters)) {
     const reference = referenceIn(value)
     const given = Object.hasOwn(sent, name) ? sent[name] : caller.parameters[name]
     if (reference === undefined) {
-      if (given !== value) return refused(name)
+      if (given !== value) throw refused(name)
       continue
     }
-    const { required, default: preset, enum: allowed } = declared[reference] ?? {}
+    const declaration = declarationOf(declared, reference)
     const isOther = chosen.has(reference) && chosen.get(reference) !== given
     const must = Object.hasOwn(fixed, reference) ? fixed[reference] : undefined
-    if (isOther || (must !== undefined && given !== must)) return refused(name)
-    if (given === undefined && (required || preset !== undefined)) return refused(name)
-    if (given !== undefined && allowed?.includes(given) === false) {
-      const message = `${name} must be one of ${allowed.join(', ')}.`
-      return new WellheadError(invalidParameter, message, { details: { parameter: name, allowed } })
-    }
+    if (isOther || (must !== undefined && given !== must)) throw refused(name)
+    if (given === undefined && (declaration.required || declaration.default !== undefined))
+      throw refused(name)
+    if (given !== undefined) readValue(name, declaration, given)
     chosen.set(reference, given)
   }
-  return undefined
 }

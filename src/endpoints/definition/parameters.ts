@@ -106,7 +106,12 @@ function engineTypeOf({ type, required, default: fallback }: ParameterDeclaratio
   return required || fallback !== undefined ? engineType : `Nullable(${engineType})`
 }
 
-function readValue(name: string, declaration: ParameterDeclaration, sent: string | undefined): JsonValue {
+/** The value of a parameter. Throws if the text is not one of its values. */
+export function readValue(
+  name: string,
+  declaration: ParameterDeclaration,
+  sent: string | undefined,
+): JsonValue {
   const omitted = sent === undefined || (sent === '' && declaration.empty_is_omitted)
   const text = omitted ? declaration.default : sent
   if (text === undefined) {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
-import { type Links, type LinkView, linkShape } from '../../access/links.ts'
+import { type LinkFields, type Links, type LinkView, linkShape } from '../../access/links.ts'
 import { invalidParameter } from '../../base/errors.ts'
-import { changeOf } from '../../base/validation.ts'
+import { changeOf, readShape } from '../../base/validation.ts'
 import {
   type DashboardFields,
   dashboardShape,
@@ -14,7 +14,8 @@ import type { DashboardView } from '../../dashboards/dashboard-kind.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import type { Saved } from '../../definitions/kind.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
-import { parameterTypes } from '../../endpoints/definition/parameter-declaration.ts'
+import { declarationOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { readValue } from '../../endpoints/definition/parameters.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { maySee as maySeeDashboard } from '../panel-access.ts'
@@ -125,16 +126,16 @@ export function addDashboardRoutes(
   })
   route(`POST ${path}`, 'createDashboardLink', 'Create a link to a dashboard', {
     description:
-      'Whoever has the link sees the dashboard without a token. It ends with the dashboard, and with the token that created it.',
+      'Anyone with the link sees the dashboard without a token. It ends with the dashboard, and with the token that created it.',
     params,
     body: jsonBody(linkShape, { project: 'demo' }),
     responses: { 201: json('The link.', newLink) },
     handler: async (request) => {
       const { id: dashboard, definition } = find(request.params.reference)
-      refuseValues(definition, request.body)
-      const { project } = (request.body ?? {}) as { project?: unknown }
-      if (typeof project === 'string') refuseUnpublished(definition, queries.endpoints)
-      const { id, secret } = await links.create(dashboard, request.body, authorOf(request))
+      const fields = readShape(linkShape, request.body ?? {})
+      refuseValues(definition, fields.parameters)
+      if (fields.project !== null) refuseUnpublished(definition, queries.endpoints)
+      const { id, secret } = await links.create(dashboard, fields, authorOf(request))
       const origin = publicUrl ?? `${request.protocol}://${request.host}`
       return { id, url: `${origin}/shared/${secret}` }
     },
@@ -171,20 +172,16 @@ function refuseUnpublished(definition: DashboardFields, endpoints: Pick<Endpoint
 }
 
 /** Throws if a link fixes a parameter that the dashboard lacks, or a value that it does not accept. */
-function refuseValues({ parameters: declared, name }: DashboardFields, body: unknown): void {
-  const { parameters = {} } = (body ?? {}) as { parameters?: unknown }
-  for (const [parameter, value] of Object.entries(Object(parameters) as Record<string, unknown>)) {
+function refuseValues(
+  { parameters: declared, name }: DashboardFields,
+  fixed: LinkFields['parameters'],
+): void {
+  for (const [parameter, value] of Object.entries(fixed)) {
     const field = `parameters.${parameter}`
     if (parameter === 'project') throw invalidParameter(field, 'Set the field project instead.')
-    const declaration = Object.hasOwn(declared, parameter) ? declared[parameter] : undefined
-    if (!declaration) throw invalidParameter(field, `${name} has no parameter "${parameter}".`)
-    const { enum: allowed, type } = declaration
-    if (allowed && !allowed.includes(value as string)) {
-      throw invalidParameter(field, `${parameter} must be one of ${allowed.join(', ')}.`)
+    if (!Object.hasOwn(declared, parameter)) {
+      throw invalidParameter(field, `${name} has no parameter "${parameter}".`)
     }
-    const { read, expected } = parameterTypes[type]
-    if (typeof value === 'string' && read(value) === undefined) {
-      throw invalidParameter(field, `${parameter} must be ${expected}.`)
-    }
+    readValue(field, declarationOf(declared, parameter), value)
   }
 }
