@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
+import { valueText } from '../endpoints/definition/parameter-declaration.ts'
 import { type Condition, parseCondition } from './condition.ts'
 
 const maxTargets = 10
@@ -17,10 +18,7 @@ export const alertShape = z.strictObject({
   name: endpointShape.shape.name.describe('Unique among alerts.'),
   description: z.string().max(10_000).default('').describe('What the alert is for.'),
   endpoint: z.string().min(1, 'is required').max(200).describe('Name or id of the endpoint to evaluate.'),
-  parameters: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
-    .default({})
-    .describe('Parameters of the endpoint, by name.'),
+  parameters: z.record(z.string(), valueText).default({}).describe('Parameters of the endpoint, by name.'),
   every_seconds: seconds(86_400, 5).default(60).describe('How often the alert is evaluated.'),
   when: z
     .string()

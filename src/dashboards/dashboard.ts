@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
-import { must, text, trueOrFalse } from '../endpoints/definition/parameter-declaration.ts'
+import { must, text, trueOrFalse, valueText } from '../endpoints/definition/parameter-declaration.ts'
 
 const maxItems = 24
 export const panelCharts = ['bars', 'lines', 'area', 'number', 'table'] as const
 
 const width = must('a whole number from 1 to 12')
 const columns = must('a list of at most 20 columns')
-const value = z.union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
 
 const itemShape = z
   .strictObject(
@@ -19,7 +18,7 @@ const itemShape = z
         .optional()
         .describe('Name or id of the endpoint to call.'),
       parameters: z
-        .record(z.string(), value.transform(String), must('a list of values'))
+        .record(z.string(), valueText, must('a list of values'))
         .optional()
         .describe('Its parameters: a value, or `@name` for a parameter of the dashboard.'),
       chart: z

@@ -84,7 +84,7 @@ export const trueOrFalse = z.boolean(must('true or false'))
 export const text = z.string(must('text'))
 
 /** Values are text, as callers send them. A number or a boolean becomes its text. */
-const valueText = z
+export const valueText = z
   .union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
   .transform(String)
 

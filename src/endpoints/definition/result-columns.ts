@@ -24,11 +24,11 @@ function bareType(type: string): string {
   return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
 }
 
-/** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
 export function isNumberType(type: string): boolean {
   return /^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)
 }
 
+/** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
   const bare = bareType(type)
   // Endpoints that were saved when metadata had the type JSON still list it as JSON.

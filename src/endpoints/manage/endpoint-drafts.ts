@@ -10,7 +10,7 @@ import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import { formatOf, type OutputFormat } from '../call/output-formats.ts'
 import { definitionShape, parseDefinition, reservedName } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
-import { declarationsOf, must, text } from '../definition/parameter-declaration.ts'
+import { declarationsOf, must, text, valueText } from '../definition/parameter-declaration.ts'
 import { usedParameters } from '../definition/parameters.ts'
 import { endpointFields } from './endpoint-kind.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
@@ -25,10 +25,7 @@ interface EndpointDraftsOptions {
 
 export const previewShape = z.strictObject({
   endpoint: z.record(z.string(), z.unknown()).describe('Fields of the endpoint. The name is optional.'),
-  parameters: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
-    .default({})
-    .describe('Values of the parameters.'),
+  parameters: z.record(z.string(), valueText).default({}).describe('Values of the parameters.'),
 })
 
 const sqlValue = z
