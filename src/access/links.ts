@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
-import { readShape } from '../base/validation.ts'
-import { type Author, authorId, type Catalog } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import type { Access } from './access.ts'
 import { hashToken, randomSecret } from './admin-token.ts'
@@ -22,6 +22,8 @@ export const linkShape = z.strictObject({
     .describe('Parameters of the dashboard that viewers cannot choose.'),
   expires_at: tokenFields.expires_at.default(null).describe('When the link stops working. Null: never.'),
 })
+
+export type LinkFields = z.output<typeof linkShape>
 
 const storedShape = linkShape.extend({
   dashboard: z.string(),
@@ -51,9 +53,8 @@ export class Links {
   }
 
   /** The secret is returned once. */
-  async create(dashboard: string, body: unknown, by: Author): Promise<{ id: string; secret: string }> {
+  async create(dashboard: string, fields: LinkFields, by: Author): Promise<{ id: string; secret: string }> {
     const { catalog, clock } = this.#options
-    const fields = readShape(linkShape, body ?? {})
     if ((fields.project === null) !== fields.all_projects) {
       const message = 'Set either project, or all_projects to true if the link may show all projects.'
       throw invalidParameter('project', message)

@@ -1,5 +1,5 @@
 import { alertsOn } from '../alerts/alert-kind.ts'
-import type { Author } from '../catalog/catalog.ts'
+import type { Author } from '../base/author.ts'
 import {
   type Dashboards,
   dashboardKind,

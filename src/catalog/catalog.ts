@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { engineUnavailable, invalidBody, nameTaken, tooLarge, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -28,20 +29,6 @@ interface CatalogOptions {
   topology: () => Topology
   /** Whether other services may write to the same catalog. */
   shared: boolean
-}
-
-/** Who makes a change: the id of a token or person, and the request if there is one. */
-export type Author = string | RequestAuthor
-
-export interface RequestAuthor {
-  id: string
-  address: string
-  requestId: string
-  isAdmin: boolean
-}
-
-export function authorId(by: Author): string {
-  return typeof by === 'string' ? by : by.id
 }
 
 /** Applies changes of one kind. An error during the start stops the start. */

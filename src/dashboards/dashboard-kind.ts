@@ -1,7 +1,8 @@
+import type { Author } from '../base/author.ts'
 import { invalidParameter, resourceNotFound, WellheadError } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import type { Author, Catalog } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   deletedId,
@@ -12,14 +13,7 @@ import {
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
-import {
-  type Author,
-  authorId,
-  type Catalog,
-  expectVersion,
-  type RequestAuthor,
-  refuseLarge,
-} from '../catalog/catalog.ts'
+import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
@@ -35,8 +29,6 @@ import {
 } from './step.ts'
 
 type IsVisible = (item: Saved | undefined) => boolean
-
-export type { Author, RequestAuthor }
 
 interface DefinitionsOptions {
   catalog: Catalog
@@ -105,12 +97,6 @@ export class Definitions {
   /** The item itself, for what its kind can do beyond being defined. */
   find<Item extends Saved>(folder: string, reference: string): Item {
     return find(this.#kind(folder), reference) as Item
-  }
-
-  /** Whether an endpoint exists and reads the audit. */
-  readsAudit(reference: string): boolean {
-    const endpoint = this.#kind('endpoints').items.find(reference) as { readsAudit?: boolean } | undefined
-    return endpoint?.readsAudit ?? false
   }
 
   /** Every version that is kept, newest first. */

@@ -1,5 +1,5 @@
+import type { Author } from '../base/author.ts'
 import type { WellheadError } from '../base/errors.ts'
-import type { Author } from '../catalog/catalog.ts'
 import type { CatalogKind, CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 

@@ -265,7 +265,7 @@ function addRoutes(
   addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays, endpoints)
   addDeploymentRoutes(server, definitions)
-  addAlertRoutes(server, definitions, options.alertTests)
+  addAlertRoutes(server, definitions, options.alertTests, endpoints)
   addDashboardRoutes(server, definitions, options)
   addSourceRoutes(server, definitions, options.sources)
   addTailRoutes(server, options)

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import type { RequestAuthor } from '../base/author.ts'
 import type { JsonSchema } from '../base/validation.ts'
-import type { RequestAuthor } from '../definitions/definitions.ts'
 import type { EntryReader } from '../sources/entry-queries.ts'
 
 export type ToolDefinition = Tool

@@ -11,6 +11,7 @@ import type { AlertView } from '../../alerts/alert-kind.ts'
 import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { changeOf } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { refuseAudit } from './logs/entry-access.ts'
@@ -96,13 +97,18 @@ export const alertDocs: KindDocs = {
 }
 
 /** Managing alerts. */
-export function addAlertRoutes(server: FastifyInstance, definitions: Definitions, tests: AlertTests): void {
+export function addAlertRoutes(
+  server: FastifyInstance,
+  definitions: Definitions,
+  tests: AlertTests,
+  endpoints: Pick<Endpoints, 'find'>,
+): void {
   addKindRoutes(server, definitions, alertDocs)
   const route = routesOf(server, { tag: 'Alerts', access: 'edit' })
   /** Rows of the audit are for admins. */
   const refuseEndpoint = ({ caller, body }: Pick<FastifyRequest, 'caller' | 'body'>) => {
     const { endpoint } = (body ?? {}) as { endpoint?: unknown }
-    refuseAudit(caller, typeof endpoint === 'string' && definitions.readsAudit(endpoint))
+    refuseAudit(caller, endpoints.find(String(endpoint))?.readsAudit ?? false)
   }
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',

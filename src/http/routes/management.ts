@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { RequestAuthor } from '../../base/author.ts'
 import { invalidParameter } from '../../base/errors.ts'
-import type { RequestAuthor } from '../../definitions/definitions.ts'
 
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),

@@ -1,0 +1,13 @@
+/** Who makes a change: the id of a token or person, and the request if there is one. */
+export type Author = string | RequestAuthor
+
+export interface RequestAuthor {
+  id: string
+  address: string
+  requestId: string
+  isAdmin: boolean
+}
+
+export function authorId(by: Author): string {
+  return typeof by === 'string' ? by : by.id
+}
