@@ -3,11 +3,12 @@ import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { missingParameter, unknownParameter, type WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { callerBlame, type Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
-import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
+import type { EndpointRunner, Part, RunResult } from '../call/endpoint-runner.ts'
 import { formatOf, type OutputFormat } from '../call/output-formats.ts'
+import type { PreparedCall } from '../call/prepared-call.ts'
 import { definitionShape, parseDefinition, reservedName } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import { declarationsOf, must, text, valueText } from '../definition/parameter-declaration.ts'
@@ -53,6 +54,9 @@ const draftName = 'draft'
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
 
+/** Engine crashes of a caller's drafts that are tolerated a day. */
+const toleratedCrashes = 3
+
 export class EndpointDrafts {
   readonly #options: EndpointDraftsOptions
 
@@ -71,18 +75,8 @@ export class EndpointDrafts {
   async preview(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal) {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
     const endpoint = await this.#inTurn(caller, signal, () => this.#compile(fields))
-    const values = endpoint.compiled.check(parameters)
-    const output = formatOf(endpoint.definition, format)
-    const call = {
-      endpoint,
-      values,
-      format: output,
-      caller,
-      project: undefined,
-      signal,
-      purpose: 'preview',
-    } as const
-    return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
+    const draft = { endpoint, format, caller, signal, values: endpoint.compiled.check(parameters) }
+    return { columns: endpoint.columns, result: await this.#run(draft) }
   }
 
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
@@ -107,17 +101,14 @@ export class EndpointDrafts {
       return compiled
     })
     const values = endpoint.compiled.check(onlyRun.values)
-    const output = formatOf(endpoint.definition, format)
-    const call = {
-      endpoint,
-      values,
-      format: output,
-      caller,
-      project: undefined,
-      signal,
-      purpose: 'preview',
-    } as const
-    return this.#options.runner.run(call, { nowMicros })
+    return this.#run({ endpoint, format, caller, signal, values }, { nowMicros })
+  }
+
+  #run(draft: Pick<PreparedCall, 'endpoint' | 'format' | 'caller' | 'signal' | 'values'>, part?: Part) {
+    const { endpoint, format, caller } = draft
+    const blame = callerBlame(caller, undefined, ' draft', toleratedCrashes)
+    const fixed = { format: formatOf(endpoint.definition, format), project: undefined, blame } as const
+    return this.#options.runner.run({ ...draft, ...fixed, purpose: 'preview' }, part)
   }
 
   /** Reads SQL in the caller's turn, after other requests were served. */
