@@ -212,12 +212,19 @@ describe('current_time and mixed_intervals', () => {
     ['today() + now64(3)', ['today', 'now64']],
     ["multiIf(@by = 'week', toIntervalWeek(1), toIntervalDay(1))", ['multiIf']],
     ['if(1, toIntervalHour(1), toIntervalMinute(1) * 5)', ['if']],
+    ['if(1, INTERVAL 1 WEEK, INTERVAL 1 DAY)', ['if']],
+    [
+      'CURRENT_DATE + CURRENT_TIMESTAMP() + utc_timestamp()',
+      ['CURRENT_DATE', 'CURRENT_TIMESTAMP', 'utc_timestamp'],
+    ],
   ])('%s is reported', async (sql, found) => expect(await warnedTimes(sql)).toEqual(found))
 
   test.each([
     '@now',
     'now',
     "'now()'",
+    'current_date',
+    'if(1, INTERVAL 1 DAY, INTERVAL 7 DAY)',
     'multiIf(@a, toIntervalDay(1), @b, toIntervalDay(7), toIntervalDay(30))',
     'if(1, timestamp + toIntervalDay(1), timestamp + toIntervalHour(1))',
     'f(1, toIntervalDay(1), toIntervalHour(1))',

@@ -80,6 +80,8 @@ const clocks: Record<string, string> = {
   now: '@now',
   now64: '@now',
   current_timestamp: '@now',
+  utc_timestamp: '@now',
+  current_date: 'toDate(@now)',
   today: 'toDate(@now)',
   yesterday: 'toDate(@now) - 1',
 }
@@ -88,8 +90,9 @@ const clocks: Record<string, string> = {
 function clockWarnings({ tokens }: QueryText): Finding[] {
   return tokens.flatMap(({ text }, at): Finding[] => {
     const name = text.toLowerCase()
-    if (!isSymbol(tokens[at + 1], '(') || !Object.hasOwn(clocks, name)) return []
-    const message = `${text}() is the clock of the engine. Use ${clocks[name]}: it is the same instant in the whole query, and tests and replays can set it.`
+    const call = isSymbol(tokens[at + 1], '(') ? '()' : ''
+    if (!Object.hasOwn(clocks, name) || !(call || /^CURRENT_/.test(text))) return []
+    const message = `${text}${call} is the clock of the engine. Use ${clocks[name]}: it is the same instant in the whole query, and tests and replays can set it.`
     return [{ code: 'current_time', message, at }]
   })
 }
@@ -98,7 +101,9 @@ function clockWarnings({ tokens }: QueryText): Finding[] {
 function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
   const units = new Map<number, string[]>()
   for (const [at, { text }] of tokens.entries()) {
-    const unit = /^toInterval(\w+)$/i.exec(text)?.[1]
+    const unit = isKeyword(tokens[at], 'INTERVAL')
+      ? titled(tokens[at + 2]?.text ?? '')
+      : /^toInterval(\w+)$/i.exec(text)?.[1]
     if (unit === undefined || !isSymbol(tokens[at - 1], ',')) continue
     const call = (brackets[at] ?? 0) - 1
     const before = units.get(call)
@@ -114,6 +119,10 @@ function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
       `Choose between the results instead: multiIf(…, ${bucket(first)}, ${bucket(other)}).`
     return [{ code: 'mixed_intervals', message, at }]
   })
+}
+
+function titled(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase()
 }
 
 interface DefaultValue {

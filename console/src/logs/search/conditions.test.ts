@@ -30,6 +30,7 @@ test.each([
   ['a', '-x', 'a:"-x"'],
   ['a', 'OR', 'a:"OR"'],
   ['a', 'f(x)', 'a:"f(x)"'],
+  ['stack', 'x'.repeat(500), `"${'x'.repeat(500)}"`],
 ])('writes %j with the value %j', (field, value, written) => {
   expect([conditionOf(field, value), conditionOf(field, value, true)]).toEqual([written, `-${written}`])
 })

@@ -1,9 +1,13 @@
 /** A phrase, an escaped character, spaces, or one character. */
 export const piece = /"(?:[^"\\]|\\.)*"?|\\.|\s+|./g
 
-/** The condition `path:value`, as the search language writes it. */
+/** The service counts values by as many characters, and returns no more of them. */
+const countedLength = 500
+
+/** The condition `path:value`, as the search language writes it. A value that may be cut is searched as a phrase. */
 export function conditionOf(field: string, value: string, exclude = false): string {
-  return `${exclude ? '-' : ''}${writtenField(field)}:${writtenValue(value)}`
+  const isCut = [...value].length >= countedLength
+  return `${exclude ? '-' : ''}${isCut ? quoted(value) : `${writtenField(field)}:${writtenValue(value)}`}`
 }
 
 export function writtenField(name: string): string {

@@ -162,7 +162,8 @@ export function addOnwardRoutes(server: FastifyInstance, search: LogSearch, sour
   const example = { query: 'status:>=500', from: '2026-11-01T00:00:00Z' }
   const errors = [422, 504]
   const entriesJson = json('Entries, newest first.', z.array(storedEntry))
-  const count = z.coerce.number().int().min(0).max(500).default(50)
+  const range = 'must be an integer from 0 to 500'
+  const count = z.coerce.number(range).int(range).min(0, range).max(500, range).default(50)
   route('GET /api/sources/:name/entries/:id/context', 'getEntryContext', 'Show the entries around an entry', {
     description: 'The entry, and those of its project before and after it.',
     params: sourceName.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
