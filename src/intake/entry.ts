@@ -1,12 +1,12 @@
 import { v7 as uuidv7 } from 'uuid'
 import {
-  backslash,
   type JsonProblem,
-  JsonScanner,
+  type JsonScanner,
   openArray,
   openObject,
   quote,
 } from '../base/json/json-scanner.ts'
+import { canonical, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
 import { LineWriter, syntax } from './lines.ts'
 
@@ -27,20 +27,6 @@ export interface EntryRules {
   /** Where entries without a field `project` have theirs: keys in metadata, or of the entry itself. */
   projectPath?: readonly string[] | undefined
   newId?: () => string
-}
-
-/** The position of a value in a body. */
-interface Span {
-  start: number
-  end: number
-  /** Whether it contains whitespace outside of strings. */
-  spaced: boolean
-  escaped: boolean
-}
-
-interface Member {
-  key: Span
-  value: Span
 }
 
 /** Not an Error, which would collect a stack for every rejected entry. */
@@ -184,7 +170,7 @@ export class EntryReader {
 
   #isKey(expected: Buffer): boolean {
     const { keyStart, keyEnd, hasEscape } = this.#scanner
-    if (hasEscape) return this.#canonical(keyStart, keyEnd).equals(expected)
+    if (hasEscape) return canonical(this.#bytes, keyStart, keyEnd).equals(expected)
     if (keyEnd - keyStart !== expected.length) return false
     for (let at = 1; at < expected.length; at++) {
       if (this.#bytes[keyStart + at] !== expected[at]) return false
@@ -231,7 +217,7 @@ export class EntryReader {
     }
     lines.copy(syntax.open)
     const before = lines.lineLength
-    const keys = isObject ? this.#keysOf(metadata) : new Set<string>()
+    const keys = isObject ? keysOf(this.#bytes, metadata) : new Set<string>()
     // Without its braces.
     if (isObject) this.#writeValue(lines, { ...metadata, start: metadata.start + 1, end: metadata.end - 1 })
     else if (metadata && this.#present(metadata)) {
@@ -275,16 +261,6 @@ export class EntryReader {
     else lines.copy(this.#bytes, start, end)
   }
 
-  #keysOf({ start, end }: Span): Set<string> {
-    const keys = new Set<string>()
-    const scanner = new JsonScanner(this.#bytes, start, end)
-    scanner.object(() => {
-      keys.add(JSON.parse(this.#bytes.toString('utf8', scanner.keyStart, scanner.keyEnd)))
-      return scanner.value()
-    })
-    return keys
-  }
-
   #writeProject({ owner, projectPath }: EntryRules, lines: LineWriter): void {
     const span =
       this.#present(this.#project) ??
@@ -306,29 +282,14 @@ export class EntryReader {
 
   /** A text or a number at a path of the stored metadata. */
   #scalarAt([first = '', ...rest]: readonly string[]): Span | undefined {
-    let found = this.#metadata && this.#memberOf(this.#metadata, first)
+    let found = this.#metadata && memberOf(this.#bytes, this.#metadata, first)
     found ??= this.#otherValue(Buffer.from(JSON.stringify(first)))
-    for (const key of rest) found &&= this.#memberOf(found, key)
+    for (const key of rest) found &&= memberOf(this.#bytes, found, key)
     return found && /^["\d-]/.test(String.fromCharCode(this.#bytes[found.start] ?? 0)) ? found : undefined
   }
 
-  #memberOf({ start, end }: Span, key: string): Span | undefined {
-    if (this.#bytes[start] !== openObject) return undefined
-    const name = Buffer.from(JSON.stringify(key))
-    const scanner = new JsonScanner(this.#bytes, start, end)
-    let found: Span | undefined
-    scanner.object(() => {
-      const isKey = !found && this.#canonical(scanner.keyStart, scanner.keyEnd).equals(name)
-      const at = scanner.at
-      const isValid = scanner.value()
-      if (isKey) found = { start: at, end: scanner.at, spaced: false, escaped: scanner.hasEscape }
-      return isValid
-    })
-    return found
-  }
-
   #otherValue(name: Buffer): Span | undefined {
-    return this.#others.find(({ key }) => this.#canonical(key.start, key.end).equals(name))?.value
+    return this.#others.find(({ key }) => canonical(this.#bytes, key.start, key.end).equals(name))?.value
   }
 
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
@@ -382,7 +343,7 @@ export class EntryReader {
 
   /** A string or a number as a JSON string. Equal texts have equal bytes. */
   #text(span: Span, name: string): Buffer {
-    if (this.#bytes[span.start] === quote) return this.#canonical(span.start, span.end)
+    if (this.#bytes[span.start] === quote) return canonical(this.#bytes, span.start, span.end)
     const value = this.#scalar(span)
     if (typeof value !== 'number' && typeof value !== 'bigint') {
       throw new Rejection(`${name} must be a string or a number`)
@@ -402,12 +363,6 @@ export class EntryReader {
     if (first === openObject || first === openArray) return undefined
     const text = this.#bytes.toString('utf8', start, end)
     return /^-?\d{16,}$/.test(text) ? BigInt(text) : JSON.parse(text)
-  }
-
-  /** A quoted string without needless escapes. */
-  #canonical(start: number, end: number): Buffer {
-    const text = this.#bytes.subarray(start, end)
-    return text.includes(backslash) ? Buffer.from(JSON.stringify(JSON.parse(text.toString()))) : text
   }
 
   #compactText(span: Span): string {
