@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { roles } from '../../access/caller.ts'
-import type { People, PersonView } from '../../access/people.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { authorOf } from './management.ts'
-import { json, routesOf } from './route.ts'
+import { roles } from '../../../access/caller.ts'
+import type { People, PersonView } from '../../../access/people.ts'
+import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import { authorOf } from '../management.ts'
+import { json, routesOf } from '../route.ts'
 
 const person = z.object<FieldShapes<PersonView>>({
   id: z.string().describe('The same for the same account of the issuer.'),

@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { NewSession } from '../../access/access.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { NewSession } from '../../../access/access.ts'
+import type { Caller } from '../../../access/caller.ts'
 import {
   rotationShape,
   sessionShape,
   type TokenFields,
   tokenChangeShape,
   tokenShape,
-} from '../../access/token.ts'
-import type { TokenAdmin, TokenView } from '../../access/token-admin.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { tokenOf } from '../route-access.ts'
-import { authorOf } from './management.ts'
-import { json, jsonBody, routesOf } from './route.ts'
+} from '../../../access/token.ts'
+import type { TokenAdmin, TokenView } from '../../../access/token-admin.ts'
+import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import { tokenOf } from '../../route-access.ts'
+import { authorOf } from '../management.ts'
+import { json, jsonBody, routesOf } from '../route.ts'
 
 const view: FieldShapes<Omit<TokenView, keyof TokenFields>> = {
   id: z.uuid().describe('Identifies the token. Not secret.'),

@@ -1,0 +1,66 @@
+import { readFileSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import { serverAddresses } from './server-addresses.ts'
+
+export const text = z.string().min(1)
+
+export function number(min: number, max: number, form: RegExp) {
+  const inRange = (value: number) => value >= min && value <= max
+  return z.string().regex(form).transform(Number).refine(inRange)
+}
+
+export function wholeNumber(min: number, max: number) {
+  return { schema: number(min, max, /^\d{1,7}$/), expected: `a whole number from ${min} to ${max}` }
+}
+
+const byteUnits = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 } as const
+
+export const byteSize = z
+  .string()
+  .regex(/^\d+(\.\d+)?\s*([kmgt]i?b?|b)?$/i)
+  .transform((value) => {
+    const unit = (/[kmgt]/i.exec(value)?.[0].toLowerCase() ?? '') as keyof typeof byteUnits
+    return Math.floor(Number.parseFloat(value) * byteUnits[unit])
+  })
+
+export const onOrOff = {
+  schema: z.enum(['on', 'off']).transform((value) => value === 'on'),
+  expected: 'on or off',
+}
+
+/** Origins exactly as browsers send them, or a single star. */
+export const originList = {
+  schema: z
+    .string()
+    .transform((value) => value.split(',').map((origin) => origin.trim()))
+    .refine((origins) => (origins.length === 1 && origins[0] === '*') || origins.every(isOrigin)),
+  expected: 'a comma-separated list of origins such as https://app.example.com, or *',
+}
+
+export function isOrigin(text: string): boolean {
+  return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
+export function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, search, hash } = new URL(text)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search + hash === ''
+}
+
+export function isLogo(path: string): boolean {
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (!file?.isFile() || file.size > 256 * 2 ** 10) return false
+  const head = readFileSync(path).subarray(0, 1024).toString('latin1')
+  return path.endsWith('.svg')
+    ? head.includes('<svg')
+    : /\.png$/.test(path) && head.startsWith('\x89PNG\r\n\x1a\n')
+}
+
+export function isAddressList(text: string): boolean {
+  try {
+    return serverAddresses(text).length > 0
+  } catch {
+    return false
+  }
+}
