@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../../support/callers.ts'
+import { CookieJar } from '../../../support/network/issuer.ts'
+import type { PeopleStage } from './stage.ts'
+
+export function auditJourneys(stage: PeopleStage): void {
+  const { who, login, send, comeBack } = stage
+
+  describe('the audit', () => {
+    const admin = (method: string, path: string, body?: unknown) =>
+      ask(stage.service, stage.service.adminToken.token, method, path, body)
+    interface Entry {
+      id: string
+      metadata: { action: string; actor: { type: string; name: string }; [field: string]: unknown }
+    }
+    const entries = async (query: string): Promise<Entry[]> =>
+      (await admin('POST', '/api/sources/audit_events/search', { query, limit: 100 })).body
+    const acts = async (query: string) =>
+      (await entries(query))
+        .map(({ metadata }) => `${metadata.actor.name} ${metadata.action} ${metadata.target}`)
+        .reverse()
+
+    test('says who changed what, from where, and who signed in and out', async () => {
+      who({ groups: ['dev'], name: 'Mary Shelley' }, 'mary')
+      const jar = new CookieJar()
+      await login(jar)
+      await send(jar, 'POST', '/api/endpoints?note=for+tests', { name: 'by.mary', query: 'SELECT 1 AS n' })
+      await send(jar, 'PATCH', '/api/endpoints/by.mary', { description: 'one' })
+      await send(jar, 'DELETE', '/api/endpoints/by.mary')
+      await jar.send(`${stage.service.url}/auth/logout`, {
+        method: 'POST',
+        headers: { Origin: stage.service.url },
+      })
+      who({ groups: [], name: 'Mary Shelley' }, 'mary')
+      await login(new CookieJar())
+      await expect
+        .poll(() => acts('actor_name:"Mary Shelley"'))
+        .toEqual([
+          'Mary Shelley person.sign_in Mary Shelley',
+          'Mary Shelley endpoint.create by.mary',
+          'Mary Shelley endpoint.update by.mary',
+          'Mary Shelley endpoint.delete by.mary',
+          'Mary Shelley person.sign_out Mary Shelley',
+          'Mary Shelley person.sign_in_refused Mary Shelley',
+        ])
+      const [created] = await entries('action:endpoint.create target:by.mary')
+      expect(created?.metadata).toMatchObject({
+        actor: { type: 'person', id: expect.any(String), name: 'Mary Shelley' },
+        ...{ version: 1, note: 'for tests', address: '127.0.0.1', request_id: expect.any(String) },
+      })
+      expect((await admin('GET', '/api/whoami')).body.name).toBe('admin token')
+      const { id, token } = await makeToken(stage.service, { scopes: ['query'], description: 'board' })
+      expect((await ask(stage.service, token, 'GET', '/api/whoami')).body.name).toBe('board')
+      await ask(stage.service, token, 'POST', '/auth/token')
+      await ask(stage.service, 'wh_wrong', 'POST', '/auth/token')
+      await admin('DELETE', `/api/access-tokens/${id}`)
+      await expect
+        .poll(() => acts(`target_id:${id} OR action:token.sign_in*`))
+        .toEqual(
+          expect.arrayContaining([
+            'admin token token.create board',
+            `board token.sign_in ${id}`,
+            ' token.sign_in_refused ',
+            `admin token token.delete ${id}`,
+          ]),
+        )
+    })
+
+    test('says who deleted a link together with its dashboard', async () => {
+      who({ groups: ['dev'], name: 'Emmy Noether' }, 'emmy')
+      const jar = new CookieJar()
+      await login(jar)
+      expect((await send(jar, 'POST', '/api/dashboards', { name: 'of-emmy' })).status).toBe(201)
+      const link = await send(jar, 'POST', '/api/dashboards/of-emmy/links', { all_projects: true })
+      await admin('DELETE', '/api/dashboards/of-emmy')
+      await expect
+        .poll(() => acts(`target_id:${link.body.id}`))
+        .toEqual([`Emmy Noether link.create ${link.body.id}`, `admin token link.delete ${link.body.id}`])
+      const [deleted] = await entries(`target_id:${link.body.id} action:link.delete`)
+      expect(deleted?.metadata).toMatchObject({ address: '127.0.0.1', request_id: expect.any(String) })
+    })
+
+    test('has sign-ins that the issuer refused, but nothing that is no sign-in', async () => {
+      const refused = async () =>
+        (await entries('action:*.sign_in_refused')).filter(({ metadata }) => metadata.actor.name === '')
+          .length
+      const before = await refused()
+      await new CookieJar().send(`${stage.service.url}/auth/callback?code=x&state=y`)
+      const jar = new CookieJar()
+      const state = new URL(await comeBack(jar)).searchParams.get('state')
+      const iss = encodeURIComponent(stage.issuer.url)
+      await jar.send(`${stage.service.url}/auth/callback?error=access_denied&state=${state}&iss=${iss}`)
+      expect((await ask(stage.service, undefined, 'POST', '/auth/token')).status).toBe(401)
+      expect(await refused()).toBe(before + 1)
+    })
+
+    test('is written by the service alone, and read by admins alone', async () => {
+      const endpoint = { name: 'audit.all', query: 'SELECT event_message FROM audit_events' }
+      const hidden = {
+        name: 'audit.box',
+        query: 'WITH a AS (SELECT action FROM audit_events) SELECT 1 AS n',
+        sandbox: true,
+      }
+      expect((await admin('POST', '/api/endpoints', endpoint)).status).toBe(201)
+      expect((await admin('POST', '/api/endpoints', hidden)).status).toBe(201)
+      await admin('POST', '/api/endpoints', { name: 'audit.old', query: 'SELECT action FROM audit_events' })
+      await admin('PATCH', '/api/endpoints/audit.old?breaking=true', { query: 'SELECT 1 AS n' })
+      expect((await admin('GET', '/api/endpoints/query/audit.all')).body.result.length).toBeGreaterThan(0)
+      const sql = 'SELECT count() AS n FROM audit_events'
+      expect((await admin('POST', '/api/sql', { query: sql })).status).toBe(200)
+      expect((await admin('POST', '/api/logs?source=audit_events', [{ message: 'x' }])).status).toBe(403)
+      const alert = { name: 'audit-alert', endpoint: 'audit.all', when: 'rows > 0', notify: [] }
+      const callers = [
+        await makeToken(stage.service, { scopes: ['edit'] }),
+        await makeToken(stage.service, { scopes: ['read'] }),
+        await makeToken(stage.service, { scopes: ['query', 'search'] }),
+        await makeToken(stage.service, { scopes: ['query', 'search'], project: 'blue' }),
+      ]
+      for (const [index, { token }] of callers.entries()) {
+        const status = async (method: string, path: string, body?: unknown) =>
+          (await ask(stage.service, token, method, path, body)).status
+        const source = '/api/sources/audit_events'
+        const answers = [
+          await status('POST', `${source}/search`, {}),
+          await status('GET', `${source}/recent`),
+          await status('GET', `${source}/tail`),
+          await status('POST', `${source}/histogram`, {}),
+          await status('POST', `${source}/values`, { path: 'action' }),
+          await status('POST', `${source}/facets`, {}),
+          await status('GET', `${source}/entries/catalog-1`),
+          await status('GET', `${source}/schema`),
+          await status('POST', '/api/sql', { query: sql }),
+          await status('POST', '/api/endpoints/check', { query: sql }),
+          await status('POST', '/api/endpoints/preview', { endpoint: { query: sql } }),
+          await status('POST', '/api/endpoints/audit.old/replay', { endpoint: { query: sql } }),
+          await status('POST', '/api/endpoints/audit.all/replay', { endpoint: {}, show_values: true }),
+          await status('POST', '/api/endpoints', { name: 'audit.mine', query: sql }),
+          await status('POST', '/api/endpoints/audit.old/versions/1/restore?breaking=true'),
+          await status('POST', '/api/deployments', { endpoints: [{ name: 'audit.mine', query: sql }] }),
+          await status('POST', '/api/alerts', alert),
+          await status('POST', '/api/alerts/preview', alert),
+        ]
+        expect([index, answers]).toEqual([index, answers.map(() => 403)])
+        const calls = [
+          await status('GET', '/api/endpoints/query/audit.all'),
+          await status('GET', '/api/endpoints/query/audit.box?sql=SELECT+*+FROM+a'),
+          await status('GET', '/api/endpoints/query/audit.old?_version=1'),
+        ]
+        expect([index, calls.every((one) => one === 403 || one === 404)]).toEqual([index, true])
+        const { body } = await ask(stage.service, token, 'GET', '/api/whoami')
+        expect(JSON.stringify(body)).not.toMatch(/audit_events|audit\.all|audit\.box/)
+        const found = await ask(stage.service, token, 'POST', '/api/search', { query: '' })
+        expect([found.status, JSON.stringify(found.body)]).toEqual([
+          200,
+          expect.not.stringContaining('person.sign'),
+        ])
+        expect(
+          (await ask(stage.service, token, 'POST', '/api/search', { sources: ['audit_events'] })).status,
+        ).toBe(403)
+        const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+        for (const [name, input] of [
+          ['search_logs', { source: 'audit_events' }],
+          ['describe_source', { source: 'audit_events' }],
+          ['audit_all', {}],
+        ] as const) {
+          const call = { ...rpc, params: { name, arguments: input } }
+          const told = await ask(stage.service, token, 'POST', '/mcp', call, {
+            Accept: 'application/json, text/event-stream',
+          })
+          expect(JSON.stringify(told.body)).not.toContain('person.sign_in')
+        }
+      }
+      expect((await admin('POST', '/api/alerts', alert)).status).toBe(201)
+    })
+  })
+}
