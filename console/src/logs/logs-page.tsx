@@ -35,7 +35,7 @@ import { useLogsView } from './use-logs-view.ts'
 const dayMs = 86_400_000
 const noFields: readonly Facet[] = []
 /** A list of several sources has what all of them have. */
-const traceColumns = ['source', 'project', 'message'].map((path) => ({ path, width: 150 }))
+const traceColumns = ['source', 'project', 'message'].map((path) => ({ path, width: 150, least: 150 }))
 /** As many entries show whether their messages differ. */
 const comparedEntries = 50
 

@@ -6,12 +6,12 @@ const plainPieces = /[A-Za-z0-9_.-]{4,}/g
 
 /**
  * Texts of which an entry with this word has at least one, in lower case and as JSON: the longest piece of the word that needs no
- * escape, and what its letters are if a sender escapes them nevertheless. None if the word has no such piece.
+ * escape, and how escapes of its letters begin, if a sender escapes them nevertheless. None if the word has no such piece.
  */
 export function neededTexts(word: string): string[] {
   const pieces: string[] = word.match(plainPieces) ?? []
   const piece = pieces.sort((one, other) => other.length - one.length)[0]?.toLowerCase()
   if (piece === undefined) return []
-  const letters = new Set([...piece, ...piece.toUpperCase()])
-  return [piece, ...[...letters].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)]
+  const letters = [...piece, ...piece.toUpperCase()]
+  return [piece, ...new Set(letters.map((letter) => `\\u00${letter.charCodeAt(0) >> 4}`))]
 }

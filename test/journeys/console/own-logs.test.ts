@@ -103,6 +103,23 @@ describe('logs of an own shape', () => {
       await row(page, /visit_api cus_1007 request completed$/).waitFor()
     }))
 
+  test('show messages that differ beside all other columns', async () => {
+    await asAdmin('POST', '/api/sources', { name: 'visit_mixed' })
+    const entries = [200, 503, 404].map((statusCode, n) => ({
+      ...{ project: `p${n}`, msg: `message ${n}`, level: 30 + n * 10, responseTime: n },
+      ...{ req: { method: n ? 'GET' : 'POST', url: routes[n] }, res: { statusCode } },
+      ...(n === 1 && { err: { message: refused } }),
+    }))
+    expect((await asAdmin('POST', '/api/logs?source=visit_mixed', entries)).body.accepted).toBe(3)
+    await visit('/console/logs?source=visit_mixed', { ...admin(), width: 1440 }, async (page) => {
+      await found(page, '3 entries')
+      await expect.poll(async () => (await columnNames(page)).slice(-2)).toEqual(['err.message', 'message'])
+      const hidden = () =>
+        page.evaluate("(list => list.scrollWidth - list.clientWidth)(document.querySelector('.entries'))")
+      expect(await hidden()).toBe(0)
+    })
+  })
+
   test('are read with the keyboard', () =>
     visit(`/console/logs?source=${source}&project=${customer}`, admin(), async (page) => {
       await found(page, '5 entries')

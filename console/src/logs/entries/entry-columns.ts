@@ -36,6 +36,14 @@ const widths: Record<Kind, number> = {
 export const widthOf = (path: string): number =>
   Math.max(widths[kindOf(path)], Math.min(160, titleOf(path).length * 7.5 + 14))
 
+/** Columns shrink to this before the list is wider than its window. */
+const leastWidths: Record<Kind, number> = {
+  ...{ level: 50, method: 52, status: 48, duration: 64 },
+  ...{ error: 110, message: 180, project: 84, text: 80 },
+}
+
+export const leastWidthOf = (path: string): number => leastWidths[kindOf(path)]
+
 /** The name of a column for its head: the last key, or the last two where it would say little. */
 export function titleOf(path: string): string {
   const keys = keysOf(path)

@@ -152,10 +152,14 @@ function When({ ms, zone, showDay }: { ms: number; zone: Zone; showDay: boolean 
 /** Cells have the same width in all rows; the last one takes what is left. */
 function layoutOf(columns: readonly ShownColumn[]): CSSProperties {
   const last = columns.length - 1
-  // The last one may be narrower before the list is wider than its window.
-  const least = columns.map(({ width }, index) => (index === last ? Math.min(width, leastLastPx) : width))
-  const tracks = least.map((width, index) => (index === last ? `minmax(${width}px, 1fr)` : `${width}px`))
-  const all = timePx + sum(least.map((width) => width + 12)) + 28
+  // Columns may be narrower before the list is wider than its window.
+  const leastPx = columns.map(({ width, least }, index) =>
+    index === last ? Math.min(width, leastLastPx) : least,
+  )
+  const tracks = columns.map(
+    ({ width }, index) => `minmax(${leastPx[index]}px, ${index === last ? '1fr' : `${width}px`})`,
+  )
+  const all = timePx + sum(leastPx.map((px) => px + 12)) + 28
   return { '--columns': [`${timePx}px`, ...tracks].join(' '), '--least': `${all}px` } as CSSProperties
 }
 

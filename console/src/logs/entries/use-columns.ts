@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { queries } from '../../api/queries.ts'
 import { readPreference, writePreference } from '../../ui/preference.ts'
-import { widthOf } from './entry-columns.ts'
+import { leastWidthOf, widthOf } from './entry-columns.ts'
 
 export interface ShownColumn {
   path: string
   width: number
+  /** Where the window is too narrow for all columns. A width that somebody chose stays. */
+  least: number
 }
 
 /** What somebody chose for a source. */
@@ -45,7 +47,11 @@ export function useColumns(source: string, has: { projects: boolean; messages: b
   const paths = chosen.paths ?? (proposed && withOwn(proposed, has))
   const { widths = {} } = chosen
   return {
-    shown: paths?.map((path) => ({ path, width: widths[path] ?? widthOf(path) })),
+    shown: paths?.map((path) => ({
+      path,
+      width: widths[path] ?? widthOf(path),
+      least: widths[path] ?? leastWidthOf(path),
+    })),
     isOwn: chosen.paths !== undefined,
     choose: (next) => keep(next ? { paths: [...next] } : { paths: undefined, widths: undefined }),
     resize: (path, width) =>
