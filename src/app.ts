@@ -14,7 +14,8 @@ import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { packageFile } from './base/package-file.ts'
 import { alertsSource } from './catalog/built-in-sources.ts'
-import { Dashboards } from './dashboards/dashboard-kind.ts'
+import { readDashboard } from './dashboards/dashboard.ts'
+import { SavedItems } from './definitions/saved-items.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Engine } from './engine/engine.ts'
 import type { Metrics } from './observability/metrics.ts'
@@ -57,7 +58,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     alerts: () => alerts.figures(),
   })
   const alerts = createAlerts(options, storage, parts, observability.metrics)
-  const dashboards = new Dashboards(storage.catalog)
+  const dashboards = new SavedItems(storage.catalog, 'dashboard', readDashboard)
   const definitions = createDefinitions(
     options,
     storage,

@@ -1,9 +1,8 @@
-import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
-import { closestName } from '../base/text/closest-name.ts'
+import { forbidden, invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
+import type { Kind, NextDefinitions } from '../definitions/kind.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
-import { isNumberType } from '../endpoints/definition/result-columns.ts'
+import { columnProblem } from '../endpoints/definition/result-columns.ts'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import { auditRefusal } from '../sql/audit-source.ts'
 import { type AlertFields, alertShape, readAlert, type SavedAlert, type Target, targetKey } from './alert.ts'
@@ -29,11 +28,6 @@ export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAl
     folder: 'alerts',
     readOnly: alertReadOnly,
     items: { list: () => evaluator.saved(), find },
-    notFound: (reference) => {
-      const names = evaluator.saved().map(({ name }) => name)
-      const sentence = `No alert has the id or name "${reference}"`
-      return resourceNotFound(sentence, closestName(reference, names))
-    },
     read: readAlert,
     fieldsOf: ({ definition }) => ({
       ...definition,
@@ -53,20 +47,12 @@ export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAl
         ...(secrets.length > 0 && { shown: { secrets } }),
       }
     },
+    refersTo: { endpoints: ({ definition }) => [definition.endpoint] },
     async views(items, change) {
       const states = await evaluator.states()
       return items.map((alert) => view(parts, alert, states, change && { before: change.before }))
     },
   }
-}
-
-/** Names of the alerts that evaluate an endpoint. */
-export function alertsOn({ id, name }: Saved, next: NextDefinitions): string[] {
-  const alerts = next.list<SavedAlert>('alerts')
-  // Another endpoint can have the name then.
-  const isOn = ({ endpoint }: AlertFields) =>
-    (endpoint === name || endpoint.toLowerCase() === id) && !next.find('endpoints', endpoint)
-  return alerts.filter(({ definition }) => isOn(definition)).map((alert) => `alerts/${alert.name}`)
 }
 
 /** Checks the fields of a new or changed alert. */
@@ -103,19 +89,12 @@ function checkQuery(
 ): void {
   const endpoint = next.find<SavedEndpoint>('endpoints', reference)
   if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
-  const { compiled, columns, definition } = endpoint
   refuseUnknown(endpoint, parameters)
-  compiled.check(parameters)
+  endpoint.compiled.check(parameters)
   const { of, column } = parseCondition(when) as Condition
   if (of === 'rows') return
-  const type = columns.find(({ name }) => name === column)?.type
-  if (type === undefined) {
-    const names = columns.map(({ name }) => name).join(', ')
-    throw invalidParameter('when', `${definition.name} has no column "${column}". It has ${names}.`)
-  }
-  if (!isNumberType(type)) {
-    throw invalidParameter('when', `The column "${column}" is not a number but ${type}.`)
-  }
+  const problem = columnProblem(endpoint, column, true)
+  if (problem) throw invalidParameter('when', problem)
 }
 
 async function newTarget(
@@ -148,9 +127,9 @@ function view(
   states: ReadonlyMap<string, AlertState>,
   change?: { before: SavedAlert | undefined },
 ) {
-  const { definition, id, version, created_at, updatedAt, updatedBy, note, rule } = alert
+  const { definition, id, version, created_at, updated_at, updated_by, note, rule } = alert
   const known = states.get(id)
-  const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updatedAt))
+  const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updated_at))
   const iso = (ms: number) => new Date(ms).toISOString()
   const errors = [
     state.error,
@@ -172,6 +151,6 @@ function view(
     evaluated_at: state.evaluatedMs === null ? null : iso(state.evaluatedMs),
     value: state.value,
     error: errors.filter(Boolean).join(' ') || null,
-    ...{ version, created_at, updated_at: updatedAt, updated_by: updatedBy, note },
+    ...{ version, created_at, updated_at, updated_by, note },
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
+import { readerOf } from '../definitions/saved-items.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { valueText } from '../endpoints/definition/parameter-declaration.ts'
 import { type Condition, parseCondition } from './condition.ts'
@@ -50,37 +51,30 @@ export const alertShape = z.strictObject({
 
 export type AlertFields = z.output<typeof alertShape>
 
-const storedShape = z.object({
-  definition: alertShape.extend({
+const readStored = readerOf(
+  alertShape.extend({
     // What the secret of a webhook is derived from.
     notify: z.array(targetShape.extend({ secret: z.string().optional() })),
   }),
-  created_at: z.string(),
-  /** Versions of earlier releases have none. */
-  note: z.string().default(''),
-})
+)
 
-/** The catalog record of an alert. */
-export type StoredAlert = z.output<typeof storedShape>
-export type Target = StoredAlert['definition']['notify'][number]
+export type Target = ReturnType<typeof readStored>['definition']['notify'][number]
 export type SavedAlert = ReturnType<typeof readAlert>
 
 export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
-  const { definition, created_at, note } = readBody({ entry: '', kind: 'alert', ...record }, storedShape)
-  const { endpoint, parameters, when, for_seconds, enabled, notify } = definition
+  const stored = readStored({ entry: '', kind: 'alert', ...record })
+  const { endpoint, parameters, when, for_seconds, enabled, notify } = stored.definition
   // Alerts with the same key read the same result, so one query serves all of them.
   const resultKey = JSON.stringify([endpoint, Object.entries(parameters).sort()])
   return {
-    ...{ id: record.id, name: definition.name, version: record.version, deleted: record.deleted },
-    ...{ definition, created_at, note, resultKey },
+    ...stored,
+    ...{ deleted: record.deleted, resultKey },
     /** By their keys. */
     targets: new Map(notify.map((target) => [targetKey(target), { ...target, host: hostOf(target) }])),
     // The shape has checked it.
     condition: parseCondition(when) as Condition,
     /** What the state depends on: if it changes, the alert starts anew. See `isEnabledBy`. */
     rule: JSON.stringify([resultKey, when, for_seconds, enabled]),
-    updatedAt: record.changed_at,
-    updatedBy: record.changed_by,
   }
 }
 

@@ -1,11 +1,5 @@
-import { alertsOn } from '../alerts/alert-kind.ts'
 import type { Author } from '../base/author.ts'
-import {
-  type Dashboards,
-  dashboardKind,
-  dashboardsOn,
-  dashboardsWithout,
-} from '../dashboards/dashboard-kind.ts'
+import { type Dashboards, dashboardKind } from '../dashboards/dashboard-kind.ts'
 import { Definitions } from '../definitions/definitions.ts'
 import type { Kind } from '../definitions/kind.ts'
 import { endpointKind, readersOf } from '../endpoints/manage/endpoint-kind.ts'
@@ -41,11 +35,7 @@ export function createDefinitions(
             .list<SavedEndpoint>('endpoints')
             .flatMap(({ name, definition }) => (readsColumn(definition.query, source, column) ? name : [])),
       }),
-      endpointKind({
-        ...{ ...shared, endpoints, warningsOf },
-        usersOf: (endpoint, next) => [...alertsOn(endpoint, next), ...dashboardsWithout(endpoint, next)],
-        shownOn: dashboardsOn,
-      }),
+      endpointKind({ ...shared, endpoints, warningsOf }),
       alerts,
       dashboardKind(dashboards.saved, endpoints, dashboards.removed),
     ],

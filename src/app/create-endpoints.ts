@@ -6,6 +6,7 @@ import { WarmKeysFile } from '../cache/warm-keys-file.ts'
 import { EndpointCalls, sourcesOf } from '../endpoints/call/endpoint-calls.ts'
 import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
+import { resultTag } from '../endpoints/definition/result-tag.ts'
 import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
 import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { LiveResults } from '../live/live-results.ts'
@@ -82,7 +83,8 @@ export function createEndpoints(
   const warningsOf = endpointWarnings(readable, sampled, (error) =>
     log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
-  endpoints.onChange((id, isSameResult) => {
+  endpoints.onChange((id, before, after) => {
+    const isSameResult = before && after && resultTag(before) === resultTag(after)
     if (!isSameResult) cache.drop(id)
   })
   // Always: a follower may no longer have access to a renamed or unpublished endpoint.

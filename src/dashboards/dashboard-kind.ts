@@ -1,16 +1,15 @@
 import type { Author } from '../base/author.ts'
-import { invalidParameter, resourceNotFound, WellheadError } from '../base/errors.ts'
-import { closestName } from '../base/text/closest-name.ts'
+import { invalidParameter, WellheadError } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import type { Kind, NextDefinitions, Saved } from '../definitions/kind.ts'
+import type { Kind, NextDefinitions } from '../definitions/kind.ts'
+import type { SavedItems } from '../definitions/saved-items.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import {
   declarationOf,
   sampleValues,
   shownParameters,
 } from '../endpoints/definition/parameter-declaration.ts'
-import { isNumberType } from '../endpoints/definition/result-columns.ts'
+import { columnProblem } from '../endpoints/definition/result-columns.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import {
   type DashboardFields,
@@ -23,41 +22,7 @@ import {
 } from './dashboard.ts'
 
 export type DashboardView = ReturnType<typeof view>
-
-/** The dashboards of the catalog. */
-export class Dashboards {
-  readonly #byId = new Map<string, SavedDashboard>()
-  readonly #onChange: (() => void)[] = []
-
-  constructor(catalog: Catalog) {
-    catalog.onChange('dashboard', (changed) => {
-      for (const [record, dashboard] of changed.map((each) => [each, readDashboard(each)] as const)) {
-        if (record.deleted) this.#byId.delete(record.id)
-        else this.#byId.set(record.id, dashboard)
-      }
-      for (const listener of this.#onChange) listener()
-    })
-  }
-
-  onChange(listener: () => void): void {
-    this.#onChange.push(listener)
-  }
-
-  list(): SavedDashboard[] {
-    return [...this.#byId.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
-  }
-
-  /** Names come first: one that looks like an id is still a name. */
-  find(reference: string): SavedDashboard | undefined {
-    const found = this.list().find(({ name }) => name === reference)
-    return found ?? this.#byId.get(reference.toLowerCase())
-  }
-
-  /** Ids come first here: scopes of links have them, and nobody can take one as a name. */
-  ofScope(reference: string): SavedDashboard | undefined {
-    return this.#byId.get(reference) ?? this.find(reference)
-  }
-}
+export type Dashboards = SavedItems<SavedDashboard>
 
 export function dashboardKind(
   dashboards: Dashboards,
@@ -69,11 +34,6 @@ export function dashboardKind(
     folder: 'dashboards',
     readOnly: ['endpoints'],
     items: dashboards,
-    notFound: (reference) => {
-      const names = dashboards.list().map(({ name }) => name)
-      const sentence = `No dashboard has the id or name "${reference}"`
-      return resourceNotFound(sentence, closestName(reference, names))
-    },
     read: readDashboard,
     fieldsOf: ({ definition }) => definition,
     deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
@@ -83,29 +43,9 @@ export function dashboardKind(
       return { body: { definition, created_at: current?.created_at ?? at, note } }
     },
     removed: ({ id }, by) => removed(id, by),
+    refersTo: { endpoints: ({ definition }) => panelsOf(definition).map(({ panel }) => panel.endpoint) },
     views: (items) => items.map((item) => view(item, endpoints)),
   }
-}
-
-/** Names of the dashboards that call an endpoint. */
-export function dashboardsOn({ id, name }: Saved, next: NextDefinitions): string[] {
-  const isOn = ({ panel: { endpoint } }: { panel: Panel }) =>
-    endpoint === name || endpoint.toLowerCase() === id
-  return dashboardNames(next, isOn)
-}
-
-/** Those that would no longer find it. Another endpoint can have the name then. */
-export function dashboardsWithout(endpoint: Saved, next: NextDefinitions): string[] {
-  const isMissing = ({ panel }: { panel: Panel }) => !next.find('endpoints', panel.endpoint)
-  const users = dashboardsOn(endpoint, next)
-  return users.length === 0 ? users : dashboardNames(next, isMissing).filter((name) => users.includes(name))
-}
-
-function dashboardNames(next: NextDefinitions, isUser: (each: { panel: Panel }) => boolean): string[] {
-  const all = next.list<SavedDashboard>('dashboards')
-  return all
-    .filter(({ definition }) => panelsOf(definition).some(isUser))
-    .map(({ name }) => `dashboards/${name}`)
 }
 
 /** Throws if a panel cannot be shown: its endpoint, its parameters or its columns do not fit. */
@@ -122,37 +62,29 @@ function checkPanel(path: string, panel: Panel, dashboard: DashboardFields, next
     throw invalidParameter(`${path}.parameters.${parameter}`, `${path}: ${error.message}`)
   }
   const { x, y = [], series, chart } = panel
-  const types = new Map(endpoint.columns.map(({ name, type }) => [name, type]))
-  const named = [['x', x], ['series', series], ...y.map((column, index) => [`y.${index}`, column])] as const
-  for (const [field, column = ''] of named.filter(([, name]) => name !== undefined)) {
-    const type = types.get(column)
-    const names = [...types.keys()].join(', ')
-    if (type === undefined) {
-      const message = `${path}: ${endpoint.name} has no column "${column}". It has ${names}.`
-      throw invalidParameter(`${path}.${field}`, message)
-    }
-    if (field?.startsWith('y') && chart !== 'table' && !isNumberType(type)) {
-      throw invalidParameter(
-        `${path}.${field}`,
-        `${path}: The column "${column}" is not a number but ${type}.`,
-      )
-    }
+  const drawn = y.map((column, index) => [`y.${index}`, column] as const)
+  for (const [field, column] of [['x', x] as const, ['series', series] as const, ...drawn]) {
+    const isDrawn = field.startsWith('y') && chart !== 'table'
+    const problem = column === undefined ? undefined : columnProblem(endpoint, column, isDrawn)
+    if (problem) throw invalidParameter(`${path}.${field}`, `${path}: ${problem}`)
   }
 }
 
-function checkParameters(panel: Panel, dashboard: DashboardFields, endpoint: SavedEndpoint): void {
-  const { parameters = {} } = panel
+function checkParameters(
+  { parameters = {} }: Panel,
+  { parameters: declared }: DashboardFields,
+  endpoint: SavedEndpoint,
+): void {
   refuseUnknown(endpoint, parameters)
   const { definition, compiled } = endpoint
   const samples = sampleValues(definition.parameters)
   const possible = Object.entries(parameters).map(([name, value]) => {
     const reference = referenceIn(value)
     if (reference === undefined) return { name, values: [value] }
-    const declared = Object.hasOwn(dashboard.parameters, reference) && dashboard.parameters[reference]
-    if (!declared) {
+    if (!Object.hasOwn(declared, reference)) {
       throw invalidParameter(name, `The dashboard does not declare the parameter ${reference}.`)
     }
-    const { enum: allowed, default: preset, example, required } = declared
+    const { enum: allowed, default: preset, example, required } = declarationOf(declared, reference)
     if (declarationOf(definition.parameters, name).required && !required && preset === undefined) {
       const message = `${endpoint.name} requires ${name}, so ${reference} must be required or have a default.`
       throw invalidParameter(name, message)
@@ -168,18 +100,16 @@ function checkParameters(panel: Panel, dashboard: DashboardFields, endpoint: Sav
 
 /** With what pages need to know about the endpoints, as far as they exist. */
 function view(dashboard: SavedDashboard, endpoints: Pick<Endpoints, 'find'>) {
-  const { id, definition, version, created_at, updated_at, updated_by, note } = dashboard
-  const references = new Set(panelsOf(definition).map(({ panel }) => panel.endpoint))
+  const { id, name: _, definition, ...common } = dashboard
+  const references = [...new Set(panelsOf(definition).map(({ panel }) => panel.endpoint))]
   return {
     id,
     ...definition,
     parameters: shownParameters(definition.parameters),
-    endpoints: [...references].flatMap((reference) => {
-      const endpoint = endpoints.find(reference)
-      return endpoint
-        ? [{ name: reference, columns: endpoint.columns, chart: endpoint.definition.chart }]
-        : []
+    endpoints: references.flatMap((name) => {
+      const { columns, definition } = endpoints.find(name) ?? {}
+      return columns && definition ? [{ name, columns, chart: definition.chart }] : []
     }),
-    ...{ version, created_at, updated_at, updated_by, note },
+    ...common,
   }
 }

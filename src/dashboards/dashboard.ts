@@ -1,46 +1,33 @@
 import { z } from 'zod'
-import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import { readerOf } from '../definitions/saved-items.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
 import { must, text, trueOrFalse, valueText } from '../endpoints/definition/parameter-declaration.ts'
 
 const maxItems = 24
 export const panelCharts = ['bars', 'lines', 'area', 'number', 'table'] as const
 
-const width = must('a whole number from 1 to 12')
-const columns = must('a list of at most 20 columns')
+const twelve = must('a whole number from 1 to 12')
+const width = z.int(twelve).min(1, twelve).max(12, twelve)
+const list = must('a list of at most 20 columns')
+const columns = z.array(text.max(200), list).max(20, list)
+const chart = z.enum(panelCharts, must(`one of ${panelCharts.join(', ')}`))
+const values = z.record(z.string(), valueText, must('a list of values'))
+const short = (description: string) => text.max(200).optional().describe(description)
 
 const itemShape = z
   .strictObject(
     {
-      endpoint: text
-        .min(1, 'is required')
-        .max(200)
-        .optional()
-        .describe('Name or id of the endpoint to call.'),
-      parameters: z
-        .record(z.string(), valueText, must('a list of values'))
+      endpoint: short('Name or id of the endpoint to call.'),
+      parameters: values
         .optional()
         .describe('Its parameters: a value, or `@name` for a parameter of the dashboard.'),
-      chart: z
-        .enum(panelCharts, must(`one of ${panelCharts.join(', ')}`))
-        .optional()
-        .describe('How the rows are shown. Default: chosen from the columns.'),
-      x: text.max(200).optional().describe('Column of the x-axis. Default: chosen from the columns.'),
-      y: z
-        .array(text.max(200), columns)
-        .max(20, columns)
-        .optional()
-        .describe('Columns to draw, or columns of the table. Default: chosen from the columns.'),
-      series: text.max(200).optional().describe('Column whose values are the series.'),
-      markdown: text
-        .max(20_000)
-        .optional()
-        .describe('Text in place of rows. HTML is shown as it is written.'),
-      title: text.max(200).optional().describe('Title of the item.'),
-      width: z
-        .int(width)
-        .min(1, width)
-        .max(12, width)
+      chart: chart.optional().describe('How the rows are shown. Default: chosen from the columns.'),
+      x: short('Column of the x-axis. Default: chosen from the columns.'),
+      y: columns.optional().describe('Columns to draw, or of the table. Default: chosen from the columns.'),
+      series: short('Column whose values are the series.'),
+      markdown: text.max(20_000).optional().describe('Text in place of rows. HTML is shown as text.'),
+      title: short('Title of the item.'),
+      width: width
         .optional()
         .describe('Columns of twelve. Default: an equal share of what the row has left.'),
     },
@@ -83,16 +70,7 @@ export const dashboardShape = z.strictObject({
 export type DashboardFields = z.output<typeof dashboardShape>
 export type SavedDashboard = ReturnType<typeof readDashboard>
 
-const storedShape = z.object({ definition: dashboardShape, created_at: z.string(), note: z.string() })
-
-export function readDashboard(record: CatalogRecord) {
-  const { definition, created_at, note } = readBody(record, storedShape)
-  return {
-    ...{ id: record.id, name: definition.name, version: record.version, definition, created_at, note },
-    updated_at: record.changed_at,
-    updated_by: record.changed_by,
-  }
-}
+export const readDashboard = readerOf(dashboardShape)
 
 export type Panel = DashboardItem & { endpoint: string }
 

@@ -15,7 +15,7 @@ import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
 import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
-import type { Kind, Saved } from './kind.ts'
+import { find, type Kind, type Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
 import {
   catalogChanges,
@@ -352,12 +352,6 @@ export class Definitions {
     const kept = action === 'unchanged' && current ? current.version : version
     return { ...wanted, name: after.name, action, version: kept, changes: [], prepared, after }
   }
-}
-
-function find(kind: Kind, reference: string): Saved {
-  const found = kind.items.find(reference)
-  if (!found) throw kind.notFound(reference)
-  return found
 }
 
 function expected(current: Saved, { expected }: { expected: number | undefined }): Saved {

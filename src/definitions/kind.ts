@@ -1,5 +1,6 @@
 import type { Author } from '../base/author.ts'
-import type { WellheadError } from '../base/errors.ts'
+import { resourceNotFound, type WellheadError } from '../base/errors.ts'
+import { closestName } from '../base/text/closest-name.ts'
 import type { CatalogKind, CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
 
@@ -25,6 +26,8 @@ export interface NextDefinitions {
   /** Names come first: one that looks like an id is still a name. */
   find<Item extends Saved>(folder: string, reference: string): Item | undefined
   isChanged(folder: string): boolean
+  /** What refers to a definition, such as `alerts/errors`; or only what would no longer find it. */
+  usersOf(folder: string, item: Saved, which: 'all' | 'lost'): string[]
   /** Creates something that several checks need. It is removed when the plan is made. */
   shared<T extends { remove(): Promise<void> }>(key: string, create: () => Promise<T>): Promise<T>
 }
@@ -62,7 +65,8 @@ export interface Kind<Item extends Saved = any> {
   /** Fields of a response that are ignored when they are sent back. */
   readonly readOnly: readonly string[]
   readonly items: { list(): readonly Item[]; find(reference: string): Item | undefined }
-  notFound(reference: string): WellheadError
+  /** If the error of all kinds is not enough. */
+  notFound?(reference: string): WellheadError
   /** Reads a stored version. */
   read(record: CatalogRecord): Item
   /** What its author wrote, with all defaults. */
@@ -75,6 +79,8 @@ export interface Kind<Item extends Saved = any> {
   deletedBody(item: Item): object
   /** Checks a definition against the state after the change. */
   prepare(fields: Record<string, unknown>, preparation: Preparation<Item>): Promise<Prepared>
+  /** Names or ids of what it uses, by folder. */
+  readonly refersTo?: Readonly<Record<string, (item: Item) => readonly string[]>>
   changes?(
     before: Item,
     after: Item | undefined,
@@ -91,4 +97,12 @@ export interface Kind<Item extends Saved = any> {
     items: readonly Item[],
     change?: { before: Item | undefined; warnings: Warning[] },
   ): Promise<object[]> | object[]
+}
+
+export function find(kind: Kind, reference: string): Saved {
+  const found = kind.items.find(reference)
+  if (found) return found
+  if (kind.notFound) throw kind.notFound(reference)
+  const names = kind.items.list().map(({ name }) => name)
+  throw resourceNotFound(`No ${kind.name} has the id or name "${reference}"`, closestName(reference, names))
 }

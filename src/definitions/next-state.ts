@@ -41,6 +41,17 @@ export class NextState implements NextDefinitions {
     return this.#changed.has(folder)
   }
 
+  usersOf(folder: string, { id, name }: Saved, which: 'all' | 'lost'): string[] {
+    const isIt = (reference: string) => reference === name || reference.toLowerCase() === id
+    // Another definition can have the name then.
+    const isUsed = (reference: string) =>
+      isIt(reference) && (which === 'all' || !this.find(folder, reference))
+    return this.#kinds.flatMap(({ folder: users, refersTo }) => {
+      const isUser = (item: Saved) => refersTo?.[folder]?.(item).some(isUsed)
+      return this.list(users).flatMap((item) => (isUser(item) ? `${users}/${item.name}` : []))
+    })
+  }
+
   /** Its names are free then. */
   remove({ folder }: Kind, id: string): void {
     this.#changedOf(folder).byId.set(id, undefined)

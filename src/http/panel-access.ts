@@ -40,7 +40,8 @@ export function panelEndpoint(
   if (endpoint.readsAudit) return undefined
   let problem: unknown
   for (const scope of caller.dashboards) {
-    const definition = dashboards.ofScope(scope)?.definition
+    // Ids come first here: scopes of links have them, and nobody can take one as a name.
+    const definition = (dashboards.findById(scope) ?? dashboards.find(scope))?.definition
     if (!definition) continue
     for (const { panel } of panelsOf(definition)) {
       if (endpoints.find(panel.endpoint) !== endpoint) continue

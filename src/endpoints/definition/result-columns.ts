@@ -28,6 +28,19 @@ export function isNumberType(type: string): boolean {
   return /^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)
 }
 
+/** Why a column of an endpoint cannot be used, as a sentence. */
+export function columnProblem(
+  { name: endpoint, columns }: { name: string; columns: readonly ResultColumn[] },
+  column: string,
+  mustBeNumber: boolean,
+): string | undefined {
+  const type = columns.find(({ name }) => name === column)?.type
+  const names = columns.map(({ name }) => name).join(', ')
+  if (type === undefined) return `${endpoint} has no column "${column}". It has ${names}.`
+  if (mustBeNumber && !isNumberType(type)) return `The column "${column}" is not a number but ${type}.`
+  return undefined
+}
+
 /** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
   const bare = bareType(type)

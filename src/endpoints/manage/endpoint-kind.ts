@@ -7,7 +7,7 @@ import type { Source } from '../../catalog/source.ts'
 import { readableSources } from '../../catalog/sources.ts'
 import { storedColumns } from '../../catalog/tables.ts'
 import { commonReadOnly } from '../../definitions/definitions.ts'
-import type { Kind, NextDefinitions, Saved } from '../../definitions/kind.ts'
+import type { Kind, NextDefinitions } from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { auditRefusal, readsAudit } from '../../sql/audit-source.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
@@ -29,10 +29,6 @@ interface CompileOptions {
 interface EndpointKindOptions extends CompileOptions {
   endpoints: Endpoints
   warningsOf: WarningsOf
-  /** Names of what uses an endpoint in the state after a change. */
-  usersOf: (endpoint: Saved, next: NextDefinitions) => string[]
-  /** Names of the dashboards that show it. */
-  shownOn: (endpoint: Saved, next: NextDefinitions) => string[]
 }
 
 /** What was sent of an endpoint, without fields that only the service sets. */
@@ -76,7 +72,8 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     },
     changes(before, after, next) {
       const changes = after ? contractChanges(before, after) : []
-      const users = changes.some(({ breaking }) => breaking) ? options.shownOn(before, next) : []
+      const isBreaking = changes.some(({ breaking }) => breaking)
+      const users = isBreaking ? next.usersOf('endpoints', before, 'all').filter(isDashboard) : []
       const message = `These use the endpoint: ${users.join(', ')}.`
       return users.length === 0
         ? changes
@@ -84,12 +81,16 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     },
     // Those who use it by a name that it gives up are its users, too.
     refuseUsed(before, _after, next) {
-      const users = options.usersOf(before, next)
+      const users = next.usersOf('endpoints', before, 'lost')
       if (users.length > 0) throw inUse(before.name, users)
     },
     views: (items, change) =>
       items.map((item) => ({ ...view(item), ...(change && { warnings: change.warnings }) })),
   }
+}
+
+function isDashboard(user: string): boolean {
+  return user.startsWith('dashboards/')
 }
 
 /** The sources after a change, and an engine that has what the query reads of them. */

@@ -5,13 +5,13 @@ import { closestName } from '../../base/text/closest-name.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
+import { SavedItems } from '../../definitions/saved-items.ts'
 import { readsAudit } from '../../sql/audit-source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
 import { definitionShape, isReserved } from '../definition/definition.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
-import { resultTag } from '../definition/result-tag.ts'
 
 /** Records of earlier releases lack these fields. Their endpoints return what they always did. */
 function withEarlierDefaults(definition: unknown): unknown {
@@ -38,54 +38,27 @@ export interface SavedEndpoint extends Endpoint {
   readonly readsAudit: boolean
 }
 
-/** Receives the id of an endpoint, and whether it returns the same results as before. */
-type ChangeListener = (id: string, isSameResult: boolean) => void
-
 const maxOldBytes = 8 * 2 ** 20
 
-export class Endpoints {
+export class Endpoints extends SavedItems<SavedEndpoint> {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
-  readonly #byName = new Map<string, SavedEndpoint>()
-  readonly #byId = new Map<string, SavedEndpoint>()
   /** Old versions that were requested lately. A version never changes. */
   readonly #old = new LRUCache<string, SavedEndpoint>({
     maxSize: maxOldBytes,
     sizeCalculation: ({ definition }) => definition.query.length + 4096,
   })
-  readonly #onChange: ChangeListener[] = []
 
   constructor(catalog: Catalog, sources: () => KnownSources) {
+    super(catalog, 'endpoint', (record) => read(record, sources))
     this.#catalog = catalog
     this.#sources = sources
-    catalog.onChange('endpoint', (changed) => this.#take(changed))
-  }
-
-  onChange(listener: ChangeListener): void {
-    this.#onChange.push(listener)
-  }
-
-  list(): SavedEndpoint[] {
-    return [...this.#byName.values()].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
-  }
-
-  /** Names come first: one that looks like a UUID is still a name. */
-  find(reference: string): SavedEndpoint | undefined {
-    return this.#byName.get(reference) ?? this.#byId.get(reference.toLowerCase())
-  }
-
-  findByName(name: string): SavedEndpoint | undefined {
-    return this.#byName.get(name)
-  }
-
-  findById(id: string): SavedEndpoint | undefined {
-    return this.#byId.get(id)
   }
 
   /** The error names the closest endpoint, so only those who can see all endpoints may receive it. */
   get(reference: string): SavedEndpoint {
     const endpoint = this.find(reference)
-    if (!endpoint) throw endpointNotFound(reference, closestName(reference, this.#byName.keys()))
+    if (!endpoint) throw endpointNotFound(reference, closestName(reference, this.names()))
     return endpoint
   }
 
@@ -100,14 +73,6 @@ export class Endpoints {
     )
   }
 
-  names(): Iterable<string> {
-    return this.#byName.keys()
-  }
-
-  read(record: CatalogRecord): SavedEndpoint {
-    return read(record, this.#sources)
-  }
-
   async version(reference: string, version: number): Promise<SavedEndpoint | undefined> {
     const current = this.get(reference)
     if (current.version === version) return current
@@ -116,32 +81,9 @@ export class Endpoints {
     const known = this.#old.get(key)
     if (known) return known
     const record = await this.#catalog.version('endpoint', id, version)
-    const old = record && read(record, this.#sources)
+    const old = record && this.read(record)
     if (old) this.#old.set(key, old)
     return old
-  }
-
-  #take(changed: readonly CatalogRecord[]): void {
-    // Read all records before any change: a record that cannot be read must change nothing.
-    const readings = changed.map((record) => {
-      const endpoint = read(record, this.#sources)
-      return { record, endpoint, before: this.#byId.get(endpoint.definition.id) }
-    })
-    for (const { endpoint, before } of readings) {
-      if (before && this.#byName.get(before.definition.name) === before) {
-        this.#byName.delete(before.definition.name)
-      }
-      this.#byId.delete(endpoint.definition.id)
-    }
-    for (const { record, endpoint, before } of readings) {
-      if (!record.deleted) {
-        this.#byName.set(endpoint.definition.name, endpoint)
-        this.#byId.set(endpoint.definition.id, endpoint)
-      }
-      const isSameResult =
-        !record.deleted && before !== undefined && resultTag(before) === resultTag(endpoint)
-      for (const listener of this.#onChange) listener(endpoint.definition.id, isSameResult)
-    }
   }
 }
 
