@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
 import { grouped } from '../base/grouped.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { packageFile } from '../base/package-file.ts'
 import type { DeployedDefinition } from '../definitions/step.ts'
+import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
+import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
 import type { DefinitionFields, FileKind, Finding } from './kinds/file-kind.ts'
 import { endpointFiles, fileKinds, sourceFiles } from './kinds/file-kinds.ts'
@@ -18,6 +21,19 @@ export async function checkWorkspace(workspace: Workspace, service: TemporarySer
   const { problems, deployed } = await deployFiles(workspace, service, { dry_run: true })
   const warnings = workspace.definitions.flatMap((file) => warningsOf(file, deployed[file.kind.folder] ?? []))
   return { problems: sortProblems([...workspace.problems, ...problems]), warnings: sortProblems(warnings) }
+}
+
+/** Shipped endpoints that definitions use, and that have no file. Every service has them. */
+export function usedShipped({ definitions }: Pick<Workspace, 'definitions'>): EndpointDefinition[] {
+  const used = new Set(definitions.flatMap(({ kind, fields }) => kind.refersTo(fields)))
+  const own = definitions.flatMap(({ kind, fields }) =>
+    kind === endpointFiles ? [fields.name, fields.id] : [],
+  )
+  return readDefinitions(packageFile('shipped/endpoints')).filter(
+    ({ id, name }) =>
+      [id, name].some((reference) => used.has(`endpoints/${reference}`)) &&
+      ![id, name].some((reference) => own.includes(reference)),
+  )
 }
 
 /** Deploys what the service accepts, and reports the rest. What needs a rejected definition is left out. */

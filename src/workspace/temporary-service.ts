@@ -30,7 +30,8 @@ const limits = { deadlineMs: 60_000 }
 export async function openTemporaryService({
   environment,
   node,
-}: Pick<ServiceOptions, 'environment' | 'node'>) {
+  shipped = [],
+}: Pick<ServiceOptions, 'environment' | 'node' | 'shipped'>) {
   const directory = mkdtempSync(join(tmpdir(), 'wellhead-'))
   const remove = () => rmSync(directory, { recursive: true, force: true })
   let now = loadingTimeMs
@@ -38,7 +39,7 @@ export async function openTemporaryService({
     const settings = settingsFor(environment, directory)
     const time = systemTime({ now: () => now })
     const log = createLog(settings.logLevel)
-    const service = await startService({ settings, time, log, node, environment, shipped: [] })
+    const service = await startService({ settings, time, log, node, environment, shipped })
     const temporary = new TemporaryService(service, (nowMs) => {
       now = nowMs
     })

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import type { ServiceOptions } from '../../app/service-options.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
-import { checkWorkspace, runTests, type TestOutcome } from '../../workspace/check-workspace.ts'
+import { checkWorkspace, runTests, type TestOutcome, usedShipped } from '../../workspace/check-workspace.ts'
 import { openTemporaryService, type TemporaryService } from '../../workspace/temporary-service.ts'
 import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
 import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
@@ -24,7 +25,9 @@ export async function checkFiles(directory: string, { strict, fix, json }: Check
   const fixed = fix ? inWorkspace(() => writeMissingIds(resolve(io.cwd, directory), randomUUID)) : []
   for (const { file, id } of json ? [] : fixed) await io.stdout.write(`${visible(file)}: added id ${id}\n`)
   const workspace = openWorkspace(directory, io)
-  const { problems, warnings } = await withService(io, (service) => checkWorkspace(workspace, service))
+  const { problems, warnings } = await withService({ ...io, shipped: usedShipped(workspace) }, (service) =>
+    checkWorkspace(workspace, service),
+  )
   const { length: definitions } = workspace.definitions
   if (json) await printJson(io, { definitions, problems, warnings, ...(fix && { fixed }) })
   else await printFindings([...problems, ...warnings], io)
@@ -107,9 +110,15 @@ function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestO
 }
 
 /** Runs work with a temporary service, which is removed afterwards and when the command is stopped. */
-async function withService<T>(io: CommandIo, work: (service: TemporaryService) => Promise<T>): Promise<T> {
-  const { environment, node, signal } = io
-  const { temporary, close } = await openTemporaryService({ environment, node }).catch((error: unknown) => {
+async function withService<T>(
+  { environment, node, signal, shipped }: CommandIo & Pick<ServiceOptions, 'shipped'>,
+  work: (service: TemporaryService) => Promise<T>,
+): Promise<T> {
+  const { temporary, close } = await openTemporaryService({
+    environment,
+    node,
+    shipped: shipped ?? [],
+  }).catch((error: unknown) => {
     throw explainOpenError(error)
   })
   const finished = new AbortController()

@@ -87,6 +87,32 @@ export function deployKindsJourneys(service: () => LocalService): void {
       write(file, files[file])
     })
 
+    test('check knows the endpoints that every service has, unless a file replaces them', async () => {
+      const file = 'dashboards/shipped.yaml'
+      mkdirSync(join(path, 'shipped-use/endpoints'), { recursive: true })
+      const counts =
+        '{ endpoint: usage.api-counts, parameters: { project: a, interval: daily }, y: [ gone ] }'
+      write(
+        `shipped-use/${file}`,
+        `rows:\n  - items:\n      - ${counts}\n      - { endpoint: logs.all, parameters: { project: a, sql: select 1 } }\n`,
+      )
+      write('shipped-use/alerts/shipped.yaml', 'endpoint: wellhead.endpoint-stats\nwhen: any(nothing) > 0\n')
+      const { stdout } = await run('check', 'shipped-use')
+      expect(stdout.split('\n')).toEqual([
+        expect.stringMatching(/^alerts\/shipped.yaml:2:1: wellhead.endpoint-stats has no column "nothing"/),
+        expect.stringMatching(/^dashboards\/shipped.yaml:3:\d+: .* usage.api-counts has no column "gone"/),
+        '',
+      ])
+      write('shipped-use/alerts/shipped.yaml', 'endpoint: wellhead.endpoint-stats\nwhen: rows > 0\n')
+      write(`shipped-use/${file}`, `rows:\n  - items:\n      - ${counts.replace(', y: [ gone ]', '')}\n`)
+      expect((await run('check', 'shipped-use')).stdout).toBe('2 definitions checked, no problems found.\n')
+      const id = '3f0c9d0e-51f0-4a63-9f0b-0c6a4e1d7b29'
+      write('shipped-use/endpoints/usage.api-counts.sql', `/*\nid: ${id}\n*/\nSELECT 1 AS one\n`)
+      expect((await run('check', 'shipped-use')).stdout).toMatch(
+        /usage.api-counts has no parameter|nknown parameter/,
+      )
+    })
+
     test('check reports every rejected file once, and not what only follows from another problem', async () => {
       // Its endpoint and the alert on that cannot be checked.
       const rejected = {
