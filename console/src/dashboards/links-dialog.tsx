@@ -37,7 +37,7 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
   return (
     <Dialog title={`Share ${dashboard.title || dashboard.name}`} isWide onClose={onClose}>
       <p>
-        Whoever has a link sees the dashboard without signing in. A link ends with the token that created it.
+        Anyone with a link sees the dashboard without signing in. A link ends with the token that created it.
       </p>
       {create.data && (
         <div className="note-box stack" role="status">

@@ -59,7 +59,9 @@ export function SharedDashboard({ secret }: { secret: string }) {
     const isGone = error instanceof ApiError && error.status === 404
     return (
       <Notice>
-        {isGone ? 'This link does not work anymore. Ask whoever sent it for a new one.' : error.message}
+        {isGone
+          ? 'This link does not work anymore. Ask the person who sent it for a new one.'
+          : error.message}
       </Notice>
     )
   }

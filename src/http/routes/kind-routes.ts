@@ -89,7 +89,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
   }
   const visibleTo = (caller: Caller | undefined) => (item: Saved | undefined) =>
     docs.reads?.maySee(caller as Caller, item) ?? true
-  /** Customers, and whoever has a link, do not learn who works on it and why. */
+  /** Customers and people with a link do not learn who works on it and why. */
   const shownTo = (caller: Caller | undefined) => (item: object) =>
     caller?.role === undefined ? { ...item, updated_by: '', updated_by_name: null, note: '' } : item
   route(`GET /api/${folder}`, `list${name}s`, `List ${folder}`, {
