@@ -24,6 +24,7 @@ const DashboardList = lazily(() => import('./dashboards/dashboard-list.tsx'))
 const DashboardPage = lazily(() => import('./dashboards/dashboard-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
+const PeoplePage = lazily(() => import('./people/people-page.tsx'))
 const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
@@ -58,13 +59,14 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
   ['/console/sources', reads, () => <SourceList />],
   ['/console/sources/:name', reads, (_who, name) => <SourcePage key={name} name={name} />],
   ['/console/audit', admins, () => <AuditPage />],
+  ['/console/people', admins, (who) => <PeoplePage who={who} />],
   ['/console/tokens', admins, () => <Tokens />],
   ['/console/tokens/:name', admins, (_who, id) => <TokenPage key={id} id={id} />],
 ]
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people)(?:\/|$)/
 
 export function App() {
   const state = useSession()

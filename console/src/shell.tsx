@@ -7,7 +7,7 @@ import type { Whoami } from './api/shapes.ts'
 import { Palette } from './help/palette.tsx'
 import { ShortcutList } from './help/shortcut-list.tsx'
 import { commandKey, useShortcuts } from './help/use-shortcuts.ts'
-import { useProductName } from './ui/brand/brand.ts'
+import { hasIssuer, useProductName } from './ui/brand/brand.ts'
 import { setTheme, useTheme } from './ui/brand/theme.ts'
 import { Button } from './ui/button.tsx'
 import { ZoneChoice } from './ui/choices.tsx'
@@ -24,18 +24,22 @@ const pages = [
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/sources', name: 'Send logs', icon: 'sources' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
+  { path: '/console/people', name: 'People', icon: 'people' },
   { path: '/console/audit', name: 'Audit', icon: 'book' },
 ] as const
 
 /** Pages that only admins have. */
-const ofAdmins = ['Tokens', 'Audit']
+const ofAdmins = ['Tokens', 'People', 'Audit']
 
 function pagesOf({ admin, role, query, ingest, logs, dashboards }: Whoami) {
   const others = { Endpoints: query, Dashboards: dashboards, Logs: logs, Usage: query, 'Send logs': ingest }
   return pages.filter(({ name }) =>
     role === null
       ? others[name as keyof typeof others]
-      : name !== 'Usage' && name !== 'Send logs' && (admin || !ofAdmins.includes(name)),
+      : name !== 'Usage' &&
+        name !== 'Send logs' &&
+        (admin || !ofAdmins.includes(name)) &&
+        (hasIssuer || name !== 'People'),
   )
 }
 

@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { ApiError, api } from './api/api.ts'
 import { queries, queryClient } from './api/queries.ts'
 import { isSession, session } from './api/session.ts'
-import { useBrand, useProductName } from './ui/brand/brand.ts'
+import { hasIssuer, useBrand, useProductName } from './ui/brand/brand.ts'
 import { Button } from './ui/button.tsx'
 import { Mark } from './ui/icon.tsx'
 
@@ -86,9 +86,6 @@ export function SignIn() {
     </main>
   )
 }
-
-/** Whether people can sign in with the issuer of the service. */
-const hasIssuer = document.querySelector('meta[name="sign-in"]') !== null
 
 const here = (): string => location.pathname + location.search
 

@@ -12,6 +12,7 @@ import type {
   Entry,
   JsonPath,
   ListColumns,
+  Person,
   Requests,
   SavedSearch,
   SlowRequest,
@@ -154,6 +155,7 @@ export const queries = {
   /** Versions of a definition whose name may have changed. */
   versionsById: (folder: string, id: string) =>
     read<{ version: number }[]>([folder, id, 'versions'], `/api/${folder}/${at(id)}/versions`),
+  people: () => read<Person[]>(['people'], '/api/people', { refetchInterval: 10_000 }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** For all endpoints or one, and all tokens or one. Null where the service records no statistics. */

@@ -33,6 +33,7 @@ export type AuditEntry = Omit<Entry, 'metadata'> & {
 }
 export type Status = Schemas['Status']
 export type Token = Schemas['AccessToken']
+export type Person = Schemas['Person']
 export type NewToken = Schemas['NewAccessToken']
 
 export type Alert = Schemas['Alert']

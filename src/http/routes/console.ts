@@ -43,7 +43,9 @@ const sharedHeaders = { ...consoleHeaders, 'X-Robots-Tag': 'noindex', 'Cache-Con
 
 /** All are the same HTML, which reads its URL. `explore` is the former name of `logs`. */
 const consolePages = new Set(
-  'endpoints new-endpoint playground logs explore alerts dashboards sources tokens usage audit'.split(' '),
+  'endpoints new-endpoint playground logs explore alerts dashboards sources tokens usage audit people'.split(
+    ' ',
+  ),
 )
 
 const options = { logLevel: 'warn' } as const

@@ -25,6 +25,10 @@ describe('the console', () => {
       const second = await page.context().newPage()
       await second.goto('/console/tokens')
       await second.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
+      // Without an issuer, nobody but tokens can sign in.
+      expect(await second.getByRole('link', { name: /^(Audit|People)$/ }).allTextContents()).toEqual([
+        'Audit',
+      ])
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await second.getByRole('heading', { name: 'Sign in' }).waitFor()

@@ -5,7 +5,14 @@ import { logClient } from '../../support/log-client.ts'
 import { freePort } from '../../support/network/free-port.ts'
 import { clientId, clientSecret, type Issuer, openIssuer } from '../../support/network/issuer.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { collectComplaints, faultsInThemes, newContext, sharedBrowser } from './stage/browser.ts'
+import {
+  collectComplaints,
+  faultsInThemes,
+  faultsOf,
+  newContext,
+  openConsole,
+  sharedBrowser,
+} from './stage/browser.ts'
 
 const browser = sharedBrowser()
 let service: RunningService
@@ -58,6 +65,16 @@ const links = (page: Page) =>
   page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
 
 describe('people', () => {
+  test('an admin is told that nobody has signed in yet', async () => {
+    const options = { token: service.adminToken.token }
+    const { page, complaints, close } = await openConsole(browser(), service, '/console/people', options)
+    await page.getByRole('heading', { name: 'Nobody has signed in yet' }).waitFor()
+    expect(await links(page)).toContain('People')
+    expect(await faultsInThemes(page)).toEqual({})
+    await close()
+    expect(complaints).toEqual([])
+  })
+
   test('an admin signs in, edits, is named in versions and in the audit, and signs out', () =>
     as('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['ops'] }, async (page) => {
       await page.getByText('Ada Lovelace').first().waitFor()
@@ -97,10 +114,47 @@ describe('people', () => {
       await page.goto('/console/alerts')
       await page.getByRole('heading', { name: 'Alerts', exact: true }).waitFor()
       expect(await page.getByRole('button', { name: 'New alert' }).count()).toBe(0)
-      await page.goto('/console/audit')
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      for (const path of ['/console/audit', '/console/people']) {
+        await page.goto(path)
+        await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      }
       await page.goto('/console/logs?source=edge_logs')
       await page.getByText('hello blue').first().waitFor()
+    }))
+
+  test('an admin sees who signed in, and ends their sessions', () =>
+    as('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['ops'] }, async (page) => {
+      issuer.account = 'mallory'
+      issuer.claims.mallory = { name: 'Mallory', email: 'mallory@example.com', groups: ['staff'] }
+      const context = await newContext(browser(), service)
+      const other = await context.newPage()
+      await other.goto('/')
+      await other.getByRole('link', { name: 'Sign in with your account' }).click()
+      await other.getByText('Signed in as').waitFor()
+      await page.getByRole('link', { name: 'People' }).click()
+      await page.getByRole('row', { name: /Ada Lovelace you ada@example\.com admin/ }).waitFor()
+      const row = page.getByRole('row', { name: /Mallory mallory@example\.com viewer/ })
+      await row.waitFor()
+      expect(await faultsInThemes(page)).toEqual({})
+      await page.getByLabel('Search people').fill('mallory viewer')
+      await page.getByText('1 person', { exact: true }).waitFor()
+      await row.getByRole('button', { name: 'End sessions of Mallory' }).click()
+      const dialog = page.getByRole('dialog', { name: 'End all sessions of Mallory?' })
+      await dialog.getByText('Mallory is signed out everywhere.').waitFor()
+      expect(await faultsOf(page, 'dialog')).toEqual([])
+      await dialog.getByRole('button', { name: 'End sessions' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await other.goto('/console/endpoints')
+      await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await context.close()
+      await row.getByRole('link', { name: 'Mallory' }).click()
+      await page.getByRole('row', { name: /Mallory person\.sign_in/ }).waitFor()
+      // Their own sessions, too.
+      await page.goto('/console/people')
+      await page.getByRole('button', { name: 'End sessions of Ada Lovelace' }).click()
+      await page.getByText('You are signed out').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'End sessions' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     }))
 
   test('a customer sees the console of customers', () =>

@@ -31,3 +31,6 @@ export function hideBrand(): void {
 export const useBrand = (): Brand | undefined => useSyncExternalStore(watched.subscribe, () => brand)
 
 export const useProductName = (): string => useBrand()?.name ?? 'Wellhead'
+
+/** Whether people can sign in with the issuer of the service. */
+export const hasIssuer = document.querySelector('meta[name="sign-in"]') !== null
