@@ -67,8 +67,9 @@ export default defineConfig({
     // An emulated engine takes a quarter of a minute to start; a native one a tenth of a second.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // A busy machine takes longer than the default second.
-    expect: { poll: { timeout: 30_000 } },
+    // A busy machine takes longer than the default second of `expect.poll` and `vi.waitFor`.
+    expect: { poll: { timeout: 60_000 } },
+    setupFiles: ['test/support/patience.ts'],
     maxWorkers: workers(),
     pool: 'forks',
     sequence: { sequencer: SlowFirst },

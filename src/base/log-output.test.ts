@@ -42,7 +42,7 @@ async function readUntil(expected: string): Promise<string> {
       text += readAll()
       expect(text).toContain(expected)
     },
-    { timeout: 10_000, interval: 5 },
+    { interval: 5 },
   )
   return text
 }

@@ -51,7 +51,7 @@ describe('logs tail', () => {
       (response) => void response.write(`event: missed\ndata: {"count":2}\n\n${entry('2', 'two')}`),
     )
     const { io, ended, stop, pausesMs } = openTail(url)
-    await vi.waitFor(() => expect(io.stdout.text()).toContain('two'), { timeout: 10_000 })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('two'))
     stop()
     await ended
     const lines = io.stdout.text().trim().split('\n')
@@ -67,7 +67,7 @@ describe('logs tail', () => {
   test('escapes control characters on a terminal', async () => {
     const { url } = await serve((response) => void response.write(entry('1', 'one\\u001b[2J')))
     const { io, ended, stop } = openTail(url, true)
-    await vi.waitFor(() => expect(io.stdout.text()).not.toBe(''), { timeout: 10_000 })
+    await vi.waitFor(() => expect(io.stdout.text()).not.toBe(''))
     stop()
     await ended
     expect(io.stdout.text()).toBe('2026-01-01T00:00:00.123Z  p\\u001b  one\\u001b[2J\n')
@@ -83,7 +83,7 @@ describe('logs tail', () => {
     )
     respondToSearch = (response) => void response.end(`[\n${stored('b', 'two')},\n${stored('a', 'one')}\n]\n`)
     const { io, ended, stop } = openTail(url, false, { query: '', lines: 2 })
-    await vi.waitFor(() => expect(io.stdout.text()).toContain('four'), { timeout: 10_000 })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('four'))
     stop()
     await ended
     const lines = io.stdout.text().trim().split('\n')
@@ -99,7 +99,7 @@ describe('logs tail', () => {
     respondToSearch = (response) =>
       ++searches === 1 ? refuse(503)(response) : void response.end(`[\n${stored('a', 'one')}\n]\n`)
     const { io, ended, stop } = openTail(url, false, { lines: 1 })
-    await vi.waitFor(() => expect(io.stdout.text()).toContain('one'), { timeout: 10_000 })
+    await vi.waitFor(() => expect(io.stdout.text()).toContain('one'))
     stop()
     await ended
     expect(io.stderr.text()).toBe('It is 503. (c) Reconnecting.\n')

@@ -31,7 +31,8 @@ function wordTest(value: string): (entry: StoredEntry) => boolean {
     entry.result(`word ${value}`, () => {
       const json = entry.json()
       const all = `${Buffer.from(entry.column('event_message')).toString('latin1')}\n${json}`
-      if (needed.length > 0 && !needed.some((text) => all.toLowerCase().includes(text))) return false
+      const lower = needed.length > 0 ? all.toLowerCase() : ''
+      if (needed.length > 0 && !needed.some((text) => contains(lower, text))) return false
       if (contains(entry.lower('event_message', entry.column('event_message')), wanted)) return true
       return scalarsOf(json).some((scalar) =>
         scalar.startsWith('"') ? contains(lowerCase(textOf(scalar)), wanted) : isNumber && scalar === value,

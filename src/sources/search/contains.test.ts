@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { JsonPaths } from '../../base/json/json-paths.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
-import { contains } from './condition-match.ts'
+import { StoredEntry } from '../../catalog/stored-entry.ts'
+import { contains, entryMatch } from './condition-match.ts'
 
 test('finds a long text like includes', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 })
@@ -14,6 +16,19 @@ test('finds a long text like includes', () => {
       }
     }),
   )
+})
+
+/** If the time were the product of both lengths, it would exceed the time limit by far. */
+test('a long word that nearly occurs everywhere is searched in linear time', { timeout: 60_000 }, () => {
+  const value = `${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`
+  const [isMet] = entryMatch({ kind: 'word', value }).tests
+  const messages = ['a'.repeat(1_000_000), `${'a'.repeat(100_000)}${value}`]
+  for (const [index, message] of messages.entries()) {
+    for (let times = 0; times < 30; times++) {
+      const entry = new StoredEntry(() => message, Buffer.from('{}'), new JsonPaths())
+      expect(isMet?.(entry)).toBe(index === 1)
+    }
+  }
 })
 
 test('lower case changes upper-case letters one by one', () => {

@@ -348,10 +348,10 @@ export function replayJourneys(running: () => RunningService, clock: ManualClock
         ).body
           .toString()
           .trim()
-      await vi.waitFor(async () => expect(await processes()).toBe('1'), { timeout: 60_000 })
+      await vi.waitFor(async () => expect(await processes()).toBe('1'))
       caller.abort()
       await ended
-      await vi.waitFor(async () => expect(await processes()).toBe('0'), { timeout: 60_000 })
+      await vi.waitFor(async () => expect(await processes()).toBe('0'))
       // The next replay does not wait for the one that was stopped.
       expect((await replay('replay.kinds', {})).body.requests).toHaveLength(3)
     })

@@ -63,7 +63,7 @@ export function alertClient({ service, receiver, time }: AlertStage) {
         expect(Date.parse(alert.evaluated_at)).toBeGreaterThanOrEqual(sinceMs)
         return alert
       },
-      { timeout: 30_000, interval: 20 },
+      { interval: 20 },
     )
   }
 
@@ -82,11 +82,11 @@ export function alertClient({ service, receiver, time }: AlertStage) {
         expect(receiver().at(path).length).toBeGreaterThanOrEqual(count)
         return receiver().at(path)
       },
-      { timeout: 30_000, interval: 50 },
+      { interval: 50 },
     )
 
   const becomes = (name: string, fields: object) =>
-    vi.waitFor(async () => expect(await show(name)).toMatchObject(fields), { timeout: 30_000, interval: 20 })
+    vi.waitFor(async () => expect(await show(name)).toMatchObject(fields), { interval: 20 })
 
   async function runs(): Promise<number> {
     const text = (await admin('GET', '/metrics')).body as string

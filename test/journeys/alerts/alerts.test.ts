@@ -111,7 +111,7 @@ describe('an alert', () => {
           { type: 'alert.firing', status: 204, attempt: 1 },
         ])
       },
-      { timeout: 30_000, interval: 50 },
+      { interval: 50 },
     )
   })
 

@@ -28,7 +28,7 @@ export function deliveryJourneys({ service, receiver, time }: AlertStage, client
       const alerts = names.map((name) => create(name, { parameters: { project: 'silent' }, notify }))
       const [{ id }] = await Promise.all(alerts)
       const attempts = (count: number) =>
-        vi.waitFor(() => expect(silent.received).toHaveLength(count), { timeout: 30_000, interval: 20 })
+        vi.waitFor(() => expect(silent.received).toHaveLength(count), { interval: 20 })
       await attempts(4)
       await send('heard', 20)
       await create('heard')
@@ -42,7 +42,7 @@ export function deliveryJourneys({ service, receiver, time }: AlertStage, client
           const { body: events } = await admin('POST', '/api/sources/alert_events/search', { query })
           expect(events[0].metadata.error).toBe('No response within 10 s.')
         },
-        { timeout: 30_000, interval: 50 },
+        { interval: 50 },
       )
       for (const name of names) await admin('DELETE', `/api/alerts/${name}`)
       await silent.close()
@@ -65,7 +65,7 @@ export function deliveryJourneys({ service, receiver, time }: AlertStage, client
         time.advance(5_000)
         expect((await storedRows(`${id} `)).at(-1)).toMatchObject({ body: '' })
       }
-      await vi.waitFor(delivered, { timeout: 30_000, interval: 50 })
+      await vi.waitFor(delivered, { interval: 50 })
       await change('rows', { enabled: false })
     })
 

@@ -30,7 +30,7 @@ const open = () =>
   openService({ time, dataDir: directory.path, environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1' } })
 const admin = async (service: RunningService, method: string, path: string, body?: unknown) =>
   (await ask(service, service.adminToken.token, method, path, body)).body
-const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 50 })
+const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { interval: 50 })
 
 /** Stores the state as versions did that had the notifications of each target in it. */
 async function storeOutbox(id: string, outbox: readonly object[], off: readonly string[]): Promise<void> {

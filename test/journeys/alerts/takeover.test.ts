@@ -44,7 +44,7 @@ test('of several services on one server one evaluates, and another takes over fr
         (await admin(service, 'GET', '/metrics')).body,
       )?.[1] ?? 0,
     )
-  const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 50 })
+  const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { interval: 50 })
   /** In steps that take a request to the server each, as the beats do: otherwise time passes faster than they can be sent. */
   const pass = async (which: 0 | 1, done: () => Promise<boolean>) => {
     for (let seconds = 0; seconds < 600 && !(await done()); seconds++) {

@@ -124,7 +124,7 @@ describe('cached endpoints', () => {
     await get(path)
     await post('/api/logs?source=edge_logs', [edge('5', 'warm')])
     time.advance(300_000)
-    await vi.waitFor(async () => expect(await rest(path)).toBe(1), { timeout: 60_000 })
+    await vi.waitFor(async () => expect(await rest(path)).toBe(1))
     expect(await statusOf(path)).toMatch(/^Wellhead; hit/)
     // After fifteen minutes without a request it is no longer refreshed, and in the end deleted.
     for (let i = 0; i < 12; i++) time.advance(300_000)
@@ -194,7 +194,7 @@ describe('cached endpoints', () => {
       expect(await kinds()).toEqual(['old', 'old'])
       expect((await admin('PATCH', '/api/sources/redefined_logs', { columns: column('b') })).status).toBe(200)
       time.advance(300_000)
-      await vi.waitFor(async () => expect(await kinds()).toEqual(['new', 'new']), { timeout: 60_000 })
+      await vi.waitFor(async () => expect(await kinds()).toEqual(['new', 'new']))
     })
 
     test('are dropped when it is deleted, also those of SQL in a sandbox and of older versions', async () => {
@@ -441,16 +441,10 @@ describe('cached endpoints', () => {
     // Before it runs, the query is described, which counts as reading a few rows. That time does not count.
     const sql =
       "SELECT count() FROM system.processes WHERE query LIKE '%replay_late%' AND query NOT LIKE '%system.%' AND read_rows > 1000"
-    await vi.waitFor(
-      async () => {
-        const { body } = await service.engine.query(
-          { sql, format: 'TabSeparatedRaw' },
-          { deadlineMs: 60_000 },
-        )
-        expect(body.toString().trim()).toBe('1')
-      },
-      { timeout: 60_000 },
-    )
+    await vi.waitFor(async () => {
+      const { body } = await service.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+      expect(body.toString().trim()).toBe('1')
+    })
     time.advance(60_000 * defaultPatience)
     expect(await replayed).toMatchObject({ status: 200, body: { requests: [], skipped: 1 } })
   })

@@ -12,8 +12,7 @@ let service: RunningService
 const get = (of: string) => ask(service, service.adminToken.token, 'GET', of)
 const post = (to: string, body: unknown) => ask(service, service.adminToken.token, 'POST', to, body)
 /** An engine that was killed starts again. */
-const isReady = () =>
-  vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), { timeout: 60_000 })
+const isReady = () => vi.waitFor(async () => expect((await get('/ready')).status).toBe(200))
 
 beforeAll(async () => {
   service = await openService({ time, engine: 'embedded' })
@@ -53,13 +52,10 @@ test('an endpoint is refused with the values that stopped the engine three times
   for (let crash = 0; crash < 3; crash++) {
     expect((await call(2)).status).toBe(200)
     const crashed = call(1)
-    await vi.waitFor(
-      async () => {
-        const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
-        expect(body.toString().trim()).toBe('1')
-      },
-      { timeout: 60_000 },
-    )
+    await vi.waitFor(async () => {
+      const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
+      expect(body.toString().trim()).toBe('1')
+    })
     process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
     expect((await crashed).body.error.code).toBe('engine_unavailable')
     await isReady()
@@ -77,6 +73,6 @@ test('results that were warm before a restart are warm after it', async () => {
   const again = await openService({ time, dataDir, engine: 'embedded' })
   const call = () =>
     ask(again, adminToken.token, 'GET', path, undefined, { 'Cache-Control': 'only-if-cached' })
-  await vi.waitFor(async () => expect((await call()).status).toBe(200), { timeout: 60_000 })
+  await vi.waitFor(async () => expect((await call()).status).toBe(200))
   await again.stop()
 })

@@ -216,14 +216,14 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
       const sent = () =>
         queries.mock.calls.findIndex(([{ sql }]) => sql.includes('ad_hoc_left') && sql.includes('LIMIT'))
       // The statements that check the SQL come first.
-      await vi.waitFor(() => expect(sent()).not.toBe(-1), { timeout: 60_000 })
-      await vi.waitFor(async () => expect(await active()).toBe('1\n'), { timeout: 60_000 })
+      await vi.waitFor(() => expect(sent()).not.toBe(-1))
+      await vi.waitFor(async () => expect(await active()).toBe('1\n'))
       const run = sent()
       caller.destroy()
-      await vi.waitFor(async () => expect(await active()).toBe('0\n'), { timeout: 60_000 })
+      await vi.waitFor(async () => expect(await active()).toBe('0\n'))
       // Not by its time limit, which would also end it.
       const ended = () => queries.mock.settledResults[run]?.value
-      await vi.waitFor(() => expect(ended()).toBeDefined(), { timeout: 60_000 })
+      await vi.waitFor(() => expect(ended()).toBeDefined())
       expect(ended()).toMatchObject({ code: 'query_cancelled' })
       queries.mockRestore()
     })

@@ -310,10 +310,10 @@ describe('requests to saved queries', () => {
       ).body
         .toString()
         .trim()
-    await vi.waitFor(async () => expect(await running()).toBe('1'), { timeout: 60_000 })
+    await vi.waitFor(async () => expect(await running()).toBe('1'))
     caller.abort()
     await ended
-    await vi.waitFor(async () => expect(await running()).toBe('0'), { timeout: 60_000 })
+    await vi.waitFor(async () => expect(await running()).toBe('0'))
   })
 
   const [json] = outputFormats as [(typeof outputFormats)[number]]

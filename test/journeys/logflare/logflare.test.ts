@@ -313,13 +313,10 @@ describe('the gateway', () => {
     const headers = { 'Content-Type': 'application/json' }
     expect((await service.call('/api/endpoints', { ...endless, headers })).status).toBe(201)
     const queued = (what: string, count: number) =>
-      vi.waitFor(
-        async () => {
-          const metrics = await (await service.call('/metrics')).text()
-          expect(metrics).toContain(`wellhead_queue_${what} ${count}\n`)
-        },
-        { timeout: 10_000 },
-      )
+      vi.waitFor(async () => {
+        const metrics = await (await service.call('/metrics')).text()
+        expect(metrics).toContain(`wellhead_queue_${what} ${count}\n`)
+      })
     const slow = new AbortController()
     // One caller leaves a place for others, so two callers are needed.
     const { token: other } = await makeToken(service, { scopes: ['query'] })

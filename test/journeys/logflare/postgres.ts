@@ -55,7 +55,7 @@ export async function openPostgres(bin: string) {
     ]
     return (await run(join(bin, 'psql'), choices)).stdout
   }
-  await vi.waitFor(() => sql('SELECT 1'), { timeout: 60_000, interval: 100 })
+  await vi.waitFor(() => sql('SELECT 1'), { interval: 100 })
   return {
     sql,
     url: `postgres://logflare:secret@127.0.0.1:${port}/postgres`,

@@ -29,7 +29,7 @@ export function describeLogSenders(service: () => RunningService): void {
       pino({ base: { project: 'from-pino' } }, stream).info({ user: { id: 7 } }, 'signed in')
       const seen = async () =>
         (await recent('auth_logs')).filter(({ event_message }) => event_message === 'signed in')
-      await vi.waitFor(async () => expect(await seen()).toHaveLength(1), { timeout: 60_000 })
+      await vi.waitFor(async () => expect(await seen()).toHaveLength(1))
       const [entry] = await seen()
       expect(JSON.stringify(entry?.metadata)).toContain('"user":{"id":7}')
     })

@@ -96,7 +96,7 @@ test('npm run wellhead runs commands in the current directory, with their input,
   const tail = run(['logs', 'tail', 'edge_logs', '-n', '1', '--project', 'own'])
   let output = ''
   tail.child.stdout?.on('data', (chunk) => (output += chunk))
-  await vi.waitFor(() => expect(output).toContain('\n'), { timeout: 60_000 })
+  await vi.waitFor(() => expect(output).toContain('\n'))
   tail.child.kill('SIGINT')
   expect(await tail.result).toMatchObject({ code: 0, signal: null })
   await stop('SIGINT', 'npm')

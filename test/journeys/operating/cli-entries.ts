@@ -85,7 +85,7 @@ export function logCommandJourneys(service: () => LocalService): void {
       const tail = startCommand(args, { environment: environment() })
       let tailed = ''
       tail.child.stdout?.on('data', (chunk) => (tailed += chunk))
-      await vi.waitFor(() => expect(idsOf(tailed).toSorted()).toEqual(['one', 'two']), { timeout: 60_000 })
+      await vi.waitFor(() => expect(idsOf(tailed).toSorted()).toEqual(['one', 'two']))
       const more = [
         '{"id":"four","project":"demo","message":"/rest","metadata":{"status":404}}',
         '{"id":"five","project":"demo","message":"/rest","metadata":{"status":100}}',
@@ -93,7 +93,7 @@ export function logCommandJourneys(service: () => LocalService): void {
         '{"id":"seven","project":"demo","message":"/rest","metadata":{"status":"404"}}',
       ]
       expect((await run(['logs', 'send', '--source', source], { input: more.join('\n') })).code).toBe(0)
-      await vi.waitFor(() => expect(idsOf(tailed).slice(2)).toEqual(['four', 'seven']), { timeout: 60_000 })
+      await vi.waitFor(() => expect(idsOf(tailed).slice(2)).toEqual(['four', 'seven']))
       tail.child.kill('SIGINT')
       expect((await tail.result).code).toBe(0)
 

@@ -315,7 +315,6 @@ export function cliJourneys(service: () => LocalService): void {
           .filter((message) => message.startsWith('kept'))
       const first = startCommand(args, { cwd: files.path, environment: environment() })
       await vi.waitFor(async () => expect((await stored()).length).toBeGreaterThanOrEqual(40), {
-        timeout: 60_000,
         interval: 20,
       })
       first.child.kill('SIGKILL')

@@ -320,7 +320,7 @@ async function killDuringInsert(number: number, chosen: Record<string, string> =
   expect((await result).signal).toBe('SIGKILL')
   proxy.close()
   expect(engines).toHaveLength(1)
-  await vi.waitFor(() => expect(engines.filter(isAlive)).toEqual([]), { timeout: 60_000 })
+  await vi.waitFor(() => expect(engines.filter(isAlive)).toEqual([]))
 }
 
 test('refuses what cannot be copied, and says what to do', async () => {

@@ -39,7 +39,7 @@ beforeEach(() => {
 
 const admin = (method: string, path: string, body?: unknown) =>
   ask(service, service.adminToken.token, method, path, body)
-const soon = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 60_000, interval: 100 })
+const soon = (assertion: () => Promise<void>) => vi.waitFor(assertion, { interval: 100 })
 const readiness = async () => {
   const response = await fetch(`${service.url}/ready`)
   return { status: response.status, body: await response.json() }

@@ -182,7 +182,7 @@ describe('a service', () => {
     // Computed, from the cache, and from the cache on the fast path.
     for (let i = 0; i < 3; i++) expect((await fetch(call, { headers })).status).toBe(200)
     const ofCalls = () => spans.spans.filter((span) => span.traceId === traceId)
-    await vi.waitFor(() => expect(ofCalls()).toHaveLength(5), { timeout: 20_000 })
+    await vi.waitFor(() => expect(ofCalls()).toHaveLength(5))
     const calls = ofCalls().filter(({ name }) => name === 'GET /api/endpoints/query/:reference')
     expect(calls.map(({ parentId }) => parentId)).toEqual(Array(3).fill('b7ad6b7169203331'))
     expect(calls.map(({ attributes }) => [attributes['url.path'], attributes['url.scheme']])).toEqual(
@@ -233,7 +233,7 @@ describe('a service', () => {
     await webhooks.until('/killed', 1)
     service.child.kill('SIGKILL')
     await service.exit
-    await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false), { timeout: 10_000 })
+    await vi.waitFor(() => expect(isAlive(enginePid as number)).toBe(false))
 
     webhooks.answer('/killed', { status: 200 })
     restartedAt = Date.now()

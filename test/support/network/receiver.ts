@@ -62,7 +62,7 @@ export async function openReceiver(): Promise<Receiver> {
           if (got.length < count) throw new Error(`${path} received ${got.length} of ${count} requests.`)
           return got
         },
-        { timeout: 30_000, interval: 20 },
+        { interval: 20 },
       ),
     close: async () => {
       server.closeAllConnections()
