@@ -18,8 +18,8 @@ export function pages(running: () => RunningService): void {
     })
     // Some differ in their project, message or metadata alone, and some in nothing. Several requests store several parts.
     const sent = [
-      Array.from({ length: 20 }, (_, n) => entry('same', n)),
-      Array.from({ length: 20 }, (_, n) => entry('same', n)),
+      Array.from({ length: 12 }, (_, n) => entry('same', n)),
+      Array.from({ length: 12 }, (_, n) => entry('same', n)),
       [entry('a', 1), entry('z', 2), { ...entry('same', 3), timestamp: new Date(Date.now() - 120_000) }],
     ]
     type Row = { timestamp: number; id: string; metadata: object; project: string; event_message: string }
@@ -31,10 +31,10 @@ export function pages(running: () => RunningService): void {
       for (const entries of sent) await logClient(running).send('repeated', JSON.stringify(entries))
     })
 
-    test.each([1, 2, 3, 7, 41, 100])(
+    test.each([1, 2, 3, 7, 25, 100])(
       'of %i entries neither skip nor repeat entries with the same timestamp and id',
       async (limit) => {
-        for (const filter of [{}, { query: 'repeated -n:4' }, { project: 'p1' }]) {
+        const readAll = async (filter: object) => {
           const all = (await admin('POST', `${source}/search`, { ...filter, limit: 1000 })).body as Row[]
           const read: Row[] = []
           for (let before: SearchCursor | undefined; ; before = cursorAfter(read)) {
@@ -44,10 +44,10 @@ export function pages(running: () => RunningService): void {
             if (body.length < limit) break
           }
           expect(read).toEqual(all)
-          if (!('query' in filter) && !('project' in filter)) {
-            expect(read.map(textOf).sort()).toEqual(sent.flat().map(textOf).sort())
-          }
+          return read.map(textOf).sort()
         }
+        const [all] = await Promise.all([{}, { query: 'repeated -n:4' }, { project: 'p1' }].map(readAll))
+        expect(all).toEqual(sent.flat().map(textOf).sort())
       },
     )
 
