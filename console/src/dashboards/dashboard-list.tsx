@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { invalidate, queries } from '../api/queries.ts'
+import { edits } from '../api/rights.ts'
 import type { Dashboard, Whoami } from '../api/shapes.ts'
 import { pageOf } from '../definitions/definition.ts'
 import { ListPage } from '../definitions/list-page.tsx'
@@ -16,12 +17,10 @@ import { dashboardKind, newDashboard } from './dashboard-draft.ts'
 
 const columns = [['Dashboard'], ['Panels', 'right'], ['Changed', 'optional right']] as const
 
-export const mayEdit = ({ role }: Whoami): boolean => role === 'admin' || role === 'editor'
-
 export default function DashboardList({ who }: { who: Whoami }) {
   const query = useQuery(queries.dashboards())
   const [creating, setCreating] = useCreating()
-  const isEditor = mayEdit(who)
+  const isEditor = edits(who)
   return (
     <ListPage
       title="Dashboards"

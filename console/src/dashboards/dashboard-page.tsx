@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { queries } from '../api/queries.ts'
+import { edits } from '../api/rights.ts'
 import type { Dashboard, Whoami } from '../api/shapes.ts'
 import { DeleteDialog } from '../definitions/delete-dialog.tsx'
 import { Versions } from '../definitions/versions.tsx'
@@ -11,14 +12,13 @@ import { Empty } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { dashboardKind } from './dashboard-draft.ts'
 import { DashboardEditor } from './dashboard-editor.tsx'
-import { mayEdit } from './dashboard-list.tsx'
 import { LinksDialog } from './links-dialog.tsx'
 
 /** One dashboard: to look at, to change and to share. */
 export default function DashboardPage({ who, name }: { who: Whoami; name: string }) {
   const query = useQuery(queries.dashboard(name))
   const [address, setAddress] = useAddress()
-  const isEditing = address.has('_edit') && mayEdit(who)
+  const isEditing = address.has('_edit') && edits(who)
   return (
     <Existing query={query} kind={dashboardKind} name={name}>
       {(dashboard) =>
@@ -41,7 +41,7 @@ function Shown({ dashboard, who }: { dashboard: Dashboard; who: Whoami }) {
   const [address, setAddress] = useAddress()
   const [open, setOpen] = useState<'delete' | 'links'>()
   const close = () => setOpen(undefined)
-  const isEditor = mayEdit(who)
+  const isEditor = edits(who)
   const hasVersions = address.get('_tab') === 'versions'
   const fixed = useMemo(() => who.parameters, [who.parameters])
   const { title, name, description, rows } = dashboard

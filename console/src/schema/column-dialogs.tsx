@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, at } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Source, TypedColumn } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog, DialogForm } from '../ui/dialog.tsx'
@@ -37,6 +38,7 @@ function useColumnChange(
 }
 
 export function CreateColumn({ path, onClick }: { path: string; onClick: () => void }) {
+  if (!useMayChange('sources')) return null
   return (
     <Button look="small" aria-label={`Create a column: metadata.${path}`} onClick={onClick}>
       Create a column

@@ -3,12 +3,14 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Source } from '../api/shapes.ts'
 import { pageOf } from '../definitions/definition.ts'
 import { changeDefinition } from '../definitions/requests.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Form, TextField } from '../ui/fields.tsx'
+import { counted } from '../ui/format.ts'
 import { nameProblem } from '../ui/names.ts'
 import { Failure } from '../ui/states.tsx'
 import { sourceKind } from './source-kind.ts'
@@ -57,6 +59,8 @@ export function Retention({ source }: { source: Source }) {
     mutationFn: () => changeDefinition(sourceKind, source, { retention_days: Number(days) }),
     onSuccess: () => invalidate('sources'),
   })
+  if (!useMayChange('sources'))
+    return <p>Entries are deleted after {counted(source.retention_days, 'day')}.</p>
   return (
     <Form className="row" onSubmit={() => change.mutate()}>
       <TextField {...retention} label="Days" value={days} onChange={setDays} />

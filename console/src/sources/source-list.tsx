@@ -33,7 +33,7 @@ export default function SourceList() {
       textOf={({ name, description }) => `${name} ${description}`}
       hint="name or description"
       empty={noSources}
-      below={creating && <NewSource onClose={() => setCreating(false)} />}
+      below={creating && mayChange && <NewSource onClose={() => setCreating(false)} />}
     >
       {(found, isSearch) => (
         <Groups

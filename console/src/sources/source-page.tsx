@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Source } from '../api/shapes.ts'
 import { Versions } from '../definitions/versions.tsx'
 import { Figure } from '../ui/facts.tsx'
@@ -89,12 +90,13 @@ function ExistingSource({ source }: { source: Source }) {
 }
 
 function Sending({ name }: { name: string }) {
+  const isAdmin = useMayChange('sources')
   return (
     <section className="stack" aria-labelledby="sending">
       <h2 id="sending">Send entries</h2>
       <p className="soft">
         Set <code>WELLHEAD_TOKEN</code> to a token with the scope <code>ingest</code>.{' '}
-        <Link href="/console/tokens">Create one</Link>
+        {isAdmin ? <Link href="/console/tokens">Create one</Link> : 'Ask an admin for one.'}
       </p>
       <SnippetTabs label="Send with" snippets={sendSnippets(location.origin, name)} />
     </section>

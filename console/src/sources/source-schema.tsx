@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState } from 'react'
 import { queries } from '../api/queries.ts'
+import { useMayChange } from '../api/rights.ts'
 import type { Entry, SourcePath } from '../api/shapes.ts'
 import { CreateColumn, NewColumn, RemoveColumn } from '../schema/column-dialogs.tsx'
 import { canBeColumn, kindsOf, shareOf, unlistedPaths } from '../schema/typed-columns.ts'
@@ -138,6 +139,7 @@ interface ColumnCellProps {
 }
 
 function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: ColumnCellProps) {
+  const mayChange = useMayChange('sources')
   if (column === null) return canBeColumn(path) && <CreateColumn path={path} onClick={() => onCreate(path)} />
   return (
     <span className="column-cell">
@@ -147,13 +149,15 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
           <progress aria-label={`Filling ${column}`} value={filled} /> {Math.floor(filled * 100)} % filled
         </span>
       )}
-      <Button
-        look="small"
-        aria-label={`Remove the column ${column}`}
-        onClick={() => onRemove({ column, path })}
-      >
-        Remove
-      </Button>
+      {mayChange && (
+        <Button
+          look="small"
+          aria-label={`Remove the column ${column}`}
+          onClick={() => onRemove({ column, path })}
+        >
+          Remove
+        </Button>
+      )}
     </span>
   )
 }
