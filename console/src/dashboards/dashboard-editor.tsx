@@ -16,6 +16,7 @@ import { Empty, Failure } from '../ui/states.tsx'
 import { useAddress } from '../ui/use-address.ts'
 import { type DashboardDraft, dashboardKind, draftIn, newDashboard, yamlOf } from './dashboard-draft.ts'
 import { AddPanel, ItemDialog } from './item-dialog.tsx'
+import { ParametersEditor } from './parameters-editor.tsx'
 
 interface EditorProps {
   dashboard: Dashboard
@@ -133,6 +134,10 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
           onChange={(published) => setDraft({ ...draft, published })}
         />
       </div>
+      <ParametersEditor
+        parameters={draft.parameters}
+        onChange={(parameters) => setDraft((now) => ({ ...now, parameters }))}
+      />
       {open === 'yaml' && <YamlText draft={draft} onApply={setDraft} />}
       {draft.rows.length === 0 ? (
         <Empty title="No panels yet">

@@ -2,7 +2,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, at } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
-import type { Dashboard, NewDashboardLink } from '../api/shapes.ts'
+import type { Dashboard, NewDashboardLink, Parameters } from '../api/shapes.ts'
+import { ParameterForm } from '../query/run/parameter-form.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
@@ -13,6 +14,14 @@ import { Table } from '../ui/table.tsx'
 
 const columns = [['Project'], ['Fixed', 'optional'], ['Expires'], ['Created', 'optional'], ['']] as const
 
+/** Parameters that a link can fix, all of them optional: viewers choose the others. The project is a field of its own. */
+function fixableOf({ parameters }: Dashboard): Parameters {
+  const own = Object.entries(parameters).filter(([name]) => name !== 'project')
+  return Object.fromEntries(
+    own.map(([name, { default: _, required: _required, ...parameter }]) => [name, parameter]),
+  )
+}
+
 /** Links that open the dashboard without signing in. */
 export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onClose: () => void }) {
   const path = `/api/dashboards/${at(dashboard.name)}/links`
@@ -20,16 +29,18 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
   const [project, setProject] = useState('')
   const [isForAll, setForAll] = useState(false)
   const [expires, setExpires] = useState('')
+  const [parameters, setParameters] = useState<Record<string, string>>({})
   const create = useMutation({
     mutationFn: () => {
       const expires_at = expires ? new Date(`${expires}T23:59:59`).toISOString() : null
       const scope = isForAll ? { all_projects: true } : { project }
-      return api<NewDashboardLink>(path, { body: { ...scope, expires_at } })
+      return api<NewDashboardLink>(path, { body: { ...scope, parameters, expires_at } })
     },
     onSuccess: () => invalidate('dashboard-links'),
     // The response contains a secret, which must not be cached.
     gcTime: 0,
   })
+  const fixable = fixableOf(dashboard)
   const end = useMutation({
     mutationFn: (id: string) => api(`${path}/${at(id)}`, { method: 'DELETE' }),
     onSuccess: () => invalidate('dashboard-links'),
@@ -86,6 +97,25 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
           <TextField label="Expires on" type="date" value={expires} onChange={setExpires} />
         </div>
         <CheckField label="Show all projects" checked={isForAll} onChange={setForAll} />
+        {Object.keys(fixable).length > 0 && (
+          <fieldset className="field">
+            <legend>Fixed parameters</legend>
+            <span className="note">
+              People with the link cannot change them. They choose those that are not set.
+            </span>
+            <div className="form-grid">
+              <ParameterForm
+                parameters={fixable}
+                values={parameters}
+                seenAt={() => undefined}
+                onChange={(name, value) => {
+                  const { [name]: _, ...others } = parameters
+                  setParameters(value === undefined ? others : { ...others, [name]: value })
+                }}
+              />
+            </div>
+          </fieldset>
+        )}
       </DialogForm>
     </Dialog>
   )

@@ -188,3 +188,91 @@ test('a link opens the dashboard without signing in, prints, and ends at once', 
     await context.close()
   })
 })
+
+test('parameters are declared, changed and removed in the editor, and a link fixes some', async () => {
+  const query = "SELECT concat(@size, ' of ', @project) AS size"
+  const parameters = { project: { required: true }, size: {} }
+  await asAdmin('POST', '/api/endpoints', endpoint('board.sizes', query, { parameters }))
+  const item = { endpoint: 'board.sizes', parameters: { project: '@project', size: 's' }, title: 'Sizes' }
+  await asAdmin('POST', '/api/dashboards', board('board.sized', { rows: [{ items: [item] }] }))
+  await visit(`/console/dashboards/board.sized?_edit=1&project=${shop}`, admin(), async (page) => {
+    await page.getByRole('cell', { name: `s of ${shop}` }).waitFor()
+    const section = page.getByRole('region', { name: 'Parameters' })
+    for (const name of ['size', 'unused']) {
+      await section.getByLabel('New parameter').fill(name)
+      await section.getByLabel('New parameter').press('Enter')
+      await section.getByRole('group', { name: `@${name}` }).waitFor()
+    }
+    await section.getByRole('button', { name: 'Remove the declaration of unused' }).press('Enter')
+    expect(await section.getByRole('button', { name: '@unused' }).count()).toBe(0)
+    await section.getByLabel('New parameter').and(page.locator(':focus')).waitFor()
+    await section.getByRole('button', { name: '@size' }).press('Enter')
+    const size = section.getByRole('group', { name: '@size' })
+    await size.getByLabel('Allowed values').fill('s, m, l')
+    await size.getByLabel('Default').fill('m')
+    expect(await faultsOf(page)).toEqual([])
+    await expectFit(page)
+    await size.getByRole('button', { name: 'Done' }).press('Enter')
+    await page.getByRole('button', { name: 'Edit Sizes' }).click()
+    const dialog = page.getByRole('dialog', { name: 'board.sizes' })
+    await dialog.getByLabel('size').fill('@size')
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('cell', { name: `m of ${shop}` }).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Board board.sized' }).waitFor()
+
+    await page.getByRole('button', { name: 'Share' }).click()
+    const share = page.getByRole('dialog', { name: 'Share Board board.sized' })
+    await share.getByLabel('Project', { exact: true }).fill(shop)
+    await share.getByLabel('size').selectOption('l')
+    expect(await faultsOf(page)).toEqual([])
+    await share.getByRole('button', { name: 'Create link' }).click()
+    const url = (await share.locator('.note-box .mono').textContent()) as string
+    await share.getByRole('cell', { name: 'size=l' }).waitFor()
+    await expectFit(page)
+    const context = await newContext(stage.browser(), stage.service())
+    const visitor = await context.newPage()
+    await visitor.goto(`${new URL(url).pathname}?size=s`)
+    await visitor.getByRole('cell', { name: `l of ${shop}` }).waitFor()
+    expect(await visitor.getByLabel('size', { exact: true }).count()).toBe(0)
+    await context.close()
+  })
+})
+
+/** What the page lets people do, by the names of its controls. */
+const changing = /^(New|Add|Edit|Delete|Share|Save|Create|Remove|Restore|Move|Width|End)\b/
+
+test.each([
+  ['read', [], []],
+  ['edit', ['New dashboard'], ['Share', 'Delete', 'Edit']],
+])(
+  'with the scope %s, pages of dashboards and sources offer only what the service allows',
+  async (scope, list, one) => {
+    const { token } = await makeToken(stage.service(), { scopes: [scope] })
+    await visit('/console/dashboards', { token }, async (page) => {
+      const controls = async () => {
+        const found = page.locator('main').locator('button, a.button, input[type=submit]')
+        return (await found.allTextContents()).filter((text) => changing.test(text.trim()))
+      }
+      await page.getByRole('link', { name: 'board.own' }).waitFor()
+      expect(await controls()).toEqual(list)
+      await page.goto(`/console/dashboards/board.own?project=${shop}`)
+      await page.locator('canvas').waitFor()
+      expect(await controls()).toEqual(one)
+      await page.getByRole('button', { name: 'Versions' }).click()
+      await page.getByRole('group', { name: 'Versions' }).waitFor()
+      expect(await controls()).toEqual(one)
+      await page.goto('/console/sources?_new=1')
+      await page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()
+      expect([await controls(), await page.getByRole('dialog').count()]).toEqual([[], 0])
+      await page.goto('/console/sources/edge_logs')
+      await page.getByRole('cell', { name: 'metadata.request.path' }).waitFor()
+      await page.getByText('Entries are deleted after').waitFor()
+      expect([await controls(), await page.getByRole('link', { name: 'Create one' }).count()]).toEqual([
+        [],
+        0,
+      ])
+      expect(await faultsOf(page)).toEqual([])
+    })
+  },
+)

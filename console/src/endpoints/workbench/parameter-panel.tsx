@@ -1,11 +1,11 @@
 import { useRef, useState } from 'react'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { LiveToggle } from '../../query/run/live-toggle.tsx'
+import { ParameterEditor } from '../../query/run/parameter-editor.tsx'
 import { ParameterForm, RunButton } from '../../query/run/parameter-form.tsx'
 import { likelyType } from '../../query/run/sql-parameters.ts'
 import { Button } from '../../ui/button.tsx'
 import { Form } from '../../ui/fields.tsx'
-import { ParameterEditor } from './parameter-editor.tsx'
 import type { Workbench } from './use-workbench.ts'
 
 /** A field for each parameter, with its declaration. */

@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import type { Parameter } from '../../api/shapes.ts'
-import { parameterTypes } from '../../query/run/sql-parameters.ts'
 import { Button } from '../../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/fields.tsx'
+import { parameterTypes } from './sql-parameters.ts'
 
 interface ParameterEditorProps {
   name: string
