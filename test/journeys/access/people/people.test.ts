@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { checkUnused } from '../../../../src/engine/embedded-engine.ts'
 import { ask } from '../../../support/callers.ts'
 import { scratchDirectory } from '../../../support/scratch.ts'
@@ -10,6 +10,7 @@ import { sessionJourneys } from './sessions.ts'
 import { signInJourneys } from './sign-in.ts'
 import { silentIssuerJourneys } from './silent-issuer.ts'
 import { peopleStage } from './stage.ts'
+import { twoServicesJourneys } from './two-services.ts'
 
 const stage = peopleStage()
 
@@ -17,6 +18,7 @@ signInJourneys(stage)
 issuerResponseJourneys(stage)
 sessionJourneys(stage)
 auditJourneys(stage)
+describe('people on two services', twoServicesJourneys)
 
 test('every change has one entry in the audit, also if the service was killed right after it', async () => {
   const { path, remove } = scratchDirectory()

@@ -10,16 +10,17 @@ import {
   type Issuer,
   openIssuer,
 } from '../../../support/network/issuer.ts'
-import { openService, type RunningService } from '../../../support/service.ts'
+import { openService, type RunningService, type ServiceChoices } from '../../../support/service.ts'
 
 /** A service whose users sign in with an issuer on this machine. */
-export async function openWithIssuer(time = systemTime()) {
+export async function openWithIssuer(choices: ServiceChoices = {}) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const issuer = await openIssuer(`${url}/auth/callback`)
   const service = await openService({
-    time,
+    ...choices,
     environment: {
+      ...choices.environment,
       WELLHEAD_PORT: String(port),
       WELLHEAD_PUBLIC_URL: url,
       WELLHEAD_OIDC_ISSUER: issuer.url,
@@ -40,7 +41,7 @@ export function peopleStage() {
   const clock = manualClock(Date.now())
   const stage = { clock } as { clock: typeof clock; service: RunningService; issuer: Issuer }
   beforeAll(async () => {
-    Object.assign(stage, await openWithIssuer(systemTime(clock)))
+    Object.assign(stage, await openWithIssuer({ time: systemTime(clock) }))
   })
   afterAll(async () => {
     await stage.service?.close()
