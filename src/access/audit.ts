@@ -89,9 +89,8 @@ export class Audit {
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
     for await (const batch of catalog.batches(this.#next, end, sinceMs)) {
-      const acts = batch
-        .filter(({ changed_by }) => changed_by !== shippedBy)
-        .map((record) => this.#actOf(record))
+      const made = batch.filter(({ changed_by }) => changed_by !== shippedBy)
+      const acts = made.map((record) => this.#actOf(record))
       if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)
       this.#next = Math.max(...batch.map(({ position }) => position)) + 1
     }

@@ -132,11 +132,9 @@ function tokenOf({ hash, dashboard, project, parameters, expires_at, created_at,
   const fixed = Object.entries(parameters).map(([name, value]) => [`@${name}`, value])
   return {
     ...{ hash, project, expires_at, created_at, created_by, description: '', previous: null },
-    ...{
-      scopes: [`dashboard:${dashboard}`],
-      parameters: Object.fromEntries(fixed),
-      requests_per_minute: null,
-    },
+    scopes: [`dashboard:${dashboard}`],
+    parameters: Object.fromEntries(fixed),
+    requests_per_minute: null,
   }
 }
 

@@ -89,10 +89,8 @@ export class Oidc {
       })
       let claims = tokens.claims() as Claims
       if (config.serverMetadata().userinfo_endpoint && this.#lacks(claims)) {
-        claims = {
-          ...(await client.fetchUserInfo(config, tokens.access_token, String(claims.sub))),
-          ...claims,
-        }
+        const more = await client.fetchUserInfo(config, tokens.access_token, String(claims.sub))
+        claims = { ...more, ...claims }
       }
       return { person: signedIn(claims, this.#options.settings), returnTo }
     } catch (error) {

@@ -75,12 +75,8 @@ export class People {
 
   async endSessions(id: string, by: Author): Promise<void> {
     if (!this.#stored.has(id)) throw resourceNotFound(`No person has the id "${id}"`)
-    await this.#change(id, by, (known) => ({
-      ...(known as StoredPerson),
-      hash: newKey(),
-      ended: [],
-      act: 'end_sessions',
-    }))
+    const ends = { hash: newKey(), act: 'end_sessions' } as const
+    await this.#change(id, by, (known) => ({ ...(known as StoredPerson), ...ends, ended: [] }))
   }
 
   #change(id: string, by: Author, next: (known: StoredPerson | undefined) => StoredPerson): Promise<void> {

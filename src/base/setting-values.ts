@@ -5,8 +5,7 @@ import { serverAddresses } from './server-addresses.ts'
 export const text = z.string().min(1)
 
 export function number(min: number, max: number, form: RegExp) {
-  const inRange = (value: number) => value >= min && value <= max
-  return z.string().regex(form).transform(Number).refine(inRange)
+  return z.string().regex(form).transform(Number).pipe(z.number().min(min).max(max))
 }
 
 export function wholeNumber(min: number, max: number) {

@@ -54,10 +54,8 @@ export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void 
     options: {
       errorHandler: (error, request, reply) => {
         const isAttempt = unauthorized.is(error) && tokenOf(request) !== undefined
-        const refused = isAttempt
-          ? audit.write('token.sign_in_refused', '', authorOf(request), nobody).catch(() => {})
-          : undefined
-        void Promise.resolve(refused).then(() => handleError(error, request, reply))
+        const refused = isAttempt && audit.write('token.sign_in_refused', '', authorOf(request), nobody)
+        void Promise.allSettled([refused]).then(() => handleError(error, request, reply))
       },
     },
   })

@@ -68,12 +68,11 @@ export function addWhoamiRoutes(
       const person = people.find(caller.id)
       const { description, requests_per_minute: requestsPerMinute } = tokens.summary(caller.id)
       // Customers hold sessions; the description is for those who hold the token.
-      const shown = caller.isSession ? '' : description
-      const name = caller.isSession ? '' : tokens.nameOf(caller.id)
+      const [name, shown] = caller.isSession ? ['', ''] : [tokens.nameOf(caller.id) ?? '', description]
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         type: person ? 'person' : 'token',
-        ...{ id: caller.id, name: person?.name ?? name ?? '', email: person?.email ?? null },
+        ...{ id: caller.id, name: person?.name ?? name, email: person?.email ?? null },
         role: caller.role ?? null,
         ...{ description: shown, requests_per_minute: requestsPerMinute },
         session: caller.isSession,
