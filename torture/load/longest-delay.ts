@@ -7,8 +7,8 @@ import { percentile } from './load-target.ts'
 const name = 'torture.stall'
 export const cached = `/api/endpoints/query/${name}`
 
-/** Between the requests that are measured. */
-const pauseMs = natively(1, 20)
+/** Between the requests that are measured. The short form checks no times, and leaves the processor to other tests. */
+const pauseOf = (run: TortureRun) => run.size(natively(1, 20), 50)
 
 /** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
 export const allowedDelayMs = natively(50, 1_000)
@@ -17,7 +17,7 @@ export const allowedDelayMs = natively(50, 1_000)
 export async function quietDelay(run: TortureRun, target: Target): Promise<number> {
   await createEndpoint(target)
   const rest = () => new Promise((resolve) => setTimeout(resolve, run.size(3_000, 300)))
-  return longestDelay(await target.url(), rest)
+  return longestDelay(run, await target.url(), rest)
 }
 
 /** Cached for longer than a scenario takes. Another scenario may have created it. */
@@ -31,7 +31,12 @@ async function createEndpoint(target: Target): Promise<void> {
 }
 
 /** Sends cached queries and health checks during the work and returns the slowest time in ms. */
-export async function longestDelay(url: string, work: () => Promise<unknown>): Promise<number> {
+export async function longestDelay(
+  run: TortureRun,
+  url: string,
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const pauseMs = pauseOf(run)
   const http = new HttpClient(url, 2)
   // Fills the cache.
   await http.send({ path: cached, token: adminToken })

@@ -77,7 +77,7 @@ export const conditions: Scenario = {
     const quiet = await quietDelay(run, target)
     const counts: Record<string, number> = { 'without a condition, slowest ms': quiet }
     const measure = async (name: string, work: () => Promise<unknown>) => {
-      const delay = await longestDelay(url, work)
+      const delay = await longestDelay(run, url, work)
       counts[`${name}, slowest ms`] = delay
       run.say(`${name}: slowest other request ${delay} ms`)
       // The short form checks no times, because other tests run in parallel.

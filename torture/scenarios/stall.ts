@@ -103,7 +103,7 @@ export const stall: Scenario = {
       const request = requestOf(hostile, run.size(uncompressedBytes.long, uncompressedBytes.short))
       const rounds = run.cycles(5, 1)
       const http = new HttpClient(url, 1)
-      const delay = await longestDelay(url, async () => {
+      const delay = await longestDelay(run, url, async () => {
         for (let round = 0; round < rounds; round++) {
           const { status, text } = await http.send(request)
           if (!hostile.expected.includes(status)) faults.push(`${name}: ${status} ${text.slice(0, 200)}`)

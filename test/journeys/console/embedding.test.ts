@@ -310,7 +310,7 @@ describe('the page of one endpoint', () => {
 
   test('has no accessibility violations in either theme and fits 320 pixels', async () => {
     const token = await sessionOf(notes)
-    for (const theme of ['light', 'dark']) {
+    for (const [theme, rules] of [['light'], ['dark', 'contrast']] as const) {
       for (const [name, query, shown] of [
         ['embed.split', '', '.chart canvas'],
         ['embed.per-path', '', '.name-bars'],
@@ -321,7 +321,7 @@ describe('the page of one endpoint', () => {
         await onPage(url, async (page) => {
           await page.setViewportSize({ width: 320, height: 300 })
           await page.locator(shown).first().waitFor()
-          expect([url, await faultsOf(page)]).toEqual([url, []])
+          expect([url, await faultsOf(page, 'html', rules)]).toEqual([url, []])
           expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
         })
       }
@@ -360,10 +360,10 @@ describe('the name, logo and color of the settings', () => {
       await page.getByText('1 row', { exact: true }).waitFor()
       // What a run costs the service is not the customer's concern.
       expect(await page.locator('.cost').textContent()).toBe('1 row')
-      for (const theme of ['light', 'dark'] as const) {
+      for (const [theme, rules] of [['light'], ['dark', 'contrast']] as const) {
         await page.emulateMedia({ colorScheme: theme })
         await page.locator(`html[data-theme=${theme}]`).waitFor()
-        expect(await faultsOf(page)).toEqual([])
+        expect(await faultsOf(page, 'html', rules)).toEqual([])
       }
       expect(await page.evaluate<string>(accent)).toBe('rgb(0, 0, 0)')
     })
