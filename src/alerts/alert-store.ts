@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import { type Target, targetKey } from './alert.ts'
+import { tooLarge } from '../base/errors.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
-import { AlertTable, writeWithinMs } from './alert-table.ts'
 
 const maxEvents = 10_000
+const writeWithinMs = 10_000
 /** Of one insert, so that neither writing it nor its deadline depends on how much has changed. */
 const insertLength = 2 ** 20
 
@@ -32,7 +33,7 @@ export class AlertStore {
 
   constructor(parts: AlertParts) {
     this.#parts = parts
-    this.#table = new AlertTable(parts)
+    this.#table = alertTable(parts)
     this.lease = new AlertLease(parts, this.#table)
   }
 
@@ -218,20 +219,9 @@ class AlertLease {
   }
 }
 
-/** A notification of versions that stored outboxes in the rows of states: one for each target. */
-interface EarlierNotification extends Pick<Notification, 'id' | 'type' | 'createdMs'> {
-  target: Target
-  body: string
-  attempts: number
-  nextMs: number
-}
-
-interface StoredState extends Omit<AlertState, 'outbox' | 'dropped'> {
-  dropped?: number
+interface StoredState extends Omit<AlertState, 'outbox'> {
   /** The notifications that wait, oldest first. What they contain is in rows of their own, which never change. */
-  waiting?: { id: string; to: string[] }[]
-  /** Empty, unless an earlier version wrote it. Such a version may run beside this one during an upgrade. */
-  outbox: EarlierNotification[]
+  waiting: { id: string; to: string[] }[]
 }
 
 type Content = Pick<Notification, 'type' | 'createdMs' | 'bodies'>
@@ -240,7 +230,7 @@ type Content = Pick<Notification, 'type' | 'createdMs' | 'bodies'>
 function stateBody({ outbox, ...state }: AlertState): string {
   if (state.deleted && outbox.length === 0) return ''
   const waiting = outbox.map(({ id, to }) => ({ id, to: [...to.keys()] }))
-  return JSON.stringify({ ...state, waiting, outbox: [] } satisfies StoredState)
+  return JSON.stringify({ ...state, waiting } satisfies StoredState)
 }
 
 function notificationBody({ type, createdMs, bodies }: Notification): string {
@@ -249,34 +239,48 @@ function notificationBody({ type, createdMs, bodies }: Notification): string {
 
 /** Without the rows of its notifications, the state has an empty outbox. */
 function readState(body: string, contents?: ReadonlyMap<string, string>): AlertState {
-  const { waiting = [], outbox: earlier, dropped = 0, off, ...state } = JSON.parse(body) as StoredState
-  const found = contents ? waiting.filter(({ id }) => contents.has(id)) : []
+  const { waiting, dropped, ...state } = JSON.parse(body) as StoredState
+  if (!contents) return { ...state, dropped, outbox: [] }
+  const found = waiting.filter(({ id }) => contents.has(id))
   const outbox = found.map(({ id, to }) => {
-    const content = JSON.parse(contents?.get(id) as string) as Content
+    const content = JSON.parse(contents.get(id) as string) as Content
     return { id, ...content, to: new Map(to.map((key) => [key, { count: 0, nextMs: 0 }])) }
   })
+  return { ...state, outbox, dropped: dropped + waiting.length - found.length }
+}
+
+const readWithinMs = 30_000
+const maxPageRows = 5_000
+
+type AlertTable = ReturnType<typeof alertTable>
+
+/** The table of states, of notifications that wait, and of the lease. The newest row of an id counts. */
+function alertTable({ engine, catalog }: Pick<AlertParts, 'engine' | 'catalog'>) {
   return {
-    ...state,
-    off: off.map(currentKey),
-    // An earlier version that runs beside this one added its own later.
-    outbox: contents ? [...outbox, ...readEarlier(earlier)] : [],
-    dropped: dropped + (contents ? waiting.length - found.length : 0),
-  }
-}
+    /** The rows become one part of the table, so either all of them are stored, or none. */
+    insert(sequence: number, rows: readonly (readonly [string, string])[], settings = {}): Promise<void> {
+      const target = { table: '_alerts', format: 'JSONEachRow', settings } as const
+      const lines = writeJsonRows(rows.map(([id, body]) => ({ id, sequence, body })))
+      return engine.insert(target, lines, { deadlineMs: writeWithinMs })
+    },
 
-function readEarlier(earlier: readonly EarlierNotification[]): Notification[] {
-  const read = new Map<string, Notification>()
-  for (const { id, type, createdMs, target, body, attempts: count, nextMs } of earlier) {
-    const same: Notification = read.get(id) ?? { id, type, createdMs, bodies: {}, to: new Map() }
-    same.bodies[target.type] = body
-    same.to.set(targetKey(target), { count, nextMs })
-    read.set(id, same)
+    /** In pages, since all notifications together can be larger than a result. */
+    async read(condition: string) {
+      const newest = 'max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body'
+      const settings = catalog.topology.replicated ? { select_sequential_consistency: 1 } : {}
+      const rows: Record<'id' | 'sequence' | 'body', string>[] = []
+      for (let limit = maxPageRows; ; ) {
+        const sql = `SELECT id, ${newest} FROM _alerts WHERE ${condition} AND id > {after:String} GROUP BY id ORDER BY id LIMIT ${limit}`
+        const query = { sql, settings, parameters: { after: rows.at(-1)?.id ?? '' } }
+        try {
+          const page = await queryRows<(typeof rows)[number]>(engine, query, { deadlineMs: readWithinMs })
+          rows.push(...page)
+          if (page.length < limit) return rows
+        } catch (error) {
+          if (!tooLarge.is(error) || limit === 1) throw error
+          limit = Math.ceil(limit / 2)
+        }
+      }
+    },
   }
-  return [...read.values()]
-}
-
-/** Earlier versions stored type and URL of a target. */
-function currentKey(key: string): string {
-  const [type, url] = key.split(' ')
-  return url === undefined ? key : targetKey({ type, url } as Target)
 }

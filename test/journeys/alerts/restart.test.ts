@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { targetKey } from '../../../src/alerts/alert.ts'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
@@ -32,41 +33,54 @@ const admin = async (service: RunningService, method: string, path: string, body
   (await ask(service, service.adminToken.token, method, path, body)).body
 const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { interval: 50 })
 
-/** Stores the state as versions did that had the notifications of each target in it. */
-async function storeOutbox(id: string, outbox: readonly object[], off: readonly string[]): Promise<void> {
+/** Stores notifications that wait for a target, and a target that is switched off. */
+async function storeOutbox(id: string, contents: Record<string, object>, target: string, off: string) {
   const { engine, close } = await openEngine()
   const limits = { deadlineMs: 10_000 }
   const sql = 'SELECT body, max(sequence) OVER () + 1 AS sequence FROM _alerts WHERE id = {id:String} LIMIT 1'
   const query = { sql, parameters: { id } }
   const [row] = await queryRows<{ body: string; sequence: number }>(engine, query, limits)
-  const { waiting: _, dropped: __, ...state } = JSON.parse(row?.body ?? '')
-  const body = JSON.stringify({ ...state, outbox, off })
-  const target = { table: '_alerts', format: 'JSONEachRow' } as const
-  await engine.insert(target, writeJsonRows([{ id, sequence: row?.sequence, body }]), limits)
+  const waiting = Object.keys(contents).map((each) => ({ id: each, to: [target] }))
+  const state = { ...JSON.parse(row?.body ?? ''), waiting, off: [off] }
+  const bodies = {
+    [id]: state,
+    ...Object.fromEntries(Object.entries(contents).map(([each, content]) => [`${id} ${each}`, content])),
+  }
+  const rows = Object.entries(bodies).map(([key, body]) => ({
+    id: key,
+    sequence: row?.sequence,
+    body: JSON.stringify(body),
+  }))
+  await engine.insert({ table: '_alerts', format: 'JSONEachRow' }, writeJsonRows(rows), limits)
   await close()
 }
 
-test('delivers what an earlier version stored, without the oldest of too many, and says that they are dropped', async () => {
+test('delivers what was stored before a restart, without the oldest of too many, and says that they are dropped', async () => {
   const first = await open()
   await admin(first, 'POST', '/api/endpoints', { name: 'never', query: 'SELECT 1 AS n' })
   const url = (path: string) => `${receiver.url}/${path}`
   const { id } = await admin(first, 'POST', '/api/alerts', {
-    ...{ name: 'upgraded', endpoint: 'never', when: 'any(n) > 1', every_seconds: 3600 },
+    ...{ name: 'restarted', endpoint: 'never', when: 'any(n) > 1', every_seconds: 3600 },
     notify: ['hook', 'gone'].map((path) => ({ type: 'webhook', url: url(path) })),
   })
   await until(async () => {
-    expect((await admin(first, 'GET', '/api/alerts/upgraded')).evaluated_at).toEqual(expect.any(String))
+    expect((await admin(first, 'GET', '/api/alerts/restarted')).evaluated_at).toEqual(expect.any(String))
   })
   await first.close()
-  const outbox = Array.from({ length: 103 }, (_, n) => ({
-    ...{ id: `msg_${n}`, type: 'alert.firing', target: { type: 'webhook', url: url('hook'), secret: 'x.y' } },
-    ...{ body: JSON.stringify({ n }), createdMs: time.now() + n, attempts: 1, nextMs: time.now() },
-  }))
-  await storeOutbox(id, outbox, [`webhook ${url('gone')}`])
+  const contents = Array.from({ length: 103 }, (_, n) => {
+    const content = {
+      type: 'alert.firing',
+      createdMs: time.now() + n,
+      bodies: { webhook: JSON.stringify({ n }) },
+    }
+    return [`msg_${n}`, content] as const
+  })
+  const [hook, gone] = ['hook', 'gone'].map((path) => targetKey({ type: 'webhook', url: url(path) }))
+  await storeOutbox(id, Object.fromEntries(contents), hook as string, gone as string)
   receiver.answer('/hook', { status: 503 })
   const second = await open()
   await receiver.until('/hook', 1)
-  const shown = await admin(second, 'GET', '/api/alerts/upgraded')
+  const shown = await admin(second, 'GET', '/api/alerts/restarted')
   expect(shown.error).toBe('Notifications that could not be delivered and were dropped: 3.')
   expect(shown.notify[1].switched_off).toBe(true)
   await until(async () => {
@@ -82,7 +96,7 @@ test('delivers what an earlier version stored, without the oldest of too many, a
   const received = (await receiver.until('/hook', 101)).slice(1)
   expect(received.map(({ body }) => body.n)).toEqual(Array.from({ length: 100 }, (_, n) => n + 3))
   expect(received[0]?.headers['webhook-id']).toBe('msg_3')
-  await until(async () => expect((await admin(third, 'GET', '/api/alerts/upgraded')).error).toBeNull())
+  await until(async () => expect((await admin(third, 'GET', '/api/alerts/restarted')).error).toBeNull())
   await third.close()
 })
 
