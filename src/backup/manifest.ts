@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { OperatorError } from '../base/operator-error.ts'
+import { firstProblem } from '../base/validation.ts'
 
 /** Incremented when older versions cannot read the new format. */
 const backupFormat = 1
@@ -52,8 +53,8 @@ export function readManifest(text: string): Manifest {
   }
   const parsed = manifestShape.safeParse(fields)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw damaged(`${manifestName} has an invalid "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}`)
+  const { field, message } = firstProblem(parsed.error)
+  throw damaged(`${manifestName} has an invalid "${field}": ${message}`)
 }
 
 /** Older versions cannot open data of a newer schema or engine. */

@@ -44,13 +44,41 @@ export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   if (illFormed) throw refused(illFormed.join('.'), notWellFormed)
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
-  const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])]
-  const field = path.join('.')
-  const missing = path.reduce<unknown>((inside, key) => (inside as never)?.[key], value) === undefined
-  if (unknown) throw invalidParameter(field, `Unknown field "${field}".`)
-  throw refused(field, missing ? 'is required' : (issue?.message ?? 'is not valid'))
+  const { path, field, message } = firstProblem(parsed.error)
+  if (message === unknownField) throw invalidParameter(field, problemSentence(field, message))
+  throw refused(field, valueAt(value, path) === undefined ? 'is required' : message)
+}
+
+interface FieldProblem {
+  path: PropertyKey[]
+  /** Follows the name of the field: "must be …", "is missing". */
+  message: string
+}
+
+const unknownField = 'is unknown'
+
+/** One problem per field. */
+export function fieldProblems(error: z.ZodError): FieldProblem[] {
+  return error.issues.flatMap((issue): FieldProblem[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownField }))
+    }
+    const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+    return [{ path: issue.path, message }]
+  })
+}
+
+export function firstProblem(error: z.ZodError): FieldProblem & { field: string } {
+  const [{ path, message } = { path: [], message: 'is invalid' }] = fieldProblems(error)
+  return { path, message, field: path.join('.') }
+}
+
+export function problemSentence(field: string, message: string): string {
+  return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
+}
+
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inside, key) => (inside as never)?.[key], value)
 }
 
 function refused(field: string, message: string): WellheadError {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { grouped } from '../base/grouped.ts'
+import { firstProblem } from '../base/validation.ts'
 
 export type CatalogKind =
   | 'source'
@@ -158,9 +159,7 @@ function keyOf(kind: CatalogKind, text: string): string {
 export function readBody<T>(record: CatalogRecord, shape: z.ZodType<T>): T {
   const parsed = shape.safeParse(record.body)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw new Error(
-    `The catalog is damaged: version ${record.version} of ${record.kind} ${record.id}: ` +
-      `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
-  )
+  const { field, message } = firstProblem(parsed.error)
+  const { version, kind, id } = record
+  throw new Error(`The catalog is damaged: version ${version} of ${kind} ${id}: ${field} ${message}.`)
 }

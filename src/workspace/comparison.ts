@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from 'diff'
 import { z } from 'zod'
 import { OperatorError } from '../base/operator-error.ts'
+import { firstProblem } from '../base/validation.ts'
 import { shippedBy } from '../definitions/definitions.ts'
 import type { DefinitionFields, FileKind } from './kinds/file-kind.ts'
 import type { DefinitionFile } from './workspace.ts'
@@ -23,9 +24,9 @@ export function readServiceDefinition(kind: FileKind, view: object): ServiceDefi
     return { kind, fields: kind.fieldsOf(view), id, version, isShipped: updated_by === shippedBy }
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error
-    const [issue] = error.issues
+    const { field, message } = firstProblem(error)
     throw new OperatorError(
-      `Cannot read ${kind.folder}/${name} of the service: ${issue?.path.join('.')} ${issue?.message}. ` +
+      `Cannot read ${kind.folder}/${name} of the service: ${field} ${message}. ` +
         'Use the same version of Wellhead for the command and the service.',
     )
   }

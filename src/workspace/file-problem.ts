@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { readYamlFields, type TextPosition, type YamlFields } from '../base/files/yaml-fields.ts'
+import { fieldProblems, problemSentence, valueAt } from '../base/validation.ts'
 
 export interface FileProblem extends TextPosition {
   /** Relative to the workspace, with slashes. */
@@ -55,16 +56,11 @@ export function readYamlFile<T>(
     .map(({ at, path, message }) => ({ file, ...at, message: `${path.join('.')} ${message}.` }))
   const parsed = shape.safeParse(yaml.fields)
   if (parsed.success && misread.length === 0) return { value: parsed.data, yaml }
-  const issues = parsed.success ? [] : parsed.error.issues
-  const problems = issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') {
-      const message = `${pathText(issue.path) || 'The file'} ${messageOf(issue, yaml.fields)}.`
-      return [{ file, ...yaml.positionOf(issue.path), message }]
-    }
-    return issue.keys.map((key) => {
-      const path = [...issue.path, key]
-      return { file, ...yaml.positionOf(path), message: `Unknown field "${pathText(path)}".` }
-    })
+  const problems = (parsed.success ? [] : fieldProblems(parsed.error)).map(({ path, message }) => {
+    const isOurs = /^(must|is|cannot)\b/.test(message)
+    const isMissing = !isOurs && valueAt(yaml.fields, path) === undefined
+    const said = isOurs ? message : isMissing ? 'is missing' : `is invalid: ${message}`
+    return { file, ...yaml.positionOf(path), message: problemSentence(pathText(path) || 'The file', said) }
   })
   return { problems: sortProblems([...problems, ...misread]) }
 }
@@ -72,11 +68,4 @@ export function readYamlFile<T>(
 /** Numbers list items from 1. */
 function pathText(path: readonly PropertyKey[]): string {
   return path.map((step) => (typeof step === 'number' ? step + 1 : String(step))).join('.')
-}
-
-function messageOf(issue: z.core.$ZodIssue, fields: unknown): string {
-  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
-  if (/^(must|is|cannot)\b/.test(message)) return message
-  const value = issue.path.reduce<unknown>((inside, key) => (inside as never)?.[key], fields)
-  return value === undefined ? 'is missing' : `is invalid: ${message}`
 }

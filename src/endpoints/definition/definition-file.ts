@@ -3,17 +3,11 @@ import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
 import { formatDuration, parseDuration } from '../../base/text/duration.ts'
-import { findIllFormed, notWellFormed } from '../../base/validation.ts'
+import { fieldProblems, findIllFormed, notWellFormed, problemSentence } from '../../base/validation.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import { sqlTokens } from '../../sql/tokens.ts'
-import {
-  definitionShape,
-  type EndpointDefinition,
-  fieldProblems,
-  problemSentence,
-  withInferredTypes,
-} from './definition.ts'
+import { definitionShape, type EndpointDefinition, withInferredTypes } from './definition.ts'
 import { shownParameters } from './parameter-declaration.ts'
 
 type DefinitionReading =

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { definitionShape, fieldProblems } from './definition.ts'
+import { fieldProblems } from '../../base/validation.ts'
+import { definitionShape } from './definition.ts'
 
 const id = '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11'
 const least = { id, name: 'usage', query: 'SELECT 1' }

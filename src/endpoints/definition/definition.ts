@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
-import { findIllFormed, notWellFormed } from '../../base/validation.ts'
+import { findIllFormed, firstProblem, notWellFormed, problemSentence } from '../../base/validation.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
 import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
@@ -195,29 +195,6 @@ export const definitionShape = fields
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
-interface FieldProblem {
-  path: PropertyKey[]
-  /** Follows the name of the field: "must be …", "is missing". */
-  message: string
-}
-
-const unknownField = 'is unknown'
-
-/** One problem per field. */
-export function fieldProblems(error: z.ZodError): FieldProblem[] {
-  return error.issues.flatMap((issue): FieldProblem[] => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownField }))
-    }
-    const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
-    return [{ path: issue.path, message }]
-  })
-}
-
-export function problemSentence(field: string, message: string): string {
-  return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
-}
-
 /** Fields that only the service sets. */
 export const readOnlyFields = ['columns', 'warnings'] as const
 
@@ -240,7 +217,6 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
   const parsed = definitionShape.safeParse(withInferredTypes(fields))
   if (parsed.success) return parsed.data
-  const [problem] = fieldProblems(parsed.error)
-  const field = problem?.path.join('.') ?? ''
-  throw invalidParameter(field, problemSentence(field, problem?.message ?? 'is invalid'))
+  const { field, message } = firstProblem(parsed.error)
+  throw invalidParameter(field, problemSentence(field, message))
 }

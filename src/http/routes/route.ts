@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
-import type { JsonSchema } from '../../base/validation.ts'
+import { firstProblem, type JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
 import type { RouteAccess } from '../route-access.ts'
 
@@ -125,9 +125,8 @@ function validatorCompiler({ schema }: { schema: unknown }) {
   return (sent: unknown) => {
     const { data, error } = (schema as z.ZodObject).safeParse(sent)
     if (!error) return { value: data }
-    const { path, message } = error.issues[0] as z.core.$ZodIssue
-    const name = path.join('.')
-    return { error: invalidParameter(name, `${name} ${message}.`) }
+    const { field, message } = firstProblem(error)
+    return { error: invalidParameter(field, `${field} ${message}.`) }
   }
 }
 
