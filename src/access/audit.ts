@@ -88,7 +88,7 @@ export class Audit {
     const { catalog, clock, retentionDays } = this.#options
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
-    for await (const batch of catalog.batches(this.#next, end, sinceMs)) {
+    for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
       const made = batch.filter(({ changed_by }) => changed_by !== shippedBy)
       const acts = made.map((record) => this.#actOf(record))
       if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)

@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts'
 import type { Topology } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { CatalogLog, type PlacedRecord } from './catalog-log.ts'
+import { CatalogLog } from './catalog-log.ts'
 import {
   type CatalogChange,
   type CatalogKind,
@@ -87,7 +87,8 @@ function texts(...values: unknown[]): string[] {
  */
 export class Catalog {
   readonly #options: CatalogOptions
-  readonly #log: CatalogLog
+  /** Every change, as it is stored. */
+  readonly log: CatalogLog
   readonly #listeners = new Map<CatalogKind, CatalogListener>()
   #state = new CatalogState(namesOf)
   /** By entry: whether a change that was read last was accepted. */
@@ -110,7 +111,7 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options
-    this.#log = new CatalogLog(options.engine, options.topology)
+    this.log = new CatalogLog(options.engine, options.topology)
   }
 
   get topology(): Topology {
@@ -132,11 +133,6 @@ export class Catalog {
     void this.hold(() => this.#derive()).catch(() => {})
   }
 
-  /** Batches of changes between two positions and since a time. */
-  batches(from: number, end: number, sinceMs: number): AsyncGenerator<PlacedRecord[]> {
-    return this.#log.batches(from, end, sinceMs)
-  }
-
   async open(): Promise<void> {
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     await migrate(this.#options.engine, this.topology)
@@ -150,21 +146,8 @@ export class Catalog {
     await this.#last
   }
 
-  versions(kind: CatalogKind, id: string): Promise<CatalogRecord[]> {
-    return this.#log.versions(kind, id)
-  }
-
-  version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
-    return this.#log.version(kind, id, version)
-  }
-
   ownerOf(kind: CatalogKind, name: string): string | undefined {
     return this.#state.ownerOf(kind, name)
-  }
-
-  /** Those ids that something has or had. */
-  knownIds(kind: CatalogKind, ids: readonly string[]): Promise<Set<string>> {
-    return this.#log.knownIds(kind, ids)
   }
 
   /** Throws if there were too many of a kind after the changes. */
@@ -185,7 +168,7 @@ export class Catalog {
     // Nobody waits for it, except the next change and the end of the service.
     void this.hold(async () => {
       await this.#derive()
-      await this.#log.prune(changes)
+      await this.log.prune(changes)
     }).catch((error) => {
       this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
     })
@@ -209,7 +192,7 @@ export class Catalog {
     // Until the log is read again, the outcome is unknown.
     this.#stale = true
     const token = this.shared ? this.#token() : undefined
-    if (!(await this.#log.append(records, this.#next, token))) return false
+    if (!(await this.log.append(records, this.#next, token))) return false
     await (this.shared ? this.#catchUp() : this.#applyOwn(records)).catch((error) =>
       this.#unlessOthers(error, changes),
     )
@@ -269,7 +252,7 @@ export class Catalog {
 
   /** Reads what is new in the log, or everything if it is not the log that is known. */
   async #catchUp(): Promise<void> {
-    const end = await this.#log.end()
+    const end = await this.log.end()
     const changed = end < this.#next || this.#next < 0 ? await this.#reload(end) : await this.#readNew(end)
     if (end !== this.#next) this.#ignored = 0
     this.#next = end
@@ -285,8 +268,8 @@ export class Catalog {
   async #reload(end: number): Promise<CatalogRecord[]> {
     const state = new CatalogState(namesOf)
     let read: CatalogRecord[] = []
-    if (await this.#log.isRegular()) {
-      for await (const records of this.#log.newest()) read = read.concat(records)
+    if (await this.log.isRegular()) {
+      for await (const records of this.log.newest()) read = read.concat(records)
       state.put(read)
     } else read = await this.#replay(state, 0, end)
     const known = this.#state
@@ -298,7 +281,7 @@ export class Catalog {
   async #replay(state: CatalogState, from: number, end: number): Promise<CatalogRecord[]> {
     const changed = new Map<string, CatalogRecord>()
     const verdicts = new Map<string, Verdict>()
-    for await (const batch of this.#log.batches(from, end)) {
+    for await (const batch of this.log.batches(from, end)) {
       const verdict = state.apply(...batch)
       for (const record of batch) {
         verdicts.set(record.entry, verdict)

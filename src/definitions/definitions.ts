@@ -102,7 +102,7 @@ export class Definitions {
   /** Every version that is kept, newest first. */
   async versions(folder: string, reference: string): Promise<object[]> {
     const kind = this.#kind(folder)
-    const records = await this.#options.catalog.versions(kind.name, find(kind, reference).id)
+    const records = await this.#options.catalog.log.versions(kind.name, find(kind, reference).id)
     return this.#views(
       kind,
       records.reverse().map((record) => kind.read(record)),
@@ -144,7 +144,7 @@ export class Definitions {
     const kind = this.#kind(folder)
     return this.#changeOne(terms, async () => {
       const current = expected(find(kind, reference), terms)
-      const record = await this.#options.catalog.version(kind.name, current.id, version)
+      const record = await this.#options.catalog.log.version(kind.name, current.id, version)
       if (!record) throw invalidParameter('version', `${reference} has no version ${version}.`)
       return { kind, id: current.id, current, fields: kind.fieldsOf(kind.read(record)) }
     })
@@ -223,7 +223,7 @@ export class Definitions {
   ): Promise<void> {
     const kind = this.#kind(folder)
     const ids = shipped.map(({ id }) => String(id)).filter((id) => !kind.items.find(id))
-    const known = await this.#options.catalog.knownIds(kind.name, ids)
+    const known = await this.#options.catalog.log.knownIds(kind.name, ids)
     const missing = shipped.filter(({ id }) => ids.includes(String(id)) && !known.has(String(id)))
     const store = (definitions: readonly Record<string, unknown>[]) =>
       this.#run({ by: shippedBy, note: '' }, false, async () =>
@@ -251,7 +251,7 @@ export class Definitions {
   }
 
   async #isKnown(kind: Kind, id: string): Promise<boolean> {
-    return (await this.#options.catalog.knownIds(kind.name, [id])).size > 0
+    return (await this.#options.catalog.log.knownIds(kind.name, [id])).size > 0
   }
 
   async #changeOne(terms: ChangeTerms, resolve: () => Promise<Wanted>): Promise<object> {

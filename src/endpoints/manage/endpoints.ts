@@ -80,7 +80,7 @@ export class Endpoints extends SavedItems<SavedEndpoint> {
     const key = `${id} ${version}`
     const known = this.#old.get(key)
     if (known) return known
-    const record = await this.#catalog.version('endpoint', id, version)
+    const record = await this.#catalog.log.version('endpoint', id, version)
     const old = record && this.read(record)
     if (old) this.#old.set(key, old)
     return old

@@ -63,8 +63,8 @@ test('a start and a change work with a history larger than any result, and read 
   ])
   await catalog.stop()
   await expect.poll(() => versionsOf('long')).toBeLessThanOrEqual(5)
-  expect((await catalog.versions('search', 'long')).at(-1)).toMatchObject({ version: 1_201 })
-  expect(await catalog.version('search', 'other', 2)).toMatchObject({ version: 2 })
+  expect((await catalog.log.versions('search', 'long')).at(-1)).toMatchObject({ version: 1_201 })
+  expect(await catalog.log.version('search', 'other', 2)).toMatchObject({ version: 2 })
   expect(await versionsOf('other')).toBe(3)
 })
 
@@ -74,7 +74,7 @@ test('keeps the newest hundred versions', async () => {
   await catalog.append('me', search('often', 120))
   await catalog.stop()
   await expect.poll(() => versionsOf('often')).toBe(100)
-  const versions = await catalog.versions('search', 'often')
+  const versions = await catalog.log.versions('search', 'often')
   expect([versions[0]?.version, versions.at(-1)?.version]).toEqual([21, 120])
 })
 
@@ -90,7 +90,7 @@ test('removes the older versions of deleted records, and keeps their ids', async
   await expect
     .poll(() => read("SELECT groupUniqArray(version) FROM _catalog WHERE id LIKE 'gone-%'"))
     .toBe('[2]')
-  expect(await catalog.knownIds('search', ids)).toEqual(new Set(ids))
+  expect(await catalog.log.knownIds('search', ids)).toEqual(new Set(ids))
   await expect(catalog.append('me', search('gone-0', 1))).rejects.toMatchObject({ code: 'version_conflict' })
   const { catalog: next, received } = await start()
   await next.stop()
@@ -111,7 +111,7 @@ test('refuses a definition that is too large, and one too many', async () => {
   })
   const gone = { ...search('new', 2), deleted: true }
   await catalog.append('me', gone)
-  expect(await catalog.knownIds('search', ['new', 'large', 'many-1'])).toEqual(new Set(['new']))
+  expect(await catalog.log.knownIds('search', ['new', 'large', 'many-1'])).toEqual(new Set(['new']))
   // The id of something that was deleted is not used again, and a start does not bring it back.
   await expect(catalog.append('me', search('new', 1))).rejects.toMatchObject({ code: 'version_conflict' })
   await catalog.stop()
@@ -128,7 +128,7 @@ test('reads the changes since a time without those before it', async () => {
   await catalog.append('me', search('late', 1), search('later', 1))
   await catalog.append('me', search('early', 2))
   const ids: string[][] = []
-  for await (const batch of catalog.batches(0, Number.MAX_SAFE_INTEGER, sinceMs)) {
+  for await (const batch of catalog.log.batches(0, Number.MAX_SAFE_INTEGER, sinceMs)) {
     ids.push(batch.map(({ id, version }) => `${id} ${version}`))
   }
   await catalog.stop()
