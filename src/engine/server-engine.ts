@@ -11,9 +11,9 @@ export interface EngineNode extends Pick<Engine, 'query' | 'insert' | 'command'>
   /** Throws if statements of this origin crashed the node before. */
   refuse?(limits: Limits): void
   /** Runs a request that can run on another node instead, or not. Notices what its failure says about the node. */
-  run<T>(limits: Limits, movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T>
+  run?<T>(limits: Limits, movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T>
   /** Ends the requests that can run on another node. */
-  moveRequests(): void
+  moveRequests?(): void
   close(): Promise<void> | void
 }
 
@@ -60,7 +60,7 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
       nodes,
     }
     if (ready.length > 0) this.#waiters.resolve()
-    if (ready.length > 0 && !changed.state.ready) changed.moveRequests()
+    if (ready.length > 0 && !changed.state.ready) changed.moveRequests?.()
   }
 
   /** Ends the wait of statements for a node that cannot start. */
@@ -105,7 +105,8 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
       // Here, because a statement may have waited until a node with a new version was ready.
       if (limits.isolated) requireIsolation(this)
       try {
-        return await node.run(rest, repeatable, (own) => send(node, own))
+        const sendTo = (own: Limits) => send(node, own)
+        return await (node.run ? node.run(rest, repeatable, sendTo) : sendTo(rest))
       } catch (error) {
         if (isUnreachable(error)) unanswered++
         if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error

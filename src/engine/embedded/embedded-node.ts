@@ -130,9 +130,6 @@ export class EmbeddedNode implements EngineNode {
     this.#process.start()
   }
 
-  /** There is no other node. */
-  moveRequests(): void {}
-
   async query(statement: Statement, limits: Limits): Promise<QueryResult> {
     if (limits.asReader && readsFile(statement.sql)) {
       throw invalidQuery('The function file is not allowed.')
@@ -194,11 +191,6 @@ export class EmbeddedNode implements EngineNode {
 
   refuse(limits: Limits): void {
     this.#queries.refuse(limits)
-  }
-
-  /** There is no other node to choose. */
-  run<T>(limits: Limits, _movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T> {
-    return send(limits)
   }
 
   #become(state: ProcessState): void {
