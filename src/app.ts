@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
 import { alertKind } from './alerts/alert-kind.ts'
-import { AlertTests } from './alerts/alert-tests.ts'
+import { alertTests } from './alerts/alert-tests.ts'
 import { Evaluator } from './alerts/evaluator.ts'
 import { webhookSecrets } from './alerts/secrets.ts'
 import { createDefinitions } from './app/create-definitions.ts'
@@ -191,7 +191,7 @@ export function createAlerts(
   const evaluator = new Evaluator(parts)
   return {
     kind: alertKind(parts, evaluator),
-    tests: new AlertTests(parts, evaluator),
+    tests: alertTests(parts, evaluator),
     figures: () => ({ states: evaluator.counts(), deliveries: evaluator.deliveries.counts }),
     start: () => evaluator.start(),
     stop: () => evaluator.stop(),

@@ -9,53 +9,47 @@ import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import type { Evaluator } from './evaluator.ts'
 import { type Message, notificationFor, shownRows, slackBody, webhookBody } from './notification.ts'
 
+export type AlertTests = ReturnType<typeof alertTests>
+
 /** Evaluates alerts on request, without changing anything. */
-export class AlertTests {
-  readonly #parts: AlertParts
-  readonly #evaluator: Evaluator
-
-  constructor(parts: AlertParts, evaluator: Evaluator) {
-    this.#parts = parts
-    this.#evaluator = evaluator
-  }
-
-  /** Also sends a test notification if that is wanted. */
-  async test(alert: SavedAlert, notify: boolean, signal: AbortSignal) {
-    const known = (await this.#evaluator.states()).get(alert.id)
-    const { tested, message } = await this.#evaluate(alert, signal, known)
-    if (!notify) return tested
-    const notification = notificationFor({ ...message, type: 'alert.test' }, [...alert.targets.keys()])
-    const sent = [...alert.targets].map(async ([key, { type, url }]) => {
-      return { type, url, ...(await this.#evaluator.deliveries.send(alert, key, notification)) }
-    })
-    return { ...tested, deliveries: await Promise.all(sent) }
-  }
-
-  /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
-  async preview(body: unknown, signal: AbortSignal) {
-    const readOnly = [...commonReadOnly, ...alertReadOnly, 'id']
-    const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
-    const { endpoints } = this.#parts
-    const next = { find: (_folder: string, reference: string) => endpoints.find(reference) as never }
-    const definition = await prepareAlert(this.#parts, fields, next)
-    const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
-    const alert = readAlert({ ...record, body: { definition, created_at: '' } })
-    const { tested, message } = await this.#evaluate(alert, signal)
-    const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
-    return {
-      ...tested,
-      ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
-      history: await pastDecisions(this.#parts, alert, signal),
-    }
-  }
-
-  async #evaluate(alert: SavedAlert, signal: AbortSignal, known?: AlertState) {
-    const { time } = this.#parts
-    const all = await readResult(this.#parts, alert, signal)
+export function alertTests(parts: AlertParts, evaluator: Evaluator) {
+  const evaluate = async (alert: SavedAlert, signal: AbortSignal, known?: AlertState) => {
+    const { time } = parts
+    const all = await readResult(parts, alert, signal)
     const before = known ?? newState(alert.rule, alert.definition.name, time.now())
     const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), time.now())
     const rows = shownRows(alert, all)
     const message: Message = { type: 'alert.firing', alert, state, rows, time }
     return { tested: { state: state.state, value: state.value, rows }, message }
+  }
+  return {
+    /** Also sends a test notification if that is wanted. */
+    async test(alert: SavedAlert, notify: boolean, signal: AbortSignal) {
+      const known = (await evaluator.states()).get(alert.id)
+      const { tested, message } = await evaluate(alert, signal, known)
+      if (!notify) return tested
+      const notification = notificationFor({ ...message, type: 'alert.test' }, [...alert.targets.keys()])
+      const sent = [...alert.targets].map(async ([key, { type, url }]) => {
+        return { type, url, ...(await evaluator.deliveries.send(alert, key, notification)) }
+      })
+      return { ...tested, deliveries: await Promise.all(sent) }
+    },
+
+    /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
+    async preview(body: unknown, signal: AbortSignal) {
+      const readOnly = [...commonReadOnly, ...alertReadOnly, 'id']
+      const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
+      const next = { find: (_folder: string, reference: string) => parts.endpoints.find(reference) as never }
+      const definition = await prepareAlert(parts, fields, next)
+      const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
+      const alert = readAlert({ ...record, body: { definition, created_at: '' } })
+      const { tested, message } = await evaluate(alert, signal)
+      const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
+      return {
+        ...tested,
+        ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
+        history: await pastDecisions(parts, alert, signal),
+      }
+    },
   }
 }

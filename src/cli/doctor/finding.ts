@@ -12,13 +12,12 @@ export function ok(name: string, message: string): Finding {
   return { name, status: 'ok', message }
 }
 
-export function warning(name: string, message: string, advice: string): Finding {
-  return { name, status: 'warning', message, advice }
-}
+const findingOf =
+  (status: Finding['status']) =>
+  (name: string, message: string, advice: string): Finding => ({ name, status, message, advice })
 
-export function problem(name: string, message: string, advice: string): Finding {
-  return { name, status: 'problem', message, advice }
-}
+export const warning = findingOf('warning')
+export const problem = findingOf('problem')
 
 export async function printFindings({ stdout }: CommandIo, findings: readonly Finding[]): Promise<void> {
   const color = { ok: stdout.colors.green, warning: stdout.colors.yellow, problem: stdout.colors.red }
