@@ -1,4 +1,4 @@
-import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
 /** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
 // biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
@@ -75,6 +75,8 @@ export class WellheadError extends Error {
 const maxHeld = 100
 const firstPauseMs = 1_000
 const longestPauseMs = 30_000
+/** The service sends a heartbeat every 15 s. */
+const silenceMs = 45_000
 
 /** A client for browsers and Node. It holds its last results, and asks the service only whether they changed. */
 export function createClient({ url, getToken, fetch: send = fetch }: ClientOptions): Client {
@@ -196,19 +198,23 @@ async function refuse(response: Response): Promise<Response> {
   throw new WellheadError(response.status, body.error ?? {}, response.headers.get('Retry-After'))
 }
 
-/** Reads Server-Sent Events. */
+/** Reads Server-Sent Events. A stream that breaks off or falls silent has ended. */
 async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage> {
-  const texts = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
+  const events: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => events.push(event) })
+  const end = () => reader.cancel().catch(() => {})
   try {
     for (;;) {
-      // A stream that breaks off has ended.
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
-      if (done || !value) return
-      yield value
+      const timer = setTimeout(end, silenceMs)
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: '' }))
+      clearTimeout(timer)
+      if (done) return
+      parser.feed(value as string)
+      yield* events.splice(0)
     }
   } finally {
-    reader.cancel().catch(() => {})
+    end()
   }
 }
 
