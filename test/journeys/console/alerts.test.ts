@@ -27,7 +27,10 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     await form.getByRole('button', { name: 'Add a target' }).click()
     await form.getByLabel('URL').fill(`${receiver.url}/busy`)
     await form.getByRole('button', { name: 'Preview' }).click()
-    await form.getByText(/^Now firing, value \d+\. The condition was met at \d+ of 48 times/).waitFor()
+    // A busy engine leaves out points of long ago.
+    const past =
+      /^Now firing, value \d+\. The condition was met at [1-9]\d* of [1-9]\d* times in the last day\.$/
+    await form.getByText(past).waitFor()
     await expectFit(page)
     await form.getByRole('button', { name: 'Create alert' }).click()
     const secrets = page.getByRole('dialog', { name: 'Secrets of busy' })
