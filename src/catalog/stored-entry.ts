@@ -27,24 +27,24 @@ export class StoredEntry {
   }
 
   column(name: OwnColumn): string {
-    return this.#once(name, () => this.#own(name)) as string
+    return this.once(name, () => this.#own(name)) as string
   }
 
   /** The metadata as it is stored, with a character for each byte. */
   json(): string {
-    return this.#once('json', () => this.#metadata.toString('latin1')) as string
+    return this.#metadata.toString('latin1')
   }
 
   /** The value at a path of metadata, as the engine reads it. Undefined if there is none, or null. */
   at(path: string): string | undefined {
-    return this.#once(path, () => {
+    return this.once(path, () => {
       const span = this.#located.get(path)
       return span && valueText(this.#metadata.toString('utf8', ...span))
     })
   }
 
   lower(name: string, text: string): string {
-    return this.#once(`lower ${name}`, () => lowerCase(text)) as string
+    return this.once(`lower ${name}`, () => lowerCase(text)) as string
   }
 
   /** The result of a test, which is the same for all searches. */
@@ -54,7 +54,8 @@ export class StoredEntry {
     return result
   }
 
-  #once(name: string, read: () => string | undefined): string | undefined {
+  /** A text that is read once, whatever the number of searches that need it. */
+  once(name: string, read: () => string | undefined): string | undefined {
     if (this.#kept.has(name)) return this.#kept.get(name)
     const text = read()
     if (this.#keptLength < maxKeptLength) {

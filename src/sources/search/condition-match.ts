@@ -23,21 +23,37 @@ export function entryMatch(condition: SearchCondition): EntryMatch {
   return { paths, tests, decide }
 }
 
+/** Between texts of an entry. No text has half of a surrogate pair. */
+const between = '\ud800'
+
 function wordTest(value: string): (entry: StoredEntry) => boolean {
   const needed = neededTexts(value)
   const wanted = lowerCase(value)
-  const isNumber = numberPattern.test(value)
+  const number = numberPattern.test(value) ? `${between}${value}${between}` : undefined
   return (entry) =>
     entry.result(`word ${value}`, () => {
-      const json = entry.json()
-      const all = `${Buffer.from(entry.column('event_message')).toString('latin1')}\n${json}`
-      const lower = needed.length > 0 ? all.toLowerCase() : ''
-      if (needed.length > 0 && !needed.some((text) => contains(lower, text))) return false
+      const all = entry.once('all', () => lowerBytes(entry)) as string
+      if (needed.length > 0 && !needed.some((text) => contains(all, text))) return false
       if (contains(entry.lower('event_message', entry.column('event_message')), wanted)) return true
-      return scalarsOf(json).some((scalar) =>
-        scalar.startsWith('"') ? contains(lowerCase(textOf(scalar)), wanted) : isNumber && scalar === value,
+      if (contains(entry.once('texts', () => textsOf(entry)) as string, wanted)) return true
+      return (
+        number !== undefined && (entry.once('numbers', () => numbersOf(entry)) as string).includes(number)
       )
     })
+}
+
+function lowerBytes(entry: StoredEntry): string {
+  return `${Buffer.from(entry.column('event_message')).toString('latin1')}\n${entry.json()}`.toLowerCase()
+}
+
+function textsOf(entry: StoredEntry): string {
+  const texts = scalarsOf(entry.json()).filter((scalar) => scalar.startsWith('"'))
+  return texts.map((text) => lowerCase(textOf(text))).join(between)
+}
+
+function numbersOf(entry: StoredEntry): string {
+  const numbers = scalarsOf(entry.json()).filter((scalar) => !scalar.startsWith('"'))
+  return `${between}${numbers.join(between)}${between}`
 }
 
 /** Texts and numbers as JSON, without keys. */
