@@ -78,8 +78,8 @@ export class ClickHouseClient {
           signal,
           search: {
             query_id: limits.queryId ?? randomUUID(),
-            ...(settings as Record<string, string>),
             max_execution_time: String(deadlineMs / 1000),
+            ...(settings as Record<string, string>),
             wait_end_of_query: '1',
             // In memory: otherwise the server writes each result to a file first.
             buffer_size: String(this.#limits.maxResultBytes),

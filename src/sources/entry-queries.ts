@@ -42,6 +42,11 @@ export interface Search {
 }
 
 export const searchDeadlineMs = 30_000
+/**
+ * The engine looks at the time between blocks only, and one with large entries can take seconds. It must end by itself: a query
+ * that runs longer than its deadline ends the engine for everyone.
+ */
+const engineShare = 0.8
 /** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 
@@ -92,6 +97,7 @@ export class EntryQueries {
     const isolated = project !== undefined
     const settings = {
       ...outputJson,
+      max_execution_time: (engineShare * deadlineMs) / 1000,
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(isolated && isolatedRows(engine.database, [source.name], { project })),

@@ -9,8 +9,10 @@ const inspectedEntries = 2_000
 const maxDetected = 40
 /** Fields without a typed column are counted in about as many entries at most, because their JSON text is parsed. */
 const maxParsed = 20_000
+/** Larger entries are not parsed: each field parses the whole text again. */
+const maxParsedBytes = 65_536
 /** A statement counts until then, and says how many entries it has read. */
-const countWithinMs = 8_000
+const countWithin = { timeout_overflow_mode: 'break', max_execution_time: 8 } as const
 /** A field with more values shows only its most frequent ones. */
 const maxValues = 50
 const topOfMany = 10
@@ -48,11 +50,12 @@ export async function facetsOf(queries: EntryQueries, search: Search) {
     return type === 'text' || isStatus(field) ? [{ field: path, column, value: present(field) }] : []
   })
   const every = Math.ceil(matching / maxParsed)
+  const isParsed = `length(metadata) <= ${maxParsedBytes}`
   // Those of all times and projects, unlike the newest ones.
   const some = every > 1 ? ` AND cityHash64(timestamp, id) % ${every} = 0` : ''
   const all = await Promise.all([
     countFields(queries, search, typed, `${table} WHERE ${sql}`, true),
-    countFields(queries, search, detected, `${table} WHERE ${sql}${some}`, false),
+    countFields(queries, search, detected, `${table} WHERE ${sql}${some} AND ${isParsed}`, false),
   ])
   const facets = all.flat().filter(({ entries }) => entries > 0)
   return { entries: matching, facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)) }
@@ -86,8 +89,7 @@ async function countFields(
 ): Promise<Facet[]> {
   if (fields.length === 0) return []
   const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
-  const read = <Row>(sql: string) =>
-    queries.rows<Row>(search, sql, search.parameters, { timeout_overflow_mode: 'break' }, countWithinMs)
+  const read = <Row>(sql: string) => queries.rows<Row>(search, sql, search.parameters, countWithin)
   // The engine counts this many times as many values exactly.
   const factor = isAll ? 3 : Math.ceil((2 * maxParsed) / maxValues)
   const tops = fields.map(

@@ -1,4 +1,4 @@
-import { queryTimeout } from '../base/errors.ts'
+import { queryTimeout, tooLarge } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
@@ -79,9 +79,16 @@ export async function* exportEntries(search: LogSearch, name: string, body: unkn
   const { format, limit, ...filter } = readShape(exportShape, body)
   if (format === 'csv') yield Buffer.from('timestamp,id,project,event_message,metadata\r\n')
   let before: SearchCursor | undefined
+  let size = exportedPage
   for (let left = limit; left > 0; ) {
-    const page = { ...filter, limit: Math.min(left, exportedPage), ...(before && { before }) }
-    const { lines, count, searchedSince } = await search.entries(name, page, reader, 'iso')
+    const page = { ...filter, limit: Math.min(left, size), ...(before && { before }) }
+    const found = await search.entries(name, page, reader, 'iso').catch((error: unknown) => {
+      if (!tooLarge.is(error) || size === 1) throw error
+    })
+    // Large entries, which fit into shorter pages.
+    if (!found) size = Math.ceil(size / 8)
+    if (!found) continue
+    const { lines, count, searchedSince } = found
     // The response must not look complete.
     if (searchedSince) throw queryTimeout(searchDeadlineMs / 1000)
     const texts = linesOf(lines)

@@ -89,6 +89,22 @@ export function onward(running: () => RunningService): void {
       expect(await (await download({ query: 'message:nobody' })).text()).toBe('')
     })
 
+    test('exports entries that are too large for one page, and leaves them out of the counts of fields', async () => {
+      await admin('POST', '/api/sources', { name: 'onward_large' })
+      const large = { event_message: 'large', metadata: { kind: 'large', text: 'x'.repeat(900_000) } }
+      for (let n = 0; n < 4; n++) await send('onward_large', JSON.stringify(Array(10).fill(large)))
+      const small = { id: 'small', event_message: 'small', metadata: { kind: 'small' } }
+      await send('onward_large', JSON.stringify(small))
+      const rows = (await (await download({}, 'onward_large')).text()).trimEnd().split('\n')
+      const ids = new Set(rows.map((row) => JSON.parse(row).id))
+      expect([ids.size, rows.filter((row) => row.length > 900_000).length]).toEqual([41, 40])
+      const { body } = await admin('POST', '/api/sources/onward_large/facets', {})
+      expect([body.entries, body.facets]).toEqual([
+        41,
+        [expect.objectContaining({ field: 'kind', sampled: 1, values: [{ value: 'small', count: 1 }] })],
+      ])
+    })
+
     test('shows entries of the same project before and after an entry', async () => {
       const url = '/api/sources/onward/entries/o1000/context?before=2&after=3'
       const expected = ['o1006', 'o1004', 'o1002', 'o1000', 'o998', 'o996']

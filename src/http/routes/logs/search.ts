@@ -54,7 +54,9 @@ const facets = z.object({
         entries: z.int().describe('Counted entries that have the field.'),
         sampled: z
           .int()
-          .describe('Number of matching entries that were counted; fewer than all if there are many.'),
+          .describe(
+            'Number of matching entries that were counted; fewer than all if there are many, or entries larger than 64 KiB.',
+          ),
         distinct: z.int().nullable().describe('Number of values. Null: more than 50.'),
         values: values.describe('The most frequent values: all up to 50, else the top 10.'),
       }),
