@@ -238,7 +238,8 @@ export const isolationUnverified = define('isolation_unverified', 503, (leak: st
 export const queryTimeout = define(
   'query_timeout',
   504,
-  (seconds: number) => `The query was stopped at its time limit of ${seconds} s. Make it read less data.`,
+  (seconds: number) =>
+    `The query was stopped at its time limit of ${Math.ceil(seconds)} s. Make it read less data.`,
 )
 /** RFC 9111 defines this status for `only-if-cached`. */
 export const notCached = define(

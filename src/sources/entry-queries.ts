@@ -9,7 +9,7 @@ import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
 import { conditionsOf } from './entry-sql.ts'
 import type { BoundValues } from './search/condition-sql.ts'
-import { readQuery, type SearchCondition } from './search/search-condition.ts'
+import { parsingTests, readQuery, type SearchCondition } from './search/search-condition.ts'
 import type { EntryFilter } from './search-shape.ts'
 
 export interface EntryQueriesOptions {
@@ -46,7 +46,9 @@ export const searchDeadlineMs = 30_000
  * The engine looks at the time between blocks only, and one with large entries can take seconds. It must end by itself: a query
  * that runs longer than its deadline ends the engine for everyone.
  */
-const engineShare = 0.8
+const engineShare = 0.7
+/** Entries of a block if one condition parses them. */
+const parsedRows = 256
 /** Number of crashes of the engine after which searches of a caller are refused for a while. */
 const maxCrashes = 3
 
@@ -87,7 +89,7 @@ export class EntryQueries {
   }
 
   async run(
-    { reader, source }: Pick<Search, 'reader' | 'source'>,
+    { reader, source, condition }: Pick<Search, 'reader' | 'source'> & Partial<Pick<Search, 'condition'>>,
     statement: Statement,
     deadlineMs = searchDeadlineMs,
   ): Promise<Buffer> {
@@ -95,9 +97,11 @@ export class EntryQueries {
     const { id: caller, project, signal } = reader
     if (source.name === auditSource && !reader.isAdmin) throw forbidden(auditRefusal)
     const isolated = project !== undefined
+    const parsing = condition ? parsingTests(condition) : 0
     const settings = {
       ...outputJson,
       max_execution_time: (engineShare * deadlineMs) / 1000,
+      ...(parsing > 0 && { max_block_size: Math.max(4, Math.floor(parsedRows / parsing)) }),
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(isolated && isolatedRows(engine.database, [source.name], { project })),

@@ -11,6 +11,7 @@ const maxDetected = 40
 const maxParsed = 20_000
 /** Larger entries are not parsed: each field parses the whole text again. */
 const maxParsedBytes = 65_536
+const parsedBlocks = { max_block_size: 64 } as const
 /** A statement counts until then, and says how many entries it has read. */
 const countWithin = { timeout_overflow_mode: 'break', max_execution_time: 8 } as const
 /** A field with more values shows only its most frequent ones. */
@@ -89,7 +90,8 @@ async function countFields(
 ): Promise<Facet[]> {
   if (fields.length === 0) return []
   const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
-  const read = <Row>(sql: string) => queries.rows<Row>(search, sql, search.parameters, countWithin)
+  const read = <Row>(sql: string) =>
+    queries.rows<Row>(search, sql, search.parameters, { ...countWithin, ...(!isAll && parsedBlocks) })
   // The engine counts this many times as many values exactly.
   const factor = isAll ? 3 : Math.ceil((2 * maxParsed) / maxValues)
   const tops = fields.map(

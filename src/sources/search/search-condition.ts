@@ -118,6 +118,14 @@ export function* positiveTests(condition: SearchCondition): Generator<FieldCondi
   else if (condition.kind !== 'not') for (const part of condition.parts) yield* positiveTests(part)
 }
 
+/** Number of conditions, also negated ones, that read the JSON text of each entry. */
+export function parsingTests(condition: SearchCondition): number {
+  if (condition.kind === 'word') return 1
+  if (condition.kind === 'test') return condition.field.kind === 'path' ? 1 : 0
+  const parts = condition.kind === 'not' ? [condition.part] : condition.parts
+  return parts.reduce((sum, part) => sum + parsingTests(part), 0)
+}
+
 const ownColumns = ['project', 'id', 'event_message'] as const
 
 /** Where the values of a field are stored. */
