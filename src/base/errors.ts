@@ -239,7 +239,7 @@ export const queryTimeout = define(
   'query_timeout',
   504,
   (seconds: number) =>
-    `The query was stopped at its time limit of ${Math.ceil(seconds)} s. Make it read less data.`,
+    `The query was stopped at its time limit of ${Number(seconds.toFixed(1))} s. Make it read less data.`,
 )
 /** RFC 9111 defines this status for `only-if-cached`. */
 export const notCached = define(
