@@ -25,7 +25,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
 const report = join(scratch, 'report.json')
 const environment = {
   // Tests keep every core busy, so an engine of a service that they start may have to wait for one.
-  WELLHEAD_ENGINE_PATIENCE: '2',
+  WELLHEAD_ENGINE_PATIENCE: '4',
   ...process.env,
   ...(await engineEnvironment()),
   WELLHEAD_TEST_SCRATCH: scratch,

@@ -10,6 +10,7 @@ import {
   methodNotAllowed,
   outOfMemory,
   overloaded,
+  queryRefused,
   WellheadError,
 } from './errors.ts'
 
@@ -74,6 +75,7 @@ describe('the catalog', () => {
     expect(overloaded('Busy.').retryAfterSeconds).toBe(1)
     expect(outOfMemory().retryAfterSeconds).toBe(1)
     expect(engineUnavailable('Away.').retryAfterSeconds).toBe(1)
+    expect(queryRefused(42).retryAfterSeconds).toBe(42)
     expect(callerRefused(42)).toMatchObject({
       status: 429,
       retryAfterSeconds: 42,

@@ -228,6 +228,9 @@ export const engineUnavailable = define('engine_unavailable', 503, (message: str
   retryAfterSeconds: 1,
   cause,
 }))
+export const queryRefused = define('engine_unavailable', 503, (seconds: number) =>
+  waiting(`This query stopped the engine repeatedly, so it is refused for ${seconds} s.`, seconds),
+)
 export const isolationUnverified = define('isolation_unverified', 503, (leak: string) =>
   waiting(
     `This ClickHouse server does not keep tenants apart, so requests of tenants and SQL of callers are refused. ${leak} ` +

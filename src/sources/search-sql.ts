@@ -21,7 +21,7 @@ export function searchSql(queries: EntryQueries, name: string, body: unknown, re
   }
 }
 
-const textOrPlace = /'(?:[^'\\]|\\.)*'|\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/gs
+const textOrPlace = /'(?:[^'\\]|\\.)*'?|\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/gs
 
 /** Values become literals in one pass, so that neither a value nor a key of a path can be taken for the place of another. */
 function withValues(sql: string, values: BoundValues): string {

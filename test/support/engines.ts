@@ -19,8 +19,8 @@ export const natively = (native: number, underEmulation: number) => (emulated ? 
 
 export const log = pino({ level: process.env.WELLHEAD_TEST_LOG ?? 'silent' })
 export const engineNode = process.env.WELLHEAD_ENGINE_NODE ?? process.execPath
-/** Tests keep every core busy, so an engine that does not respond for two seconds may be waiting for one. */
-export const defaultPatience = emulated ? 10 : 2
+/** Tests keep every core busy, so an engine or a query that waits for long may be waiting for one. */
+export const defaultPatience = emulated ? 10 : 4
 
 export interface OpenEngine<E extends Engine = Engine> {
   engine: E

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
-import { blameBounds, CrashGuard } from '../../engine/embedded/running-queries.ts'
+import { blamedBounds, CrashGuard } from '../../engine/embedded/running-queries.ts'
 import { blameFor } from './prepared-call.ts'
 
 const minute = 60_000
@@ -11,16 +11,16 @@ const customer = (token: string, project: string | undefined, sql: string | unde
 /** Lets callers crash the engine whenever they are not refused, for two days. Returns how often each bystander was refused. */
 function attack(attackers: ReturnType<typeof blameFor>[], bystanders: ReturnType<typeof blameFor>[]) {
   const clock = manualClock()
-  const guard = new CrashGuard({ clock, ...blameBounds, maxEntries: 1_000 })
+  const bounds = { windowMs: minute, refusalMs: minute, crashes: 3, maxEntries: 1_000 }
+  const guard = new CrashGuard({ clock, ...bounds, blamed: blamedBounds })
   const refused = bystanders.map(() => 0)
   let crashes = 0
   for (let minutes = 0; minutes < 2 * 1440; minutes++) {
     for (const blame of attackers) {
-      if (guard.refusedForMs(blame) > 0) continue
-      crashes++
-      guard.recordCrash(blame)
+      if (guard.blamedForMs(blame) > 0) continue
+      guard.recordCrash({ statement: `SELECT ${crashes++}`, blame })
       bystanders.forEach((other, index) => {
-        if (guard.refusedForMs(other) > 0) refused[index] = (refused[index] ?? 0) + 1
+        if (guard.blamedForMs(other) > 0) refused[index] = (refused[index] ?? 0) + 1
       })
     }
     clock.advance(minute)

@@ -134,20 +134,20 @@ export class EmbeddedNode implements EngineNode {
     if (limits.asReader && readsFile(statement.sql)) {
       throw invalidQuery('The function file is not allowed.')
     }
-    this.#queries.refuse(limits)
+    this.#queries.refuse(limits, statement)
     const { reader, service } = this.#open()
     const client = limits.asReader ? reader : service
-    return this.#supervised(limits, true, (own) => client.query(statement, own))
+    return this.#supervised(limits, statement, (own) => client.query(statement, own))
   }
 
   async command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {
     const { service } = this.#open()
-    return this.#supervised(limits, false, (own) => service.command(statement, own))
+    return this.#supervised(limits, undefined, (own) => service.command(statement, own))
   }
 
   async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
     const { service } = this.#open()
-    return this.#supervised(limits, false, (own) => this.#insertVerified(service, target, rows, own))
+    return this.#supervised(limits, undefined, (own) => this.#insertVerified(service, target, rows, own))
   }
 
   #open(): Clients {
@@ -155,8 +155,12 @@ export class EmbeddedNode implements EngineNode {
     return this.#clients
   }
 
-  #supervised<T>(limits: Limits, isQuery: boolean, send: (limits: Limits) => Promise<T>): Promise<T> {
-    return this.#queries.run(limits, isQuery, send).catch((error) => {
+  #supervised<T>(
+    limits: Limits,
+    statement: Statement | undefined,
+    send: (limits: Limits) => Promise<T>,
+  ): Promise<T> {
+    return this.#queries.run(limits, statement, send).catch((error) => {
       // When the engine opens its store, it detaches damaged parts and uses those they were merged from.
       if (!isBroken(error)) throw error
       this.#process.restart('data', 'a part on disk is damaged')

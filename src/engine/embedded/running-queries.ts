@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
-import { callerRefused, engineUnavailable, queryCancelled } from '../../base/errors.ts'
-import { grouped } from '../../base/grouped.ts'
+import { callerRefused, engineUnavailable, queryCancelled, queryRefused } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { sqlText } from '../../sql/names.ts'
 import type { ClickHouseClient } from '../clickhouse-client.ts'
-import type { Blame, Limits } from '../engine.ts'
+import type { Blame, Limits, Statement } from '../engine.ts'
 import { queryText } from '../json-rows.ts'
 
 interface RunningQueriesOptions {
@@ -21,8 +20,13 @@ interface RunningQueriesOptions {
   ended: () => Promise<void>
 }
 
-interface Abandoned {
+/** A query that may crash the engine, and whom to blame for it. */
+interface Suspect {
+  statement: Statement
   blame: readonly Blame[]
+}
+
+interface Abandoned extends Suspect {
   /** When the process is ended if the query still runs. */
   overdueAt: number
   /** How often it was looked for and not found. */
@@ -40,8 +44,8 @@ const limits = { deadlineMs: 30_000 }
 export class RunningQueries {
   readonly #options: RunningQueriesOptions
   readonly #guard: CrashGuard
-  /** Whom to blame, by query id; undefined for inserts and commands, which are never blamed. */
-  readonly #running = new Map<string, readonly Blame[] | undefined>()
+  /** By query id; undefined for inserts and commands, which are never blamed. */
+  readonly #running = new Map<string, Suspect | undefined>()
   /** Queries whose callers left. They may still be running, and crash the engine. */
   readonly #abandoned = new LRUCache<string, Abandoned>({ max: maxAbandoned })
   #timer: NodeJS.Timeout | undefined
@@ -50,7 +54,10 @@ export class RunningQueries {
 
   constructor(options: RunningQueriesOptions) {
     this.#options = options
-    this.#guard = new CrashGuard({ clock: options.clock, ...blameBounds, maxEntries: 10_000 })
+    const { clock, patience } = options
+    const windowMs = statementBounds.windowMs * patience
+    const bounds = { ...statementBounds, windowMs, blamed: blamedBounds, maxEntries: 10_000 }
+    this.#guard = new CrashGuard({ clock, ...bounds })
   }
 
   get size(): number {
@@ -58,20 +65,29 @@ export class RunningQueries {
   }
 
   /** Throws if statements of this origin crashed the engine. */
-  refuse({ blame = [] }: Pick<Limits, 'blame'>): void {
-    const refusedForMs = this.#guard.refusedForMs(blame)
-    if (refusedForMs > 0) throw callerRefused(Math.ceil(refusedForMs / 1000))
+  refuse({ blame = [] }: Pick<Limits, 'blame'>, statement?: Statement): void {
+    const blamedForMs = this.#guard.blamedForMs(blame)
+    if (blamedForMs > 0) throw callerRefused(Math.ceil(blamedForMs / 1000))
+    if (statement === undefined || this.#guard.isQuiet) return
+    const refusedForMs = this.#guard.refusedForMs(keyOf(statement))
+    if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
   }
 
-  async run<T>(given: Limits, isQuery: boolean, send: (limits: Limits) => Promise<T>): Promise<T> {
-    const blame = isQuery ? (given.blame ?? []) : undefined
+  async run<T>(
+    given: Limits,
+    statement: Statement | undefined,
+    send: (limits: Limits) => Promise<T>,
+  ): Promise<T> {
+    const suspect = statement && { statement, blame: given.blame ?? [] }
     const queryId = randomUUID()
     const endsAt = performance.now() + given.deadlineMs
-    this.#running.set(queryId, blame)
+    this.#running.set(queryId, suspect)
     try {
-      return await send({ ...given, queryId, onOverdue: () => this.#giveUp(queryId) })
+      const result = await send({ ...given, queryId, onOverdue: () => this.#giveUp(queryId) })
+      if (suspect && !this.#guard.isQuiet) this.#guard.clear(keyOf(suspect.statement))
+      return result
     } catch (error) {
-      if (blame && queryCancelled.is(error)) this.#abandon(queryId, blame, endsAt)
+      if (suspect && queryCancelled.is(error)) this.#abandon(queryId, suspect, endsAt)
       // If the process ended, the query is a suspect until the end is noticed.
       if (engineUnavailable.is(error)) {
         await Promise.race([this.#options.ended(), delay(500, undefined, { ref: false })])
@@ -84,16 +100,16 @@ export class RunningQueries {
 
   /** The query ignored its time limit and keeps its threads, so the process must end. */
   #giveUp(queryId: string): void {
-    const blame = this.#running.get(queryId) ?? this.#abandoned.get(queryId)?.blame ?? []
+    const suspect = this.#running.get(queryId) ?? this.#abandoned.get(queryId)
     this.#overdueQueryId = queryId
-    this.#report(this.#guard.recordCrash(blame), queryId)
+    if (suspect) this.#report(this.#guard.recordCrash(keyed(suspect)), queryId)
     this.#options.giveUp(queryId)
   }
 
   /** Stops a query whose caller left. Closing its connection is not enough for some. */
-  #abandon(queryId: string, blame: readonly Blame[], endsAt: number): void {
+  #abandon(queryId: string, suspect: Suspect, endsAt: number): void {
     const overdueAt = endsAt + graceMs * this.#options.patience
-    this.#abandoned.set(queryId, { blame, overdueAt, checks: 0 })
+    this.#abandoned.set(queryId, { ...suspect, overdueAt, checks: 0 })
     void this.#stopAbandoned()
   }
 
@@ -129,9 +145,8 @@ export class RunningQueries {
   onCrash(): void {
     if (this.#overdueQueryId !== undefined) return
     // Otherwise a caller could avoid the blame by leaving at once.
-    const abandoned = [...this.#abandoned.values()].map(({ blame }) => blame)
-    const suspects = [...this.#running.values(), ...abandoned].filter((blame) => blame !== undefined)
-    this.#report(this.#guard.suspect(suspects))
+    const suspects = [...this.#running.values(), ...this.#abandoned.values()]
+    this.#report(this.#guard.suspect(suspects.filter((each) => each !== undefined).map(keyed)))
   }
 
   #report(refusals: readonly Refusal[], queryId?: string): void {
@@ -149,7 +164,33 @@ export class RunningQueries {
   }
 }
 
-export const blameBounds = {
+function keyed({ statement, blame }: Suspect): KeyedSuspect {
+  return { statement: keyOf(statement), blame }
+}
+
+/**
+ * Includes the values, so that one caller's values do not refuse another's query, but not the time of the request, which
+ * is another in each run of an endpoint. A hash, because it is logged.
+ */
+function keyOf({ sql, parameters = {} }: Statement): string {
+  const { now: _, ...values } = parameters
+  const hash = createHash('sha256').update(JSON.stringify([sql, values]))
+  return `statement:${hash.digest('hex').slice(0, 32)}`
+}
+
+interface CrashGuardOptions {
+  clock: Clock
+  /** Number of crashes within the window after which a statement is refused. */
+  crashes: number
+  windowMs: number
+  refusalMs: number
+  blamed: typeof blamedBounds
+  maxEntries: number
+}
+
+const statementBounds = { crashes: 3, windowMs: 60_000, refusalMs: 600_000 }
+
+export const blamedBounds = {
   windowMs: 24 * 3_600_000,
   /** How long the first refusal lasts. Each further crash within the window makes it `growth` times as long. */
   refusalMs: 300_000,
@@ -157,72 +198,119 @@ export const blameBounds = {
   maxRefusalMs: 6 * 3_600_000,
 }
 
-interface CrashGuardOptions extends Readonly<typeof blameBounds> {
-  clock: Clock
-  maxEntries: number
+interface KeyedSuspect {
+  /** Equal for equal SQL with equal values. */
+  statement: string
+  blame: readonly Blame[]
 }
 
 interface Refusal {
-  /** The key of a blamed origin. */
+  /** A statement, or the key of a blamed origin. */
   key: string
   forMs: number
 }
 
 interface CrashRecord {
-  /** The weight is 1 if a query of the origin crashed the engine, and less if one was running then. */
+  /** The weight is 1 for the statement that crashed the engine, and less for one that was running then. */
   crashes: { at: number; weight: number }[]
   refusedUntil: number
 }
 
-/** Even a query that ran alone may not be the cause: the system may have killed the engine. */
+/** Even a statement that ran alone may not be the cause: the system may have killed the engine. */
 const maxSharedWeight = 0.5
 
 /** Refusals reach their maximum long before. */
 const maxCrashesKept = 100
 
 /**
- * Remembers the origins of queries that were running when the engine crashed. All queries of a blamed origin are refused
- * for a while, because changing a constant is enough to change the text of one.
+ * Remembers which statements were running when the engine crashed, and their origins. A statement that was running at
+ * each of several crashes is refused for a while. So are all statements of a blamed origin, because changing a constant
+ * is enough to change the text.
  */
 export class CrashGuard {
   readonly #options: CrashGuardOptions
-  readonly #records: LRUCache<string, CrashRecord>
+  readonly #statements: LRUCache<string, CrashRecord>
+  readonly #blamed: LRUCache<string, CrashRecord>
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
-    this.#records = new LRUCache({ max: options.maxEntries })
+    this.#statements = new LRUCache({ max: options.maxEntries })
+    this.#blamed = new LRUCache({ max: options.maxEntries })
   }
 
-  refusedForMs(blame: readonly Blame[]): number {
-    if (this.#records.size === 0) return 0
-    const now = this.#options.clock.now()
-    return Math.max(0, ...blame.map(({ key }) => (this.#records.peek(key)?.refusedUntil ?? 0) - now))
+  /** Whether no statement is suspected, so that none needs a key. */
+  get isQuiet(): boolean {
+    return this.#statements.size === 0
+  }
+
+  refusedForMs(statement: string): number {
+    return this.#leftMs(this.#statements.peek(statement))
+  }
+
+  blamedForMs(blame: readonly Blame[]): number {
+    if (this.#blamed.size === 0) return 0
+    return Math.max(0, ...blame.map(({ key }) => this.#leftMs(this.#blamed.peek(key))))
   }
 
   /** Records a crash with a known cause. Returns what is refused from now on. */
-  recordCrash(blame: readonly Blame[]): Refusal[] {
-    return blame.flatMap((each) => this.#count(each, 1))
+  recordCrash({ statement, blame }: KeyedSuspect): Refusal[] {
+    return [...this.#countStatements([statement]), ...this.#countBlame(blame, 1)]
   }
 
-  /** Records a crash that any of these queries may have caused: each key gets its share of the blame. */
-  suspect(suspects: readonly (readonly Blame[])[]): Refusal[] {
-    const blamed = grouped(suspects.flat(), ({ key }) => key)
-    return [...blamed.values()].flatMap((same) =>
-      this.#count(same[0] as Blame, Math.min(maxSharedWeight, same.length / suspects.length)),
-    )
+  /** Records a crash that any of these may have caused: each key gets its share of the blame. */
+  suspect(suspects: readonly KeyedSuspect[]): Refusal[] {
+    const blamed = new Map<string, { each: Blame; count: number }>()
+    for (const each of suspects.flatMap(({ blame }) => blame)) {
+      blamed.set(each.key, { each, count: (blamed.get(each.key)?.count ?? 0) + 1 })
+    }
+    return [
+      ...this.#countStatements(suspects.map(({ statement }) => statement)),
+      ...[...blamed.values()].flatMap(({ each, count }) =>
+        this.#countBlame([each], Math.min(maxSharedWeight, count / suspects.length)),
+      ),
+    ]
   }
 
-  #count({ key, crashes: tolerated }: Blame, weight: number): Refusal[] {
-    const { clock, windowMs, refusalMs, growth, maxRefusalMs } = this.#options
-    const now = clock.now()
-    const { crashes, refusedUntil } = this.#records.get(key) ?? { crashes: [], refusedUntil: 0 }
-    const recent = [...crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }]
-    const excess = recent.reduce((sum, crash) => sum + crash.weight, 0) - tolerated
-    const forMs = excess < 0 ? 0 : Math.min(maxRefusalMs, refusalMs * growth ** Math.floor(excess))
-    this.#records.set(key, {
-      crashes: recent.slice(-maxCrashesKept),
-      refusedUntil: forMs > 0 ? now + forMs : refusedUntil,
+  /** Clears a statement that finished, but not its origins: they may have sent the cause, too. */
+  clear(statement: string): void {
+    this.#statements.delete(statement)
+  }
+
+  #countStatements(statements: readonly string[]): Refusal[] {
+    const { crashes, windowMs, refusalMs } = this.#options
+    return [...new Set(statements)].flatMap((key) => {
+      const sum = this.#count(this.#statements, key, 1, windowMs)
+      return sum < crashes ? [] : [this.#refuse(this.#statements, key, refusalMs)]
     })
-    return forMs > 0 ? [{ key, forMs }] : []
+  }
+
+  #countBlame(blame: readonly Blame[], weight: number): Refusal[] {
+    const { windowMs, refusalMs, growth, maxRefusalMs } = this.#options.blamed
+    return blame.flatMap(({ key, crashes }) => {
+      const excess = this.#count(this.#blamed, key, weight, windowMs) - crashes
+      if (excess < 0) return []
+      const forMs = Math.min(maxRefusalMs, refusalMs * growth ** Math.floor(excess))
+      return [this.#refuse(this.#blamed, key, forMs)]
+    })
+  }
+
+  #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
+    const now = this.#options.clock.now()
+    const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
+    record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
+      -maxCrashesKept,
+    )
+    records.set(key, record)
+    return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
+  }
+
+  #refuse(records: LRUCache<string, CrashRecord>, key: string, forMs: number): Refusal {
+    const record = records.get(key)
+    if (record) record.refusedUntil = this.#options.clock.now() + forMs
+    return { key, forMs }
+  }
+
+  #leftMs(record: CrashRecord | undefined): number {
+    return record ? Math.max(0, record.refusedUntil - this.#options.clock.now()) : 0
   }
 }
