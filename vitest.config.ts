@@ -53,13 +53,11 @@ class SlowFirst extends BaseSequencer {
 }
 
 /**
- * A journey spends most of its time waiting: for an engine to end or start, for a page, for a limit. With an emulated
- * engine it waits for a processor instead. Each worker needs up to a gigabyte, with its engine and browser.
+ * One more than there are cores, because journeys also wait: for an engine to end or start, for a page, for a limit. With
+ * more, each one takes longer, and all of them no less. Each worker needs up to a gigabyte, with its engine and browser.
  */
 function workers(): number {
-  const cores = availableParallelism()
-  const wanted = process.env.WELLHEAD_ENGINE_NODE ? cores + 1 : 2 * cores
-  return Math.max(1, Math.min(wanted, Math.floor(totalmem() / 2 ** 30)))
+  return Math.max(1, Math.min(availableParallelism() + 1, Math.floor(totalmem() / 2 ** 30)))
 }
 
 export default defineConfig({

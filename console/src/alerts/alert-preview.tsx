@@ -4,8 +4,8 @@ import type { Alert, AlertPreview } from '../api/shapes.ts'
 import { TimeSeries } from '../charts/time-series.tsx'
 import { ResultTable } from '../query/result/result-table.tsx'
 import { Button } from '../ui/button.tsx'
-import { showInstant, useZone } from '../ui/instants.ts'
 import { Failure, Loaded } from '../ui/states.tsx'
+import { showInstant, useZone } from '../ui/text/instants.ts'
 import { alertKind } from './alert-draft.ts'
 
 function previewOf(draft: object, signal?: AbortSignal): Promise<AlertPreview> {

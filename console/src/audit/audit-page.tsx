@@ -6,11 +6,11 @@ import { FieldChanges } from '../definitions/field-changes.tsx'
 import { SqlEditor } from '../query/editor/sql-editor.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { showInstant, useZone } from '../ui/instants.ts'
 import { PageHead } from '../ui/page-head.tsx'
 import { SearchInput } from '../ui/search.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { showInstant, useZone } from '../ui/text/instants.ts'
 import { useAddress } from '../ui/use-address.ts'
 
 /** Kinds whose versions can be compared, and the field with their SQL. */

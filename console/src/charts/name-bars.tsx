@@ -1,4 +1,4 @@
-import { sum } from '../ui/format.ts'
+import { sum } from '../ui/text/format.ts'
 import { colorsOf, commonUnit, highest, type Series, valueText } from './series.ts'
 
 interface NameBarsProps {

@@ -1,4 +1,4 @@
-import { bytes, percent, seconds, short } from '../ui/format.ts'
+import { bytes, percent, seconds, short } from '../ui/text/format.ts'
 
 /** `ratio` is shown as a percentage. */
 export type Unit = 'us' | 'ms' | 's' | 'bytes' | 'ratio'

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { showInstant, useZone } from '../ui/instants.ts'
+import { showInstant, useZone } from '../ui/text/instants.ts'
 import { LazyPlot } from './lazy-plot.tsx'
 import type { PlotProps } from './plot.tsx'
 import { stepOf, withGaps } from './time-gaps.ts'

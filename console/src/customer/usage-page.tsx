@@ -1,7 +1,7 @@
 import { useQuotaRemaining } from '../api/quota.ts'
 import type { Whoami } from '../api/shapes.ts'
-import { count, counted } from '../ui/format.ts'
 import { PageHead } from '../ui/page-head.tsx'
+import { count, counted } from '../ui/text/format.ts'
 import { RequestReport } from '../usage/request-report.tsx'
 
 /** The own requests of a token that is not an admin's. */

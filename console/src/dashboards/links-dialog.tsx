@@ -8,9 +8,9 @@ import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { CheckField, TextField } from '../ui/fields.tsx'
-import { ago } from '../ui/format.ts'
 import { Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { ago } from '../ui/text/format.ts'
 
 const columns = [['Project'], ['Fixed', 'optional'], ['Expires'], ['Created', 'optional'], ['']] as const
 

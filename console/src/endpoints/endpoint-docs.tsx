@@ -1,10 +1,10 @@
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
 import { type Fact, Facts } from '../ui/facts.tsx'
-import { counted, seconds } from '../ui/format.ts'
 import { Card } from '../ui/page-head.tsx'
 import { SnippetTabs } from '../ui/snippets/snippet.tsx'
 import { agentSnippets, callSnippets } from '../ui/snippets/snippets.ts'
 import { Table } from '../ui/table.tsx'
+import { counted, seconds } from '../ui/text/format.ts'
 
 const formats = [
   ['json', 'The default: an object with the rows in result.'],

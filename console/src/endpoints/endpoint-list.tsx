@@ -6,9 +6,9 @@ import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInEndpoints } from '../ui/built-in/built-in.ts'
 import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
-import { count, counted, milliseconds, percent, seconds } from '../ui/format.ts'
 import { Empty } from '../ui/states.tsx'
 import { NameLink, Table } from '../ui/table.tsx'
+import { count, counted, milliseconds, percent, seconds } from '../ui/text/format.ts'
 
 type Listed = Endpoint | CallableEndpoint
 

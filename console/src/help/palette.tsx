@@ -8,8 +8,8 @@ import type { Whoami } from '../api/shapes.ts'
 import { setTheme, useTheme } from '../ui/brand/theme.ts'
 import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { setZone, useZone } from '../ui/instants.ts'
 import { matches, wordsOf } from '../ui/search.tsx'
+import { setZone, useZone } from '../ui/text/instants.ts'
 
 interface PaletteProps {
   who: Whoami

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { useSettled } from '../query/use-settled.ts'
 import { NewColumn } from '../schema/column-dialogs.tsx'
 import { Button } from '../ui/button.tsx'
-import { count as counted, percent, short } from '../ui/format.ts'
 import { SearchInput } from '../ui/search.tsx'
+import { count as counted, percent, short } from '../ui/text/format.ts'
 import { findValues } from './entry-search.ts'
 import {
   conditionOf,

@@ -1,7 +1,7 @@
 import { type PointerEvent, useMemo, useRef, useState } from 'react'
 import type { Histogram as Counts } from '../api/shapes.ts'
-import { count, counted, sum } from '../ui/format.ts'
-import { showInstant, useZone } from '../ui/instants.ts'
+import { count, counted, sum } from '../ui/text/format.ts'
+import { showInstant, useZone } from '../ui/text/instants.ts'
 import { countOf, type SplitSeries, seriesOf } from './split-series.ts'
 
 interface HistogramProps {

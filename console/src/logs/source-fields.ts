@@ -1,5 +1,5 @@
 import type { Facet, Facets, TypedColumn } from '../api/shapes.ts'
-import { counted, percent } from '../ui/format.ts'
+import { counted, percent } from '../ui/text/format.ts'
 import { levelName } from './levels.ts'
 import { keysOf, pathOf, shownPath } from './search/paths.ts'
 

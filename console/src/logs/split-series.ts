@@ -1,5 +1,5 @@
 import type { Histogram } from '../api/shapes.ts'
-import { sum } from '../ui/format.ts'
+import { sum } from '../ui/text/format.ts'
 import { levelTone } from './levels.ts'
 import { conditionOf } from './search/conditions.ts'
 import { valueName } from './source-fields.ts'

@@ -1,4 +1,4 @@
-import { showInstant, type Zone } from '../ui/instants.ts'
+import { showInstant, type Zone } from '../ui/text/instants.ts'
 
 /** A time range in the address: relative to now, or between two instants. */
 export interface TimeRange {

@@ -1,6 +1,6 @@
 import type { Requests } from '../api/shapes.ts'
-import { count, counted, milliseconds, percent } from '../ui/format.ts'
 import { NameLink, Table } from '../ui/table.tsx'
+import { count, counted, milliseconds, percent } from '../ui/text/format.ts'
 import { Part, type PartQuery } from '../usage/part.tsx'
 import { type Range, usageLink } from '../usage/time-range.tsx'
 

@@ -1,5 +1,5 @@
 import type { Usage } from '../api/shapes.ts'
-import { counted, short, sum } from '../ui/format.ts'
+import { counted, short, sum } from '../ui/text/format.ts'
 import { ChartPart } from '../usage/chart-part.tsx'
 import type { PartQuery } from '../usage/part.tsx'
 import type { Range } from '../usage/time-range.tsx'

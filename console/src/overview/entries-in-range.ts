@@ -1,5 +1,5 @@
 import type { Usage } from '../api/shapes.ts'
-import { counted, sum } from '../ui/format.ts'
+import { counted, sum } from '../ui/text/format.ts'
 import type { Range } from '../usage/time-range.tsx'
 
 interface SourceCounts {

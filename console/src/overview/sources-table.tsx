@@ -1,6 +1,6 @@
 import type { Usage } from '../api/shapes.ts'
-import { bytes, count } from '../ui/format.ts'
 import { NameLink, Table } from '../ui/table.tsx'
+import { bytes, count } from '../ui/text/format.ts'
 import { type Range, rangeWords } from '../usage/time-range.tsx'
 import { entriesInRange } from './entries-in-range.ts'
 

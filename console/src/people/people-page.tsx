@@ -6,9 +6,9 @@ import type { Person, Whoami } from '../api/shapes.ts'
 import { ListPage } from '../definitions/list-page.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { ago, counted } from '../ui/format.ts'
 import { Empty } from '../ui/states.tsx'
 import { Breakable, NameLink, Table } from '../ui/table.tsx'
+import { ago, counted } from '../ui/text/format.ts'
 
 const columns = [
   ['Person'],

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Form, TextField } from '../ui/fields.tsx'
-import { milliseconds } from '../ui/format.ts'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { Failure } from '../ui/states.tsx'
+import { milliseconds } from '../ui/text/format.ts'
 import type { Operation } from './api-document.ts'
 import { curlOf, exampleOf, fieldsOf, targetOf } from './api-request.ts'
 

@@ -10,9 +10,9 @@ import { changeDefinition } from '../definitions/requests.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Form, TextField } from '../ui/fields.tsx'
-import { counted } from '../ui/format.ts'
-import { nameProblem } from '../ui/names.ts'
 import { Failure } from '../ui/states.tsx'
+import { counted } from '../ui/text/format.ts'
+import { nameProblem } from '../ui/text/names.ts'
 import { sourceKind } from './source-kind.ts'
 
 const retention = { label: 'Retention, days', inputMode: 'numeric', required: true } as const

@@ -6,10 +6,10 @@ import type { Entry, SourcePath } from '../api/shapes.ts'
 import { CreateColumn, NewColumn, RemoveColumn } from '../schema/column-dialogs.tsx'
 import { canBeColumn, kindsOf, shareOf, unlistedPaths } from '../schema/typed-columns.ts'
 import { Button } from '../ui/button.tsx'
-import { count } from '../ui/format.ts'
 import { matches, SearchInput, wordsOf } from '../ui/search.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Breakable, Table } from '../ui/table.tsx'
+import { count } from '../ui/text/format.ts'
 
 interface SchemaRow {
   /** As it is written in SQL. */

@@ -1,4 +1,4 @@
-import { short, sum } from '../ui/format.ts'
+import { short, sum } from '../ui/text/format.ts'
 
 /** Entries of each minute of the last hour as small bars. Screen readers get the sum. */
 export function Spark({ values }: { values: readonly number[] | undefined }) {

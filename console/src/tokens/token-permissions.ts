@@ -83,4 +83,4 @@ export function restrictionsOf({ project, parameters, requests_per_minute, expir
 export const isExpired = ({ expires_at }: Pick<Limits, 'expires_at'>, nowMs = Date.now()): boolean =>
   expires_at !== null && Date.parse(expires_at) <= nowMs
 
-import { counted } from '../ui/format.ts'
+import { counted } from '../ui/text/format.ts'

@@ -1,4 +1,4 @@
-import { setZone, useZone } from './instants.ts'
+import { setZone, useZone } from './text/instants.ts'
 
 interface ChoicesProps<T extends string> {
   label: string

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { Button } from './button.tsx'
 import { copyText } from './copy-button.tsx'
-import { count } from './format.ts'
 import { Icon } from './icon.tsx'
+import { count } from './text/format.ts'
 
 interface JsonTreeProps {
   value: unknown

@@ -1,6 +1,6 @@
 import type { Requests } from '../api/shapes.ts'
-import { ago, count, counted, milliseconds } from '../ui/format.ts'
 import { NameLink, Table } from '../ui/table.tsx'
+import { ago, count, counted, milliseconds } from '../ui/text/format.ts'
 
 export type Descriptions = ReadonlyMap<string, string | null>
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { ChartKind, Series } from '../charts/series.ts'
 import { TimeSeries } from '../charts/time-series.tsx'
-import { seconds } from '../ui/format.ts'
+import { seconds } from '../ui/text/format.ts'
 import { Part, type PartQuery } from './part.tsx'
 import { type Range, rangeWords } from './time-range.tsx'
 

@@ -1,6 +1,6 @@
 import type { Requests } from '../api/shapes.ts'
-import { ago, count } from '../ui/format.ts'
 import { NameLink, Table } from '../ui/table.tsx'
+import { ago, count } from '../ui/text/format.ts'
 import { ErrorHelp } from './error-help.tsx'
 
 const columns = [['Error'], ['Requests', 'right'], ['Last', 'right']] as const

@@ -1,6 +1,6 @@
 import type { Requests } from '../api/shapes.ts'
-import { count, counted, milliseconds, percent } from '../ui/format.ts'
 import { Empty } from '../ui/states.tsx'
+import { count, counted, milliseconds, percent } from '../ui/text/format.ts'
 import { ChartPart } from './chart-part.tsx'
 import type { PartQuery } from './part.tsx'
 import type { Range } from './time-range.tsx'

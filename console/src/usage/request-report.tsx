@@ -1,6 +1,6 @@
 import type { Requests } from '../api/shapes.ts'
-import { count, counted, milliseconds, percent } from '../ui/format.ts'
 import { Table } from '../ui/table.tsx'
+import { count, counted, milliseconds, percent } from '../ui/text/format.ts'
 import { EndpointName } from './error-codes.tsx'
 import { UsageReport } from './usage-report.tsx'
 

@@ -1,6 +1,6 @@
 import type { EndpointCacheState } from '../../api/shapes.ts'
-import { bytes, count, counted, seconds } from '../../ui/format.ts'
 import { Table } from '../../ui/table.tsx'
+import { bytes, count, counted, seconds } from '../../ui/text/format.ts'
 
 type CachedResult = EndpointCacheState['results'][number]
 

@@ -7,8 +7,8 @@ import type { Endpoint, EndpointCacheState } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { Figure } from '../../ui/facts.tsx'
-import { bytes, count, counted, seconds, sum } from '../../ui/format.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
+import { bytes, count, counted, seconds, sum } from '../../ui/text/format.ts'
 import { CachedResults } from './cached-results.tsx'
 
 /** The results of an endpoint that are in the cache. */

@@ -6,7 +6,7 @@ import { BreakingDialog } from '../../definitions/breaking-dialog.tsx'
 import { breakingChanges, changeDefinition } from '../../definitions/requests.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { nameProblem } from '../../ui/names.ts'
+import { nameProblem } from '../../ui/text/names.ts'
 import { endpointKind } from '../endpoint-draft.ts'
 
 interface RenameDialogProps {

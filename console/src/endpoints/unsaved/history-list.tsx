@@ -1,5 +1,5 @@
 import { Button } from '../../ui/button.tsx'
-import { ago, counted } from '../../ui/format.ts'
+import { ago, counted } from '../../ui/text/format.ts'
 import { examples } from './examples.ts'
 import type { useQueryHistory } from './query-history.ts'
 import { noQuestion, type Question } from './question.ts'

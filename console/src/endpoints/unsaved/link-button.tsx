@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { count } from '../../ui/format.ts'
+import { count } from '../../ui/text/format.ts'
 import type { Question } from './question.ts'
 import { fragmentOf, maxLinkLength } from './question-link.ts'
 

@@ -6,7 +6,7 @@ import type { Endpoint, JsonPath, SlowCall } from '../../api/shapes.ts'
 import { type Run, resultOf } from '../../query/run/use-run.ts'
 import { CreateColumn, NewColumn } from '../../schema/column-dialogs.tsx'
 import { heavyReading } from '../../schema/typed-columns.ts'
-import { counted, milliseconds } from '../../ui/format.ts'
+import { counted, milliseconds } from '../../ui/text/format.ts'
 
 /** Paths of a saved query that would be faster as typed columns, if recent requests show that it matters. */
 export function ColumnSuggestions({ saved: { name, version }, run }: { saved: Endpoint; run: Run }) {

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
-import { fromLocalInput, toLocalInput, useZone } from '../../ui/instants.ts'
+import { fromLocalInput, toLocalInput, useZone } from '../../ui/text/instants.ts'
 import { rangeText, relativeRanges, type TimeRange } from '../time-range.ts'
 
 interface RangePickerProps {

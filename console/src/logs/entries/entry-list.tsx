@@ -8,8 +8,8 @@ import {
   useRef,
   useState,
 } from 'react'
-import { sum } from '../../ui/format.ts'
-import { showInstant, useZone, type Zone } from '../../ui/instants.ts'
+import { sum } from '../../ui/text/format.ts'
+import { showInstant, useZone, type Zone } from '../../ui/text/instants.ts'
 import { toggled } from '../../ui/toggled.ts'
 import type { FoundEntry } from '../entry-search.ts'
 import { keysOf } from '../live/live-buffer.ts'

@@ -1,7 +1,7 @@
 import { type ComponentProps, useEffect, useId, useState } from 'react'
 import type { Parameter } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
-import { fromLocalInput, toLocalInput } from '../../ui/instants.ts'
+import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
 import { orderedNames, ranges, timeRangeOf } from './model.ts'
 
 interface ParameterBarProps {

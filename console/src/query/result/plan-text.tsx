@@ -1,5 +1,5 @@
 import type { Plan } from '../../api/shapes.ts'
-import { counted } from '../../ui/format.ts'
+import { counted } from '../../ui/text/format.ts'
 
 /** What the engine reads, and its plan. */
 export function PlanText({ plan: { plan, reads } }: { plan: Plan }) {

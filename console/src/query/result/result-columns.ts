@@ -1,6 +1,6 @@
 import type { Column, Row } from '../../api/shapes.ts'
-import { readable } from '../../ui/format.ts'
-import { instantOf } from '../../ui/instants.ts'
+import { readable } from '../../ui/text/format.ts'
+import { instantOf } from '../../ui/text/instants.ts'
 
 export interface ShownColumn {
   name: string

@@ -3,7 +3,7 @@ import { type ComponentProps, Fragment, type ReactNode, useId, useLayoutEffect, 
 import { queries } from '../../api/queries.ts'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
-import { fromLocalInput, toLocalInput } from '../../ui/instants.ts'
+import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
 import type { SeenAt } from './sql-parameters.ts'
 import type { Run } from './use-run.ts'
 

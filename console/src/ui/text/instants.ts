@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { watchable } from '../api/watchable.ts'
-import { readPreference } from './preference.ts'
+import { watchable } from '../../api/watchable.ts'
+import { readPreference } from '../preference.ts'
 
 export type Zone = 'local' | 'utc'
 
