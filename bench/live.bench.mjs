@@ -112,7 +112,7 @@ async function openStreams(readers) {
   const server = fastify({ forceCloseConnections: 'idle' })
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', async (request, reply) => {
-    request.caller = admitCaller(access, 'search', request, reply)
+    request.caller = admitCaller({ access }, 'search', request, reply)
   })
   addTailRoutes(server, { sources: { get: (name) => ({ name }) }, tail, streams })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })

@@ -1,5 +1,5 @@
 /**
- * Active parts of sources and the rows that merges write: a stream of small inserts, a backfill of seven days, and a day of
+ * Active parts of sources and the merges of an entry: a stream of small inserts, a backfill of seven days, and a day of
  * statistics. Also the parts that each shipped endpoint reads. All of these are counts, so they are comparable everywhere.
  *
  * Inserts follow each other as fast as they are acknowledged. The engine merges by real time, so it has less time for merges
@@ -129,7 +129,6 @@ async function watch(
 ) {
   console.error(name)
   const table = `wellhead.${source}`
-  const before = await mergedRows(engine)
   const beyond = []
   for (let i = 0; i < inserts; i++) {
     await insert(i)
@@ -139,7 +138,7 @@ async function watch(
     }
   }
   const settled = await settledParts(engine, table, { settleMs, waitMs })
-  const merged = (await mergedRows(engine)) - before
+  const merges = await mergesOf(engine, table)
   await command(engine, `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = 1`)
   const until = performance.now() + settleMs
   let quiet = settled
@@ -157,32 +156,33 @@ async function watch(
       'most beyond days': Math.max(...beyond),
       'when merges ended': settled.parts,
       'when quiet': quiet.parts,
-      'rows merged an entry': merged / settled.rows,
-      'rows merged when quiet': ((await mergedRows(engine)) - before - merged) / settled.rows,
+      'merges of an entry': merges,
+      'merges when quiet': await mergesOf(engine, table),
     },
   })
 }
 
-/** Waits until no merge runs and the number of parts stays the same. */
+/** Waits until the number of parts stays the same. */
 async function settledParts(engine, table, { settleMs, waitMs }) {
   const until = performance.now() + settleMs
   let last = await partsOf(engine, table)
-  for (let same = 0; same < 3 && performance.now() < until; ) {
+  for (let same = 0; same < 5 && performance.now() < until; ) {
     await delay(waitMs)
-    const [{ running }] = await readRows(engine, 'SELECT toFloat64(count()) AS running FROM system.merges')
     const parts = await partsOf(engine, table)
-    same = running === 0 && parts.parts === last.parts ? same + 1 : 0
+    same = parts.parts === last.parts ? same + 1 : 0
     last = parts
   }
   return last
 }
 
-async function mergedRows(engine) {
+/** Merges behind an entry, at most: the level of its part. */
+async function mergesOf(engine, table) {
+  const [database, name] = table.split('.')
   const [row] = await readRows(
     engine,
-    "SELECT sum(toFloat64(value)) AS merged FROM system.events WHERE event = 'MergedRows'",
+    `SELECT sum(rows * level) / sum(rows) AS merges FROM system.parts WHERE active AND database = '${database}' AND table = '${name}'`,
   )
-  return row.merged
+  return row.merges
 }
 
 async function readsOf(service, client) {
