@@ -239,7 +239,8 @@ function notificationBody({ type, createdMs, bodies }: Notification): string {
 
 /** Without the rows of its notifications, the state has an empty outbox. */
 function readState(body: string, contents?: ReadonlyMap<string, string>): AlertState {
-  const { waiting, dropped, ...state } = JSON.parse(body) as StoredState
+  // States of early versions have neither. They must not keep the service from starting.
+  const { waiting = [], dropped = 0, ...state } = JSON.parse(body) as Partial<StoredState> & AlertState
   if (!contents) return { ...state, dropped, outbox: [] }
   const found = waiting.filter(({ id }) => contents.has(id))
   const outbox = found.map(({ id, to }) => {

@@ -54,7 +54,7 @@ export class StoredEntry {
     return result
   }
 
-  /** A text that is read once, whatever the number of searches that need it. */
+  /** A text that several searches need, and that is read once. */
   once(name: string, read: () => string | undefined): string | undefined {
     if (this.#kept.has(name)) return this.#kept.get(name)
     const text = read()
