@@ -126,3 +126,11 @@ test('changes of a service that evaluates no more never overwrite those of the n
   await former.flush()
   expect((await former.open()).get('taken')?.value).toBe(2)
 })
+
+test('a state of an early version is read, without its notifications', async () => {
+  const { outbox, dropped, ...early } = stateWith('early')
+  const row = JSON.stringify({ id: 'early', sequence: 1, body: JSON.stringify({ ...early, outbox: [{}] }) })
+  const target = { table: '_alerts', format: 'JSONEachRow' } as const
+  await opened.engine.insert(target, Buffer.from(row), { deadlineMs: 10_000 })
+  expect((await openStore().open()).get('early')).toEqual({ ...early, outbox, dropped })
+})
