@@ -95,7 +95,7 @@ export const halfClosed: Attack = ({ run, port }) =>
   inParallel(run.size(500, 30), port, async (wire, index) => {
     const kinds = [
       head('GET /health'),
-      head('GET /api/endpoints/query/torture.plain'),
+      head('GET /api/endpoints/query/torture.way-0'),
       'GET /hea',
       head(logs, 'Content-Length: 9'),
     ]

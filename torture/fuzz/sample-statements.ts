@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { counters, oracles, readers } from '../../test/journeys/access/tenant-queries.ts'
+import { failingReaders, readers } from '../../test/journeys/access/ways-to-read.ts'
 import { hostileQueries } from '../../test/journeys/endpoints/hostile-queries.ts'
 import { hostileSandbox } from '../../test/journeys/endpoints/hostile-sandbox.ts'
-import { tenantStatements } from '../../test/journeys/endpoints/tenant-statements.ts'
 
 const shipped = fileURLToPath(new URL('../../shipped/endpoints', import.meta.url))
 
@@ -12,8 +11,8 @@ export function savedStatements(): string[] {
   const files = readdirSync(shipped).filter((file) => file.endsWith('.sql'))
   return [
     ...files.map((file) => readFileSync(`${shipped}/${file}`, 'utf8').replace(/^\/\*[\s\S]*?\*\//, '')),
-    ...Object.values({ ...readers, ...counters, ...oracles }),
-    ...tenantStatements,
+    ...readers,
+    ...failingReaders,
     ...hostileQueries,
   ]
 }

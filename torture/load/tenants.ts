@@ -1,7 +1,7 @@
-import { counters, markOf, projects, readers, secretOf } from '../../test/journeys/access/tenant-queries.ts'
+import { entriesOf, projects, readers } from '../../test/journeys/access/ways-to-read.ts'
 import type { Target } from '../support/target.ts'
 
-export { projects }
+export { foreignRows, leakedProjects, projects } from '../../test/journeys/access/ways-to-read.ts'
 
 export interface Tenants {
   /** Token by project. */
@@ -22,7 +22,7 @@ const sandboxQueries = [
 ]
 
 const endpoints = [
-  ...Object.entries({ ...readers, ...counters }).map(([name, query]) => ({ name: `torture.${name}`, query })),
+  ...readers.map((query, n) => ({ name: `torture.way-${n}`, query })),
   {
     name: sandboxName,
     sandbox: true,
@@ -60,15 +60,7 @@ async function createTenants(target: Target): Promise<Tenants> {
     })
   const timestamp = new Date(Date.now() - 60_000).toISOString()
   for (const source of ['edge_logs', 'auth_logs']) {
-    const entries = projects.flatMap((project) =>
-      [1, 2].map((n) => ({
-        id: `${project}/${n} ${markOf(project)}`,
-        project,
-        timestamp,
-        event_message: secretOf(project),
-        metadata: { request: { url: 'https://any.example.com/rest/v1', path: '/rest/v1' } },
-      })),
-    )
+    const entries = projects.flatMap((project) => entriesOf(project, timestamp))
     await post(`/api/logs?source=${source}`, entries)
   }
   const tokens = new Map<string, string>()
@@ -85,7 +77,7 @@ async function createTenants(target: Target): Promise<Tenants> {
   return {
     tokens,
     paths: [
-      ...Object.keys({ ...readers, ...counters }).map((name) => queryPath(`torture.${name}`)),
+      ...readers.map((_, n) => queryPath(`torture.way-${n}`)),
       ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'].map(
         queryPath,
       ),
@@ -93,16 +85,4 @@ async function createTenants(target: Target): Promise<Tenants> {
       ...Array.from({ length: 6 }, () => queryPath('torture.cached')),
     ],
   }
-}
-
-/** Other projects whose mark is in a response. Marks have no letters, so changing case or escaping does not hide them. */
-export function leakedProjects(text: string, project: string): string[] {
-  return projects.filter((other) => other !== project && text.includes(markOf(other)))
-}
-
-/** Number of rows with the `project` of another tenant. */
-export function foreignRows(text: string, project: string): number {
-  if (!text.startsWith('{"result":[')) return 0
-  const { result } = JSON.parse(text) as { result: { project?: unknown }[] }
-  return result.filter((row) => typeof row.project === 'string' && row.project !== project).length
 }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { leakedProjects } from '../../../torture/load/tenants.ts'
 import { conditions } from '../../../torture/scenarios/conditions.ts'
 import { fuzzLogflare } from '../../../torture/scenarios/fuzz-logflare.ts'
 import { fuzzSql } from '../../../torture/scenarios/fuzz-sql.ts'
 import { studio } from '../../../torture/scenarios/studio.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
-import { projects, secretOf } from '../access/tenant-queries.ts'
+import { leakedProjects, projects, secretOf } from '../access/ways-to-read.ts'
 
 // Most of what lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
 testShortForms('test/journeys/operating/torture-load.test.ts', [conditions, fuzzSql, fuzzLogflare, studio])
