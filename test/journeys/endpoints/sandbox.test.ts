@@ -9,7 +9,6 @@ import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters
 import { outputSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
 import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
 import type { Statement } from '../../../src/engine/engine.ts'
-import { templateRows, textRows } from '../../../src/engine/json-rows.ts'
 import { checkSql, checkTree } from '../../../src/sql/check.ts'
 import {
   functionNames,
@@ -21,12 +20,12 @@ import {
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
-import { sqlName } from '../../../src/sql/names.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine } from '../../support/engines.ts'
 import { openEngine } from '../../support/worker-server.ts'
 import { honestSandbox, sandboxEntries, sandboxQuery } from './honest-sandbox.ts'
 import { hostileSandbox } from './hostile-sandbox.ts'
+import { describeJsonRows } from './json-rows.ts'
 import { describePaths } from './metadata-paths.ts'
 
 const limits = { deadlineMs: 60_000 }
@@ -286,6 +285,7 @@ describe('sandboxed SQL', () => {
 })
 
 describePaths(() => open.engine)
+describeJsonRows(() => open.engine)
 
 describe('saved SQL', () => {
   test('cannot be continued by the name of an unused subquery', async () => {
@@ -294,51 +294,6 @@ describe('saved SQL', () => {
     const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a13', name: 'odd.names', query }
     const compiled = await compileEndpoint(open.engine, definitionShape.parse(fields), 1, sources)
     expect(compiled.columns).toEqual([{ name: 'x', type: 'UInt8' }])
-  })
-
-  test.each(['text-rows', 'template'] as const)(
-    '%s has text as JSON only if it is valid JSON',
-    async (form) => {
-      const texts = ['{"a":1.0}', '\ufeff{"a":1}', '[1,\n2]', 'plain', '{"a":', '', '"x"', 'null']
-      const values = texts.map((text) => `'${text.replaceAll('\n', '\\n')}'`).join(', ')
-      const query = bindQuery(
-        `SELECT arrayJoin([${values}, NULL]) AS ${sqlName('a`$:"/ü')}, 'x' AS after`,
-        {},
-      )
-      const columns = [
-        { name: 'a`$:"/ü', type: 'Nullable(String)' },
-        { name: 'after', type: 'String' },
-      ]
-      const names = columns.map(({ name }) => ({ name, isJson: name !== 'after' }))
-      const sql = wrapQuery(query, columns, { rows: 100, form, json: ['a`$:"/ü'] })
-      const { format, settings } =
-        form === 'template'
-          ? { format: 'Template', settings: { ...outputSettings, ...templateRows(names, true) } }
-          : { format: textRows.format, settings: { ...outputSettings, ...textRows.array } }
-      const { body } = await open.engine.query({ sql, format, settings }, limits)
-      const rows = [{ a: 1 }, '\ufeff{"a":1}', [1, 2], 'plain', '{"a":', '', 'x', null, null]
-      expect(JSON.parse(body.toString())).toEqual(rows.map((row) => ({ 'a`$:"/ü': row, after: 'x' })))
-      expect(body.toString()).toContain('[\n{"a`$:\\"/ü":{"a":1.0},"after":"x"},\n')
-    },
-  )
-
-  test('stored metadata needs no check, and empty metadata is empty text', async () => {
-    const create = 'CREATE TABLE kept (id String, metadata String) ENGINE = MergeTree ORDER BY id'
-    await open.engine.command({ sql: create }, limits)
-    const rows = '{"id":"a","metadata":"{\\"x\\":\\"\\\\n\\\\\\"\\",\\"n\\":1.10}"}\n{"id":"b","metadata":""}'
-    await open.engine.insert({ table: 'kept', format: 'JSONEachRow' }, Buffer.from(rows), limits)
-    const query = bindQuery(
-      'WITH k AS (SELECT id, metadata FROM kept) SELECT id, metadata FROM k ORDER BY id',
-      {},
-    )
-    const columns = ['id', 'metadata'].map((name) => ({ name, type: 'String' }))
-    const sql = wrapQuery(query, columns, { rows: 100, form: 'template' })
-    expect(sql).not.toContain('isValidJSON')
-    const members = columns.map(({ name }) => ({ name, isJson: name === 'metadata' }))
-    const settings = { ...outputSettings, ...templateRows(members, false) }
-    const { body, readRows } = await open.engine.query({ sql, format: 'Template', settings }, limits)
-    expect(body.toString()).toBe('{"id":"a","metadata":{"x":"\\n\\"","n":1.10}}\n{"id":"b","metadata":""}\n')
-    expect(readRows).toBe(2)
   })
 
   test('can use functions that a sandbox cannot', async () => {

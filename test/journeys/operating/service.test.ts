@@ -15,10 +15,10 @@ import {
   type ServiceProcess,
   spawnService,
 } from '../../support/service-process.ts'
-import { cliJourneys } from './cli.ts'
-import { logCommandJourneys } from './cli-entries.ts'
-import { deployCommandJourneys } from './deploy-command.ts'
-import { deployKindsJourneys } from './deploy-kinds.ts'
+import { cliJourneys } from './commands/cli.ts'
+import { logCommandJourneys } from './commands/cli-entries.ts'
+import { deployCommandJourneys } from './commands/deploy-command.ts'
+import { deployKindsJourneys } from './commands/deploy-kinds.ts'
 
 describe('a service', () => {
   const directory = scratchDirectory()

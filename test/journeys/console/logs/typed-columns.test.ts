@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { expectFit, onPage, openStage } from './stage/stage.ts'
+import { expectFit, onPage, openStage } from '../stage/stage.ts'
 
 const focusedLabel = "document.activeElement?.getAttribute('aria-label')"
 

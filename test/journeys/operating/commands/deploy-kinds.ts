@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
-import { runCommand } from '../../support/command.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
+import { ask } from '../../../support/callers.ts'
+import { runCommand } from '../../../support/command.ts'
+import { scratchDirectory } from '../../../support/scratch.ts'
 import type { LocalService } from './cli.ts'
 
 const files = {

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { makeToken } from '../../support/callers.ts'
-import { projects } from './stage/data.ts'
-import { boxOf, expectFit, onPage, openStage } from './stage/stage.ts'
+import { makeToken } from '../../../support/callers.ts'
+import { projects } from '../stage/data.ts'
+import { boxOf, expectFit, onPage, openStage } from '../stage/stage.ts'
 
 const [shop, notes] = projects
 const stage = openStage()

@@ -1,12 +1,12 @@
-import { natively } from '../../test/support/engines.ts'
-import { diceOf } from '../fuzz/dice.ts'
-import { type ApiDocument, requestFuzzer } from '../fuzz/fuzzed-request.ts'
-import { checkResponse } from '../fuzz/response-rules.ts'
-import { Wire } from '../fuzz/wire.ts'
-import { engineRestarts, isRunning, loadTarget, residentMiB } from '../load/load-target.ts'
-import { tenantsOf } from '../load/tenants.ts'
-import type { Scenario, TortureRun } from '../support/scenario.ts'
-import { adminToken, type Target } from '../support/target.ts'
+import { natively } from '../../../test/support/engines.ts'
+import { diceOf } from '../../fuzz/dice.ts'
+import { type ApiDocument, requestFuzzer } from '../../fuzz/fuzzed-request.ts'
+import { checkResponse } from '../../fuzz/response-rules.ts'
+import { Wire } from '../../fuzz/wire.ts'
+import { engineRestarts, isRunning, loadTarget, residentMiB } from '../../load/load-target.ts'
+import { tenantsOf } from '../../load/tenants.ts'
+import type { Scenario, TortureRun } from '../../support/scenario.ts'
+import { adminToken, type Target } from '../../support/target.ts'
 
 const callers = 8
 

@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runProgram } from '../../../src/cli/program.ts'
-import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
-import { type CommandChoices, runCommand } from '../../support/command.ts'
-import { memoryIo } from '../../support/memory-io.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { runProgram } from '../../../../src/cli/program.ts'
+import { type CommandChoices, runCommand } from '../../../support/command.ts'
+import { memoryIo } from '../../../support/memory-io.ts'
+import { scratchDirectory } from '../../../support/scratch.ts'
 import type { LocalService } from './cli.ts'
+import { templateJourneys } from './template-journeys.ts'
 
 const id = '6b0c2f2e-8a57-4c1d-9d3e-5f2f7d1f0a11'
 
@@ -283,51 +282,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
     })
   })
 
-  describe('the files of all templates', () => {
-    beforeAll(() => {
-      const all = templates.map((template) => newWorkspaceFiles(template, randomUUID))
-      for (const [file, content] of all.flatMap(Object.entries<string>)) write(`templates/${file}`, content)
-    })
-
-    test('have no warnings; check finds those of an unfinished endpoint, and adds its id', async () => {
-      // A file without an id, with SQL that is probably wrong.
-      const [draft, alert] = ['templates/endpoints/draft.sql', 'templates/alerts/severe.yaml'] as const
-      write(draft, '/*\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n')
-      write(alert, 'endpoint: logs.by-severity\nparameters: { project: shop }\nwhen: rows > 5\nnotify: []\n')
-      const checked = await run('check', 'templates', '--strict', '--fix', '--json')
-      const result = JSON.parse(checked.stdout)
-      expect([checked.code, checked.stderr, result]).toEqual([
-        1,
-        'wellhead: 1 warning found.\n',
-        {
-          definitions: 8,
-          problems: [],
-          warnings: [
-            {
-              ...{ file: 'endpoints/draft.sql', line: 5, column: 8, code: 'undeclared_parameter' },
-              message: expect.stringContaining('@projct'),
-            },
-          ],
-          fixed: [{ file: 'endpoints/draft.sql', id: expect.stringMatching(/^[\da-f-]{36}$/) }],
-        },
-      ])
-      expect(readFileSync(join(files.path, draft), 'utf8')).toBe(
-        `/*\r\nid: ${result.fixed[0].id}\r\nmax_rows: 5\r\n*/\r\nSELECT @projct AS project\r\n`,
-      )
-      for (const file of [draft, alert]) rmSync(join(files.path, file))
-    })
-
-    test('pass their tests and can be deployed', async () => {
-      expect((await run('test', 'templates')).stdout).toContain('8 passed, 0 failed\n')
-      const { code, stdout } = await run('deploy', 'templates', '--strict', '--json')
-      expect([code, JSON.parse(stdout)]).toMatchObject([
-        0,
-        { sources: [{ name: 'nginx_logs', action: 'created' }] },
-      ])
-      for (const { name } of JSON.parse(stdout).endpoints) await remove(name)
-      expect((await run('source', 'delete', 'nginx_logs', '--yes')).code).toBe(0)
-    })
-  })
+  templateJourneys({ directory: files.path, run, write, remove })
 
   describe('a question that becomes an endpoint', () => {
     const question = `SELECT project, count() AS entries FROM edge_logs ${bound} AND project = @project GROUP BY project`

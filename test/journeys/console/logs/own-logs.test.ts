@@ -6,8 +6,8 @@ import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs
 import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import pinoTransport from '../../../client/pino.ts'
-import { expectFit, onPage, openStage, show } from './stage/stage.ts'
+import pinoTransport from '../../../../client/pino.ts'
+import { expectFit, onPage, openStage, show } from '../stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { openRelay } from '../../support/network/relay.ts'
-import { openConsole } from './stage/browser.ts'
-import { projects } from './stage/data.ts'
-import { onPage, openStage } from './stage/stage.ts'
+import { openRelay } from '../../../support/network/relay.ts'
+import { openConsole } from '../stage/browser.ts'
+import { projects } from '../stage/data.ts'
+import { onPage, openStage } from '../stage/stage.ts'
 
 const [shop] = projects
 

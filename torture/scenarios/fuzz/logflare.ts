@@ -1,13 +1,13 @@
-import { otelShapes } from '../../test/journeys/logflare/otel-shapes.ts'
-import { refused, shapes } from '../../test/journeys/logflare/shapes.ts'
-import { natively } from '../../test/support/engines.ts'
-import { bigQueryGrammar } from '../fuzz/bigquery-grammar.ts'
-import { diceOf } from '../fuzz/dice.ts'
-import { mutatedText } from '../fuzz/mutations.ts'
-import { HttpClient } from '../load/http-client.ts'
-import { engineRestarts, isRunning, loadTarget, logflareToken } from '../load/load-target.ts'
-import { leakedProjects, projects, tenantsOf } from '../load/tenants.ts'
-import type { Scenario } from '../support/scenario.ts'
+import { otelShapes } from '../../../test/journeys/logflare/otel-shapes.ts'
+import { refused, shapes } from '../../../test/journeys/logflare/shapes.ts'
+import { natively } from '../../../test/support/engines.ts'
+import { bigQueryGrammar } from '../../fuzz/bigquery-grammar.ts'
+import { diceOf } from '../../fuzz/dice.ts'
+import { mutatedText } from '../../fuzz/mutations.ts'
+import { HttpClient } from '../../load/http-client.ts'
+import { engineRestarts, isRunning, loadTarget, logflareToken } from '../../load/load-target.ts'
+import { leakedProjects, projects, tenantsOf } from '../../load/tenants.ts'
+import type { Scenario } from '../../support/scenario.ts'
 
 const callers = 4
 

@@ -3,8 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { type CommandChoices, runCommand, startCommand } from '../../support/command.ts'
-import { scratchDirectory } from '../../support/scratch.ts'
+import { type CommandChoices, runCommand, startCommand } from '../../../support/command.ts'
+import { scratchDirectory } from '../../../support/scratch.ts'
 
 export interface LocalService {
   url: string

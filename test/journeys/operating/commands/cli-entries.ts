@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type CommandChoices, runCommand, startCommand } from '../../support/command.ts'
+import { type CommandChoices, runCommand, startCommand } from '../../../support/command.ts'
 import type { LocalService } from './cli.ts'
 
 /** Searches and tails entries with commands. */
