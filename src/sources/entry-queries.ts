@@ -1,15 +1,16 @@
 import type { Clock } from '../base/clock.ts'
-import { forbidden } from '../base/errors.ts'
+import { forbidden, invalidParameter } from '../base/errors.ts'
+import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { callerBlame, type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
-import { outputJson, readJsonRows } from '../engine/json-rows.ts'
+import { jsonRowSql, outputJson, readJsonRows } from '../engine/json-rows.ts'
 import { auditRefusal, auditSource } from '../sql/audit-source.ts'
 import { authorError } from '../sql/errors.ts'
 import { isolatedRows } from '../sql/isolation.ts'
-import { conditionsOf } from './entry-sql.ts'
-import type { BoundValues } from './search/condition-sql.ts'
-import { parsingTests, readQuery, type SearchCondition } from './search/search-condition.ts'
+import { type BoundValues, conditionSql } from './search/condition-sql.ts'
+import { readQuery } from './search/parse-query.ts'
+import { parsingTests, type SearchCondition } from './search/search-condition.ts'
 import type { EntryFilter } from './search-shape.ts'
 
 export interface EntryQueriesOptions {
@@ -30,16 +31,7 @@ export interface EntryReader {
   signal: AbortSignal
 }
 
-export interface Search {
-  reader: EntryReader
-  source: Source
-  table: string
-  filter: EntryFilter
-  condition: SearchCondition | undefined
-  sql: string
-  parameters: BoundValues
-  nowMicros: bigint
-}
+export type Search = ReturnType<EntryQueries['search']>
 
 export const searchDeadlineMs = 30_000
 /**
@@ -68,31 +60,28 @@ export class EntryQueries {
     return this.#options.sources.get(name, () => true)
   }
 
-  search(name: string, sent: EntryFilter, reader: EntryReader): Search {
+  search(name: string, sent: EntryFilter, reader: EntryReader) {
     const source = this.source(name)
     const nowMicros = BigInt(this.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
-    const bound = conditionsOf(filter, nowMicros, condition)
-    return { reader, source, table: tableOf(source), filter, condition, nowMicros, ...bound }
-  }
-
-  async rows<Row>(
-    search: Search,
-    sql: string,
-    parameters: BoundValues,
-    settings: Statement['settings'] = {},
-    deadlineMs = searchDeadlineMs,
-  ): Promise<Row[]> {
-    const statement = { sql, parameters, settings, format: 'JSONEachRow' }
-    return readJsonRows<Row>(await this.run(search, statement, deadlineMs))
+    const { sql, parameters } = conditionsOf(filter, nowMicros, condition)
+    const run = (statement: Statement, deadlineMs?: number) =>
+      this.run({ reader, source, condition }, statement, deadlineMs)
+    /** Rows of a statement, which can use the parameters of the search and more. */
+    const rows = async <Row>(text: string, more: Pick<Statement, 'parameters' | 'settings'> = {}) => {
+      const all = { ...more, parameters: { ...parameters, ...more.parameters } }
+      return readJsonRows<Row>(await run({ sql: text, format: 'JSONEachRow', ...all }))
+    }
+    return { source, table: tableOf(source), filter, condition, nowMicros, sql, parameters, run, rows }
   }
 
   async run(
-    { reader, source, condition }: Pick<Search, 'reader' | 'source'> & Partial<Pick<Search, 'condition'>>,
+    what: { reader: EntryReader; source: Source; condition?: SearchCondition | undefined },
     statement: Statement,
     deadlineMs = searchDeadlineMs,
   ): Promise<Buffer> {
+    const { reader, source, condition } = what
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, signal } = reader
     if (source.name === auditSource && !reader.isAdmin) throw forbidden(auditRefusal)
@@ -122,4 +111,55 @@ export class EntryQueries {
 
 export function tableOf({ name }: Source): string {
   return `\`${name}\``
+}
+
+function rowWith(timestamp: string): string {
+  return jsonRowSql([
+    { name: 'id', sql: 'id' },
+    { name: 'timestamp', sql: timestamp },
+    { name: 'project', sql: 'project' },
+    { name: 'event_message', sql: 'event_message' },
+    { name: 'metadata', sql: 'metadata', isJson: true },
+  ])
+}
+
+/** Selects an entry as the text of a JSON object, with its metadata as it was sent. */
+export const entryRow = rowWith('toUnixTimestamp64Micro(timestamp)')
+
+/** The same with an ISO 8601 timestamp. */
+export const isoEntryRow = rowWith("concat(replaceOne(toString(timestamp), ' ', 'T'), 'Z')")
+
+const instant = "DateTime64(6, 'UTC')"
+
+/** A search without a start covers one hour, so that nobody reads ninety days by mistake. */
+const defaultRangeMicros = 3_600_000_000n
+
+/** The bounds of a filter in microseconds; `to` stays undefined if there is none. */
+export function rangeOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: bigint) {
+  const to = filter.to === undefined ? undefined : parseIsoTimestamp(filter.to)
+  const from = filter.from === undefined ? undefined : parseIsoTimestamp(filter.from)
+  const bounds = { from: from ?? (to ?? nowMicros) - defaultRangeMicros, to }
+  if (to !== undefined && bounds.from >= to) throw invalidParameter('to', 'to must be later than from.')
+  return bounds
+}
+
+export function rangeConditions(filter: Pick<EntryFilter, 'from' | 'to' | 'project'>, nowMicros: bigint) {
+  const { from, to } = rangeOf(filter, nowMicros)
+  const terms = [`timestamp >= {from:${instant}}`]
+  const parameters: BoundValues = { from: formatMicros(from) }
+  if (to !== undefined) {
+    terms.push(`timestamp < {to:${instant}}`)
+    parameters.to = formatMicros(to)
+  }
+  if (filter.project !== undefined) {
+    terms.push('project = {project:String}')
+    parameters.project = filter.project
+  }
+  return { sql: terms.join(' AND '), parameters }
+}
+
+/** All conditions of a filter, for a WHERE clause. Values are parameters; column names and paths are quoted in the SQL. */
+export function conditionsOf(filter: EntryFilter, nowMicros: bigint, query?: SearchCondition) {
+  const { sql, parameters } = rangeConditions(filter, nowMicros)
+  return { sql: query ? `${sql} AND (${conditionSql(query, parameters)})` : sql, parameters }
 }

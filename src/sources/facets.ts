@@ -1,5 +1,5 @@
 import { keysOf } from '../sql/metadata-path.ts'
-import type { EntryQueries, Search } from './entry-queries.ts'
+import type { Search } from './entry-queries.ts'
 import { present } from './search/condition-sql.ts'
 import { isStatus, requiredField, searchField } from './search/search-condition.ts'
 import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
@@ -39,11 +39,11 @@ interface Field {
 }
 
 /** Counts of a statement are those of the same entries, so none exceeds the number of entries. */
-export async function facetsOf(queries: EntryQueries, search: Search) {
-  const { table, sql, parameters, source } = search
+export async function facetsOf(search: Search) {
+  const { table, sql, source } = search
   const [counts, detected] = await Promise.all([
-    queries.rows<{ _n: number }>(search, `SELECT count() AS _n FROM ${table} WHERE ${sql}`, parameters),
-    detectedFields(queries, search),
+    search.rows<{ _n: number }>(`SELECT count() AS _n FROM ${table} WHERE ${sql}`),
+    detectedFields(search),
   ])
   const matching = counts[0]?._n ?? 0
   const typed = source.columns.flatMap(({ name: column, path, type }): Field[] => {
@@ -55,24 +55,21 @@ export async function facetsOf(queries: EntryQueries, search: Search) {
   // Those of all times and projects, unlike the newest ones.
   const some = every > 1 ? ` AND cityHash64(timestamp, id) % ${every} = 0` : ''
   const all = await Promise.all([
-    countFields(queries, search, typed, `${table} WHERE ${sql}`, true),
-    countFields(queries, search, detected, `${table} WHERE ${sql}${some} AND ${isParsed}`, false),
+    countFields(search, typed, `${table} WHERE ${sql}`, true),
+    countFields(search, detected, `${table} WHERE ${sql}${some} AND ${isParsed}`, false),
   ])
   const facets = all.flat().filter(({ entries }) => entries > 0)
   return { entries: matching, facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)) }
 }
 
 /** The fields of the newest matching entries that no typed column stores, frequent ones first. */
-async function detectedFields(queries: EntryQueries, search: Search): Promise<Field[]> {
-  const { table, sql, parameters, source } = search
+async function detectedFields({ table, sql, source, rows }: Search): Promise<Field[]> {
   const newest = `(${newestSql(`${table} WHERE ${sql}`, inspectedEntries)})`
-  const seen = await queries.rows<{ path: string }>(
-    search,
+  const seen = await rows<{ path: string }>(
     `SELECT p.1 AS path, count() AS entries FROM ${pathsIn(newest)} ` +
       "WHERE match(p.2, '^(?:String|Bool|U?Int[0-9]+|Float[0-9]+)$') " +
       `GROUP BY path ORDER BY entries DESC, path LIMIT ${maxDetected + source.columns.length}`,
-    parameters,
-    pathSettings,
+    { settings: pathSettings },
   )
   const found = seen.flatMap(({ path }): Field[] => {
     const field = searchField(`metadata.${path}`, source.columns)
@@ -82,7 +79,6 @@ async function detectedFields(queries: EntryQueries, search: Search): Promise<Fi
 }
 
 async function countFields(
-  queries: EntryQueries,
   search: Search,
   fields: readonly Field[],
   from: string,
@@ -91,7 +87,7 @@ async function countFields(
   if (fields.length === 0) return []
   const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
   const read = <Row>(sql: string) =>
-    queries.rows<Row>(search, sql, search.parameters, { ...countWithin, ...(!isAll && parsedBlocks) })
+    search.rows<Row>(sql, { settings: { ...countWithin, ...(!isAll && parsedBlocks) } })
   // The engine counts this many times as many values exactly.
   const factor = isAll ? 3 : Math.ceil((2 * maxParsed) / maxValues)
   const tops = fields.map(

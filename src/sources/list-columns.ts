@@ -36,9 +36,9 @@ export async function listColumns(queries: EntryQueries, name: string, reader: E
     return { proposed: false, columns }
   }
   const search = queries.search(name, entryFilterShape.parse({ from: '1970-01-01T00:00:00Z' }), reader)
-  const { table, sql, parameters } = search
+  const { table, sql } = search
   const newest = newestSql(`${table} WHERE ${sql}`, inspectedEntries, maxInspectedBytes, maxEntryBytes)
-  const rows = await queries.rows<{ metadata: string }>(search, newest, parameters)
+  const rows = await search.rows<{ metadata: string }>(newest)
   return { proposed: true, columns: proposedColumns(rows.map(({ metadata }) => JSON.parse(metadata))) }
 }
 

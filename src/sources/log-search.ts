@@ -10,13 +10,15 @@ import {
   EntryQueries,
   type EntryQueriesOptions,
   type EntryReader,
+  entryRow,
+  isoEntryRow,
+  rangeConditions,
+  rangeOf,
   type Search,
   searchDeadlineMs,
   tableOf,
 } from './entry-queries.ts'
-import { entryRow, isoEntryRow, rangeConditions, rangeOf } from './entry-sql.ts'
 import { facetsOf } from './facets.ts'
-import { listColumns } from './list-columns.ts'
 import { conditionSql, groupSql, present } from './search/condition-sql.ts'
 import {
   type FieldCondition,
@@ -31,7 +33,7 @@ import {
   searchShape,
   valuesShape,
 } from './search-shape.ts'
-import { type RunRows, seenPaths } from './seen-paths.ts'
+import { pathSettings, seenPaths } from './seen-paths.ts'
 
 interface ValueCount {
   value: string
@@ -120,7 +122,7 @@ export class LogSearch {
         settings: textRows.lines,
       }
       try {
-        const lines = await this.queries.run(search, statement, Math.max(1, deadline - performance.now()))
+        const lines = await search.run(statement, Math.max(1, deadline - performance.now()))
         found.push(lines)
         for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++
       } catch (error) {
@@ -170,12 +172,11 @@ export class LogSearch {
     const top =
       `(SELECT groupArray(_g) FROM (SELECT ${group} AS _g FROM ${table} WHERE ${sql} ` +
       `GROUP BY _g ORDER BY count() DESC, _g LIMIT ${maxGroups}))`
-    const rows = await this.queries.rows<{ _bucket: number; _value: string; _n: number }>(
-      search,
+    const rows = await search.rows<{ _bucket: number; _value: string; _n: number }>(
       'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS _bucket, ' +
         `${by === undefined ? group : `if(has(${top}, ${group} AS _g), _g, '…')`} AS _value, count() AS _n ` +
         `FROM ${table} WHERE ${sql} GROUP BY _bucket, _value ORDER BY _bucket, _n DESC, _value LIMIT ${2000 * (maxGroups + 1)}`,
-      { ...search.parameters, step },
+      { parameters: { step } },
     )
     const buckets = new Map<number, { timestamp: number; count: number; counts?: Record<string, number> }>()
     for (const { _bucket: bucket, _value: value, _n: n } of rows) {
@@ -187,7 +188,7 @@ export class LogSearch {
     }
     // The counts are right without notes.
     const empty =
-      buckets.size === 0 ? await this.#whyEmpty(search).catch(unlessRefused) : { notes: [], newest: null }
+      buckets.size === 0 ? await whyEmpty(search).catch(unlessRefused) : { notes: [], newest: null }
     // In order, without empty ones.
     return { bucket_seconds: step, buckets: [...buckets.values()], ...empty }
   }
@@ -196,111 +197,97 @@ export class LogSearch {
     const { path, limit, search: wanted, ...filter } = readShape(valuesShape, body)
     const search = this.queries.search(name, filter, reader)
     const value = present(requiredField(path, search.source.columns, 'path'))
-    const rows = await this.queries.rows<{ _value: string; _n: number }>(
-      search,
+    const rows = await search.rows<{ _value: string; _n: number }>(
       `SELECT substringUTF8(${value}, 1, 500) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}` +
         `${wanted === '' ? '' : ` AND positionCaseInsensitiveUTF8(${value}, {wanted:String}) > 0`} ` +
         "GROUP BY _value HAVING _value != '' ORDER BY _n DESC, _value LIMIT {limit:UInt32}",
-      { ...search.parameters, limit, ...(wanted !== '' && { wanted }) },
+      { parameters: { limit, wanted } },
     )
     return rows.map(({ _value, _n }) => ({ value: _value, count: _n }))
   }
 
   /** The most frequent values of fields. */
   async facets(name: string, body: unknown, reader: EntryReader) {
-    return facetsOf(this.queries, this.queries.search(name, readShape(entryFilterShape, body), reader))
-  }
-
-  /** The columns that lists of entries show. */
-  async listColumns(name: string, reader: EntryReader) {
-    return listColumns(this.queries, name, reader)
+    return facetsOf(this.queries.search(name, readShape(entryFilterShape, body), reader))
   }
 
   /** The fields of the newest entries, and how many entries arrived lately. */
   async describe(name: string, reader: EntryReader) {
     const lastDay = new Date(this.queries.now() - dayMs).toISOString()
     const search = this.queries.search(name, readShape(entryFilterShape, { from: lastDay }), reader)
-    const { table, sql, parameters, source } = search
     const [fields, counts, newestMicros] = await Promise.all([
-      seenPaths(source, (statement, settings) => this.queries.rows(search, statement, {}, settings)),
-      this.queries.rows<{ _n: number }>(
-        search,
-        `SELECT count() AS _n FROM ${table} WHERE ${sql}`,
-        parameters,
-      ),
-      this.#newest(search),
+      pathsOf(search),
+      search.rows<{ _n: number }>(`SELECT count() AS _n FROM ${search.table} WHERE ${search.sql}`),
+      newestOf(search),
     ])
     return { fields, lastDay: counts[0]?._n ?? 0, newestMicros }
   }
+}
 
-  async #whyEmpty(search: Search): Promise<EmptyResult> {
-    const { table, filter, condition, nowMicros } = search
-    const { sql, parameters } = rangeConditions(filter, nowMicros)
-    // Some conditions are several tests: a UUID is searched in two columns, and 5xx is a range or a text.
-    const tests = grouped(condition ? [...positiveTests(condition)] : [], ({ text }) => text)
-    const texts = [...tests.keys()].slice(0, maxNotedTests)
-    const counts = texts.map((text, index) => {
-      const parts = tests.get(text) ?? []
-      return `countIf(${conditionSql({ kind: 'or', parts }, parameters)}) AS _n${index}`
-    })
-    const [count = {}] = await this.queries.rows<Record<string, number>>(
-      search,
-      `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
-      parameters,
-    )
-    if (count._entries === 0) {
-      const newest = (await this.#newest(search)) ?? null
-      const whose = filter.project === undefined ? '' : ` of project "${filter.project}"`
-      const note =
-        newest === null
-          ? `The source has no entries${whose}.`
-          : `There are no entries in this time range. The newest entry is from ${dateOf(newest).toISOString()}.`
-      return { notes: [note], newest }
-    }
-    const noted = (...notes: string[]) => ({ notes, newest: null })
-    if (texts.length === 0) return noted('The query excludes every entry in this time range.')
-    const unmatched = texts.filter((_, index) => count[`_n${index}`] === 0)
-    if (unmatched.length === 0) {
-      return noted('Each condition matches entries alone, but no entry matches all of them.')
-    }
-    const hint = await this.#hints(search)
-    return noted(
-      ...unmatched.map((text) => {
-        const shown = text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text
-        return `No entry in this time range matches ${shown}.${hint(tests.get(text)?.[0])}`
-      }),
-    )
+async function whyEmpty(search: Search): Promise<EmptyResult> {
+  const { table, filter, condition, nowMicros } = search
+  const { sql, parameters } = rangeConditions(filter, nowMicros)
+  // Some conditions are several tests: a UUID is searched in two columns, and 5xx is a range or a text.
+  const tests = grouped(condition ? [...positiveTests(condition)] : [], ({ text }) => text)
+  const texts = [...tests.keys()].slice(0, maxNotedTests)
+  const counts = texts.map((text, index) => {
+    const parts = tests.get(text) ?? []
+    return `countIf(${conditionSql({ kind: 'or', parts }, parameters)}) AS _n${index}`
+  })
+  const [count = {}] = await search.rows<Record<string, number>>(
+    `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
+    { parameters },
+  )
+  if (count._entries === 0) {
+    const newest = (await newestOf(search)) ?? null
+    const whose = filter.project === undefined ? '' : ` of project "${filter.project}"`
+    const note =
+      newest === null
+        ? `The source has no entries${whose}.`
+        : `There are no entries in this time range. The newest entry is from ${dateOf(newest).toISOString()}.`
+    return { notes: [note], newest }
   }
+  const noted = (...notes: string[]) => ({ notes, newest: null })
+  if (texts.length === 0) return noted('The query excludes every entry in this time range.')
+  const unmatched = texts.filter((_, index) => count[`_n${index}`] === 0)
+  if (unmatched.length === 0) {
+    return noted('Each condition matches entries alone, but no entry matches all of them.')
+  }
+  const paths = (await pathsOf(search)).map(({ path }) => path)
+  return noted(
+    ...unmatched.map((text) => {
+      const shown = text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text
+      return `No entry in this time range matches ${shown}.${hintFor(tests.get(text)?.[0], paths, search)}`
+    }),
+  )
+}
 
-  /** What someone may have meant by a condition, as a sentence after a space. */
-  async #hints(search: Search): Promise<(test: FieldCondition | WordCondition | undefined) => string> {
-    const { columns } = search.source
-    const rows: RunRows = (sql, settings) => this.queries.rows(search, sql, {}, settings)
-    const paths = (await seenPaths(search.source, rows)).map(({ path }) => path)
-    const known = new Set([...paths, ...columns.map(({ name }) => name), 'project', 'message', 'id'])
-    return (test) => {
-      if (test?.kind === 'word') {
-        const [, field, sign, value] = comparedField.exec(test.value) ?? []
-        return field ? ` To compare a field, write ${field}:${sign === '=' ? '' : sign}${value}.` : ''
-      }
-      const path = test?.field.kind === 'path' ? pathOf(test.field.keys) : undefined
-      const isKnown = path === undefined || paths.some((one) => one === path || one.startsWith(`${path}.`))
-      const closest = isKnown ? undefined : closestPath(path, known)
-      return didYouMean(closest && shownPath(closest))
-    }
+/** What someone may have meant by a condition, as a sentence after a space. */
+function hintFor(
+  test: FieldCondition | WordCondition | undefined,
+  paths: readonly string[],
+  { source }: Search,
+): string {
+  if (test?.kind === 'word') {
+    const [, field, sign, value] = comparedField.exec(test.value) ?? []
+    return field ? ` To compare a field, write ${field}:${sign === '=' ? '' : sign}${value}.` : ''
   }
+  const path = test?.field.kind === 'path' ? pathOf(test.field.keys) : undefined
+  if (path === undefined || paths.some((one) => one === path || one.startsWith(`${path}.`))) return ''
+  const names = source.columns.map(({ name }) => name)
+  const closest = closestPath(path, new Set([...paths, ...names, 'project', 'message', 'id']))
+  return didYouMean(closest && shownPath(closest))
+}
 
-  /** The timestamp of the newest entry of any time that the reader sees. */
-  async #newest(search: Search): Promise<number | undefined> {
-    const { project } = search.filter
-    const [newest] = await this.queries.rows<{ at: number }>(
-      search,
-      `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${search.table} ` +
-        `${project === undefined ? '' : 'WHERE project = {project:String} '}ORDER BY timestamp DESC LIMIT 1`,
-      project === undefined ? {} : { project },
-    )
-    return newest?.at
-  }
+function pathsOf({ source, rows }: Search) {
+  return seenPaths(source, (sql) => rows(sql, { settings: pathSettings }))
+}
+
+/** The timestamp of the newest entry of any time that the reader sees. */
+async function newestOf({ filter, table, rows }: Search): Promise<number | undefined> {
+  const where = filter.project === undefined ? '' : 'WHERE project = {project:String} '
+  const sql = `SELECT toUnixTimestamp64Micro(timestamp) AS at FROM ${table} ${where}ORDER BY timestamp DESC LIMIT 1`
+  return (await rows<{ at: number }>(sql))[0]?.at
 }
 
 function unlessRefused(error: unknown): EmptyResult {

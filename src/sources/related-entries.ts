@@ -3,11 +3,12 @@ import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
 import { auditSource } from '../sql/audit-source.ts'
-import { type EntryReader, searchDeadlineMs, tableOf } from './entry-queries.ts'
-import { entryRow } from './entry-sql.ts'
+import { sqlText } from '../sql/names.ts'
+import { type EntryQueries, type EntryReader, entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import type { FoundEntries, LogSearch } from './log-search.ts'
+import type { BoundValues } from './search/condition-sql.ts'
 import { cursorAfter, type SearchCursor } from './search/search-cursor.ts'
-import { crossSearchShape, exportShape } from './search-shape.ts'
+import { crossSearchShape, exportShape, searchSqlShape } from './search-shape.ts'
 
 interface ContextSize {
   before: number
@@ -121,4 +122,36 @@ function csvRow(line: string): string {
   const { timestamp, id, project, event_message, metadata } = partsOf(line)
   const cells = [timestamp, id, project, event_message, metadata]
   return `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`
+}
+
+/** A search as SQL of an endpoint, with its values: the entries, and their number. */
+export function searchSql(queries: EntryQueries, name: string, body: unknown, reader: EntryReader) {
+  const { last_seconds: seconds, ...filter } = readShape(searchSqlShape, body)
+  const { source, sql, parameters } = queries.search(name, filter, reader)
+  const conditions = withValues(sql, parameters)
+  const range = /^timestamp >= toDateTime64\('[^']*', 6, 'UTC'\)/
+  const where =
+    seconds === undefined
+      ? conditions
+      : conditions.replace(range, `timestamp >= @now - INTERVAL ${seconds} SECOND AND timestamp <= @now`)
+  const from = `FROM ${source.name}\nWHERE ${where}`
+  return {
+    query: `SELECT timestamp, id, project, event_message, metadata\n${from}\nORDER BY timestamp DESC, id DESC`,
+    count: `SELECT count() AS entries\n${from}`,
+  }
+}
+
+const textOrPlace = /'(?:[^'\\]|\\.)*'?|\{(\w+):(\w+)(?:\(6, 'UTC'\))?\}/gs
+
+/** Values become literals in one pass, so that neither a value nor a key of a path can be taken for the place of another. */
+function withValues(sql: string, values: BoundValues): string {
+  return sql.replace(textOrPlace, (literal, name: string | undefined, type: string) => {
+    if (name === undefined) return literal
+    const value = values[name] as string | number
+    if (type === 'Float64') return `toFloat64(${sqlText(String(value))})`
+    if (type === 'String') return sqlText(String(value)).replaceAll('\0', '\\0')
+    const [seconds, micros] = String(value).split('.')
+    const time = new Date(Number(seconds) * 1000).toISOString().slice(0, 19).replace('T', ' ')
+    return `toDateTime64('${time}.${micros}', 6, 'UTC')`
+  })
 }

@@ -6,7 +6,7 @@ import { readShape } from '../base/validation.ts'
 import { type Catalog, lastWins } from '../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { readQuery } from './search/search-condition.ts'
+import { readQuery } from './search/parse-query.ts'
 
 export const newSearchShape = z.strictObject({
   name: z.string().trim().min(1).max(100).describe('Unique among the searches of a source.'),

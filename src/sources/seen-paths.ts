@@ -1,5 +1,4 @@
 import type { Source } from '../catalog/source.ts'
-import type { Statement } from '../engine/engine.ts'
 import { outputJson } from '../engine/json-rows.ts'
 import { typeFor } from '../sql/metadata-path.ts'
 import { sqlText } from '../sql/names.ts'
@@ -70,17 +69,18 @@ export interface SeenPath {
   examples: string[]
 }
 
-export type RunRows = <Row>(sql: string, settings?: NonNullable<Statement['settings']>) => Promise<Row[]>
-
-/** The most frequent paths of metadata in the newest entries that the statements see, and all typed columns. In order. */
-export async function seenPaths(source: Source, rows: RunRows): Promise<SeenPath[]> {
-  const table = `\`${source.name}\``
+/**
+ * The most frequent paths of metadata in the newest entries that the statements see, and all typed columns. In order. The
+ * statements need the settings above.
+ */
+export async function seenPaths(
+  source: Source,
+  rows: <Row>(sql: string) => Promise<Row[]>,
+): Promise<SeenPath[]> {
+  const newestOnes = newestSql(`\`${source.name}\``, exampleEntries, maxExampleBytes, maxExampleEntryBytes)
   const [seen, newest] = await Promise.all([
-    rows<Pick<SeenPath, 'path' | 'types' | 'entries' | 'sampled' | 'paths'>>(pathsSql(source), pathSettings),
-    rows<{ metadata: string }>(
-      newestSql(table, exampleEntries, maxExampleBytes, maxExampleEntryBytes),
-      pathSettings,
-    ),
+    rows<Pick<SeenPath, 'path' | 'types' | 'entries' | 'sampled' | 'paths'>>(pathsSql(source)),
+    rows<{ metadata: string }>(newestOnes),
   ])
   const shown = new Set(seen.map(({ path }) => path))
   const examples = pathExamples(

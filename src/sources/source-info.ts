@@ -4,7 +4,7 @@ import type { Sources } from '../catalog/sources.ts'
 import { systemTable } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows } from '../engine/json-rows.ts'
-import { type SeenPath, seenPaths } from './seen-paths.ts'
+import { pathSettings, type SeenPath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
 
@@ -44,7 +44,7 @@ export class SourceInfo {
   async schema(name: string): Promise<SourcePath[]> {
     const source = this.get(name)
     const [seen, filled] = await Promise.all([
-      seenPaths(source, (sql, settings = {}) => queryRows(this.#options.engine, { sql, settings }, limits)),
+      seenPaths(source, (sql) => queryRows(this.#options.engine, { sql, settings: pathSettings }, limits)),
       this.#filled(source.name),
     ])
     return seen.map((path) => ({

@@ -1,10 +1,10 @@
 import { pathName } from '../../base/json/json-paths.ts'
 import { lowerCase } from '../../base/text/lower-case.ts'
 import type { EntryMatch, StoredEntry } from '../../catalog/stored-entry.ts'
-import { numberPattern } from './parse-query.ts'
 import {
   type FieldCondition,
   isNumeric,
+  numberPattern,
   type SearchCondition,
   type WordCondition,
 } from './search-condition.ts'
@@ -135,21 +135,15 @@ const surelyQuick = 250
 /** `text.includes(wanted)` in linear time, by the algorithm of Knuth, Morris and Pratt. */
 export function contains(text: string, wanted: string): boolean {
   if (wanted.length <= surelyQuick) return text.includes(wanted)
-  // Where to go on if the next character differs: the longest start of `wanted` that ends here.
-  const fallbacks = new Uint32Array(wanted.length)
-  for (let at = 1, matched = 0; at < wanted.length; at++) {
-    matched = extended(wanted, fallbacks, matched, wanted.charCodeAt(at))
-    fallbacks[at] = matched
-  }
-  for (let at = 0, matched = 0; at < text.length; at++) {
-    matched = extended(wanted, fallbacks, matched, text.charCodeAt(at))
+  const both = wanted + between + text
+  // For each character, the length of the longest start of both that ends there.
+  const matches = new Uint32Array(both.length)
+  for (let at = 1, matched = 0; at < both.length; at++) {
+    const code = both.charCodeAt(at)
+    while (matched > 0 && both.charCodeAt(matched) !== code) matched = matches[matched - 1] as number
+    if (both.charCodeAt(matched) === code) matched++
     if (matched === wanted.length) return true
+    matches[at] = matched
   }
   return false
-}
-
-function extended(wanted: string, fallbacks: Uint32Array, before: number, code: number): number {
-  let matched = before
-  while (matched > 0 && wanted.charCodeAt(matched) !== code) matched = fallbacks[matched - 1] as number
-  return wanted.charCodeAt(matched) === code ? matched + 1 : matched
 }

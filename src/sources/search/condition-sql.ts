@@ -1,7 +1,14 @@
 import { finiteNumber, searchedText, textAtPath } from '../../catalog/tables.ts'
 import { sqlText } from '../../sql/names.ts'
-import { type FieldTest, numberPattern } from './parse-query.ts'
-import { isNumeric, isStatus, type SearchCondition, type SearchField } from './search-condition.ts'
+
+import {
+  type FieldTest,
+  isNumeric,
+  isStatus,
+  numberPattern,
+  type SearchCondition,
+  type SearchField,
+} from './search-condition.ts'
 import { jsonScalar, neededTexts } from './word.ts'
 
 export type BoundValues = Record<string, string | number>

@@ -1,19 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { parseQuery, type QueryNode, queryLimits } from './parse-query.ts'
+import { queryLimits, readQuery } from './parse-query.ts'
+import type { SearchCondition } from './search-condition.ts'
+
+const parseQuery = (query: string) => readQuery(query, [])
 
 /** A query in one form: prefix notation, all values quoted. */
-function written(node: QueryNode): string {
+function written(node: SearchCondition): string {
   switch (node.kind) {
     case 'and':
     case 'or':
       return `${node.kind}(${node.parts.map(written).join(' ')})`
     case 'not':
       return `not(${written(node.part)})`
-    case 'text':
+    case 'word':
       return JSON.stringify(node.value)
-    case 'field': {
+    case 'test': {
       const { is, ...rest } = node.test
-      return `${node.name} ${is} ${JSON.stringify(rest)}`
+      const name = node.field.kind === 'own' ? node.field.column : node.field.keys.join('.')
+      return `${name} ${is} ${JSON.stringify(rest)}`
     }
   }
 }

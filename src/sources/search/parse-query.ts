@@ -1,171 +1,137 @@
-import { invalidParameter, type WellheadError } from '../../base/errors.ts'
-
-export type FieldTest =
-  | { is: 'eq' | 'prefix' | 'suffix' | 'contains'; value: string }
-  | { is: 'number'; min?: Bound; max?: Bound }
-  | { is: 'exists' }
-
-interface Bound {
-  value: number
-  inclusive: boolean
-}
-
-export interface FieldNode {
-  kind: 'field'
-  name: string
-  test: FieldTest
-  /** As it was written, without NOT. */
-  text: string
-  /** Position of the name and of the value in the query, from 1. */
-  at: number
-  valueAt: number
-}
-
-export type QueryNode =
-  | { kind: 'and' | 'or'; parts: readonly QueryNode[] }
-  | { kind: 'not'; part: QueryNode }
-  /** A word or a phrase, in the message or in metadata. */
-  | { kind: 'text'; value: string }
-  | FieldNode
+import type { TypedColumn } from '../../catalog/source.ts'
+import {
+  type FieldTest,
+  fieldCondition,
+  misunderstood,
+  numberPattern,
+  type SearchCondition,
+  type WrittenField,
+  wordCondition,
+} from './search-condition.ts'
 
 export const queryLimits = { maxLength: 5_000, maxConditions: 50, maxDepth: 20 } as const
 
-/** A field before its colon. What follows `https` in an address is not a value. */
-const fieldName = /([\p{L}_@$](?:[^\s":()]|(?<=\.)"(?:[^"\\]|\\.)*")*):(?!\/\/)/uy
-export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
+/** A field before its colon, in quotes or not. What follows `https` in an address is not a value. */
+const fieldName = /"((?:[^"\\]|\\.)+)":|([\p{L}_@$](?:[^\s":()]|(?<=\.)"(?:[^"\\]|\\.)*")*):(?!\/\/)/suy
+const phrase = /"((?:[^"\\]|\\.)*)"/sy
+const space = /\s*/y
+const or = /OR(?=[\s()]|$)\s*/y
+const and = /AND(?=[\s()]|$)\s*/y
+const not = /NOT(?=[\s()]|$)\s*/y
+/** A dash alone, or before another one, is text. */
+const dash = /-(?=[^\s)-])/y
+const bracket = /\(\s*/y
+const end = /\)|$/y
 const rangeEnd = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+))?$/
 const comparison = /^(>=|<=|>|<)(.*)$/s
 
-export function parseQuery(query: string, maxConditions: number = queryLimits.maxConditions): QueryNode {
+const everything: SearchCondition = { kind: 'and', parts: [] }
+
+export function readQuery(
+  query: string,
+  columns: readonly TypedColumn[],
+  maxConditions: number = queryLimits.maxConditions,
+): SearchCondition {
   const { maxLength } = queryLimits
   if (query.length > maxLength) {
-    throw invalidParameter(
-      'query',
-      `query must be at most ${maxLength} characters long; it has ${query.length}.`,
-    )
+    throw misunderstood(`query must be at most ${maxLength} characters long; it has ${query.length}.`)
   }
-  return new QueryParser(query, maxConditions).parse()
-}
-
-export function misunderstood(message: string): WellheadError {
-  return invalidParameter('query', message)
+  return new QueryParser(query, columns, maxConditions).parse()
 }
 
 /** The field that a group of values in brackets belongs to. */
-type GroupField = Pick<FieldNode, 'name' | 'at'> | undefined
+type GroupField = Pick<WrittenField, 'name' | 'at'> | undefined
 
 /** Reads each character once or twice, so the time is linear. */
 class QueryParser {
   readonly #text: string
+  readonly #columns: readonly TypedColumn[]
   readonly #maxConditions: number
   #at = 0
   #conditions = 0
 
-  constructor(text: string, maxConditions: number) {
+  constructor(text: string, columns: readonly TypedColumn[], maxConditions: number) {
     this.#text = text
+    this.#columns = columns
     this.#maxConditions = maxConditions
   }
 
-  parse(): QueryNode {
-    this.#skipSpace()
-    if (this.#isAtEnd()) return { kind: 'and', parts: [] }
-    const node = this.#or(undefined, 0)
-    if (!this.#isAtEnd()) throw misunderstood(`Unexpected closing bracket at character ${this.#at + 1}.`)
-    return node
-  }
-
-  #or(field: GroupField, depth: number): QueryNode {
-    const parts = [this.#and(field, depth)]
-    while (this.#takeWord('OR')) parts.push(this.#and(field, depth, 'OR'))
-    return parts.length === 1 ? (parts[0] as QueryNode) : { kind: 'or', parts }
-  }
-
-  #and(field: GroupField, depth: number, after?: string): QueryNode {
-    const parts = [this.#negated(field, depth, after)]
-    for (;;) {
-      if (this.#takeWord('AND')) parts.push(this.#negated(field, depth, 'AND'))
-      else if (this.#isAtEnd() || this.#text[this.#at] === ')' || this.#isWord('OR')) break
-      else parts.push(this.#negated(field, depth))
+  parse(): SearchCondition {
+    this.#take(space)
+    if (this.#at === this.#text.length) return everything
+    const condition = this.#or(undefined, 0)
+    if (this.#at < this.#text.length) {
+      throw misunderstood(`Unexpected closing bracket at character ${this.#at + 1}.`)
     }
-    return parts.length === 1 ? (parts[0] as QueryNode) : { kind: 'and', parts }
+    return condition
   }
 
-  #negated(field: GroupField, depth: number, after?: string): QueryNode {
+  #or(field: GroupField, depth: number): SearchCondition {
+    const parts = [this.#and(field, depth)]
+    while (this.#take(or)) parts.push(this.#and(field, depth, 'OR'))
+    return parts.length === 1 ? (parts[0] as SearchCondition) : { kind: 'or', parts }
+  }
+
+  #and(field: GroupField, depth: number, after?: string): SearchCondition {
+    const parts = [this.#negated(field, depth, after)]
+    while (!this.#isAt(end) && !this.#isAt(or)) {
+      parts.push(this.#negated(field, depth, this.#take(and) ? 'AND' : undefined))
+    }
+    return parts.length === 1 ? (parts[0] as SearchCondition) : { kind: 'and', parts }
+  }
+
+  #negated(field: GroupField, depth: number, after?: string): SearchCondition {
     const { maxDepth } = queryLimits
     if (depth > maxDepth) {
       throw misunderstood(`More than ${maxDepth} nested brackets or NOT at character ${this.#at + 1}.`)
     }
-    const at = this.#at
-    if (this.#takeWord('NOT')) return { kind: 'not', part: this.#negated(field, depth + 1, 'NOT') }
-    // A dash alone, or before another one, is text.
-    if (/^-[^\s-)]/.test(this.#text.slice(at, at + 2))) {
-      this.#at++
-      return { kind: 'not', part: this.#negated(field, depth + 1) }
-    }
+    if (this.#take(not)) return { kind: 'not', part: this.#negated(field, depth + 1, 'NOT') }
+    if (this.#take(dash)) return { kind: 'not', part: this.#negated(field, depth + 1) }
     return this.#operand(field, depth, after)
   }
 
-  #operand(field: GroupField, depth: number, after?: string): QueryNode {
-    const at = this.#at
-    for (const word of ['OR', 'AND']) {
-      if (this.#isWord(word)) {
-        throw misunderstood(
-          `${word} at character ${at + 1} has nothing before it. To search for the word, write "${word}".`,
-        )
-      }
-    }
-    if (this.#isAtEnd() || this.#text[at] === ')') {
-      if (after !== undefined) throw misunderstood(`Nothing follows ${after} at character ${at + 1}.`)
+  #operand(group: GroupField, depth: number, after?: string): SearchCondition {
+    const at = this.#at + 1
+    const word = this.#isAt(or) ? 'OR' : this.#isAt(and) ? 'AND' : undefined
+    if (word) {
       throw misunderstood(
-        depth === 0
-          ? `Unexpected closing bracket at character ${at + 1}.`
-          : `Empty brackets at character ${at + 1}.`,
+        `${word} at character ${at} has nothing before it. To search for the word, write "${word}".`,
       )
     }
-    if (this.#text[at] === '(') return this.#group(field, depth)
+    if (this.#isAt(end)) {
+      if (after !== undefined) throw misunderstood(`Nothing follows ${after} at character ${at}.`)
+      throw misunderstood(
+        `${depth === 0 ? 'Unexpected closing bracket' : 'Empty brackets'} at character ${at}.`,
+      )
+    }
+    if (this.#isAt(bracket)) return this.#group(group, depth)
     if (++this.#conditions > this.#maxConditions) {
       throw misunderstood(
-        `The query has more than ${this.#maxConditions} conditions, from character ${at + 1} on. Use fewer.`,
+        `The query has more than ${this.#maxConditions} conditions, from character ${at} on. Use fewer.`,
       )
     }
-    if (field) return this.#value(field)
-    const name = this.#takeFieldName()
-    if (name === undefined) return this.#message()
-    if (this.#text[this.#at] === '(') return this.#group({ name, at: at + 1 }, depth)
-    return this.#value({ name, at: at + 1 })
+    if (group) return this.#value(group)
+    const [, quoted, plain] = this.#take(fieldName) ?? []
+    const name = quoted === undefined ? plain : unescaped(quoted)
+    if (name === undefined) return this.#word()
+    return this.#isAt(bracket) ? this.#group({ name, at }, depth) : this.#value({ name, at })
   }
 
-  #group(field: GroupField, depth: number): QueryNode {
-    const at = this.#at++
-    this.#skipSpace()
-    const node = this.#or(field, depth + 1)
-    if (this.#isAtEnd()) throw misunderstood(`Unclosed bracket at character ${at + 1}.`)
+  #group(field: GroupField, depth: number): SearchCondition {
+    const at = this.#at + 1
+    this.#take(bracket)
+    const condition = this.#or(field, depth + 1)
+    if (this.#at === this.#text.length) throw misunderstood(`Unclosed bracket at character ${at}.`)
     this.#at++
-    this.#skipSpace()
-    return node
+    this.#take(space)
+    return condition
   }
 
-  /** A name and its colon, or undefined if there is none. */
-  #takeFieldName(): string | undefined {
-    const start = this.#at
-    if (this.#text[start] === '"') {
-      const name = this.#phrase()
-      const isName = name !== '' && this.#text[this.#at] === ':'
-      this.#at = isName ? this.#at + 1 : start
-      return isName ? name : undefined
-    }
-    fieldName.lastIndex = start
-    const name = fieldName.exec(this.#text)?.[1]
-    if (name !== undefined) this.#at = fieldName.lastIndex
-    return name
-  }
-
-  #value({ name, at }: NonNullable<GroupField>): FieldNode {
+  #value({ name, at }: NonNullable<GroupField>): SearchCondition {
     const valueAt = this.#at + 1
-    const isQuoted = this.#text[this.#at] === '"'
-    const value = isQuoted ? this.#phrase() : this.#word()
+    const { value, isQuoted } = this.#valueText()
     const text = `${name}:${this.#text.slice(valueAt - 1, this.#at)}`
-    this.#skipSpace()
+    this.#take(space)
     if (!isQuoted && value === '') {
       throw misunderstood(
         `Nothing follows "${name}:" at character ${valueAt}. Write the value without a space before it. ` +
@@ -173,72 +139,50 @@ class QueryParser {
       )
     }
     const test: FieldTest = isQuoted ? { is: 'eq', value } : testOf(value, valueAt)
-    return { kind: 'field', name, test, text, at, valueAt }
+    return fieldCondition({ name, test, text, at, valueAt }, this.#columns)
   }
 
-  #message(): QueryNode {
-    const at = this.#at
-    const isQuoted = this.#text[at] === '"'
-    const value = isQuoted ? this.#phrase() : this.#word()
-    this.#skipSpace()
-    if (isQuoted && value === '') throw misunderstood(`Empty quotes at character ${at + 1}.`)
-    if (isQuoted) return { kind: 'text', value }
-    if (value === '*') return { kind: 'and', parts: [] }
-    return { kind: 'text', value: withoutStars(value, at + 1) }
+  #word(): SearchCondition {
+    const at = this.#at + 1
+    const { value, isQuoted } = this.#valueText()
+    this.#take(space)
+    if (isQuoted && value === '') throw misunderstood(`Empty quotes at character ${at}.`)
+    if (!isQuoted && value === '*') return everything
+    return wordCondition(isQuoted ? value : withoutStars(value, at))
   }
 
-  /** Up to a space, a quote, or a bracket that was not opened inside of the word, as in `count(*)`. */
-  #word(): string {
+  /** A phrase, or what is up to a space, a quote, or a bracket that was not opened inside of it, as in `count(*)`. */
+  #valueText(): { value: string; isQuoted: boolean } {
     const start = this.#at
+    if (this.#text[start] === '"') {
+      const [, inner] = this.#take(phrase) ?? []
+      if (inner === undefined) throw misunderstood(`Unclosed quote at character ${start + 1}.`)
+      return { value: unescaped(inner), isQuoted: true }
+    }
     let depth = 0
     for (; this.#at < this.#text.length; this.#at++) {
       const character = this.#text[this.#at] as string
       if (character === '(') depth++
-      if (character === ')' && depth-- === 0) break
-      if (character === '"' || isSpace(character)) break
+      if ((character === ')' && depth-- === 0) || /["\s]/.test(character)) break
     }
-    return this.#text.slice(start, this.#at)
+    return { value: this.#text.slice(start, this.#at), isQuoted: false }
   }
 
-  #phrase(): string {
-    const start = this.#at++
-    let value = ''
-    for (; this.#at < this.#text.length; this.#at++) {
-      let character = this.#text[this.#at] as string
-      if (character === '"') {
-        this.#at++
-        return value
-      }
-      if (character === '\\' && this.#at + 1 < this.#text.length) character = this.#text[++this.#at] as string
-      value += character
-    }
-    throw misunderstood(`Unclosed quote at character ${start + 1}.`)
+  #isAt(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at
+    return pattern.test(this.#text)
   }
 
-  #isWord(word: string): boolean {
-    if (!this.#text.startsWith(word, this.#at)) return false
-    const next = this.#text[this.#at + word.length]
-    return next === undefined || next === '(' || next === ')' || isSpace(next)
-  }
-
-  #takeWord(word: string): boolean {
-    if (!this.#isWord(word)) return false
-    this.#at += word.length
-    this.#skipSpace()
-    return true
-  }
-
-  #skipSpace(): void {
-    while (!this.#isAtEnd() && isSpace(this.#text[this.#at] as string)) this.#at++
-  }
-
-  #isAtEnd(): boolean {
-    return this.#at >= this.#text.length
+  #take(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)
+    if (found) this.#at = pattern.lastIndex
+    return found
   }
 }
 
-function isSpace(character: string): boolean {
-  return /\s/.test(character)
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/gs, '$1')
 }
 
 function testOf(value: string, at: number): FieldTest {

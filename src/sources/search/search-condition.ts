@@ -1,14 +1,6 @@
-import { invalidParameter } from '../../base/errors.ts'
+import { invalidParameter, type WellheadError } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
 import { keysOf, pathOf } from '../../sql/metadata-path.ts'
-import {
-  type FieldNode,
-  type FieldTest,
-  misunderstood,
-  numberPattern,
-  parseQuery,
-  type QueryNode,
-} from './parse-query.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
@@ -32,34 +24,34 @@ export interface FieldCondition {
   text: string
 }
 
+export type FieldTest =
+  | { is: 'eq' | 'prefix' | 'suffix' | 'contains'; value: string }
+  | { is: 'number'; min?: Bound; max?: Bound }
+  | { is: 'exists' }
+
+interface Bound {
+  value: number
+  inclusive: boolean
+}
+
+/** A field and its value, with their positions in the query, from 1. */
+export interface WrittenField extends Pick<FieldCondition, 'test' | 'text'> {
+  name: string
+  at: number
+  valueAt: number
+}
+
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
+export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
-export function readQuery(
-  query: string,
-  columns: readonly TypedColumn[],
-  maxConditions?: number,
-): SearchCondition {
-  return conditionOf(parseQuery(query, maxConditions), columns)
-}
-
-function conditionOf(node: QueryNode, columns: readonly TypedColumn[]): SearchCondition {
-  switch (node.kind) {
-    case 'and':
-    case 'or':
-      return { kind: node.kind, parts: node.parts.map((part) => conditionOf(part, columns)) }
-    case 'not':
-      return { kind: 'not', part: conditionOf(node.part, columns) }
-    case 'text':
-      return wordCondition(node.value)
-    case 'field':
-      return fieldCondition(node, columns)
-  }
+export function misunderstood(message: string): WellheadError {
+  return invalidParameter('query', message)
 }
 
 /** A UUID is often the id of an entry. */
-function wordCondition(value: string): SearchCondition {
+export function wordCondition(value: string): SearchCondition {
   const text = `"${value}"`
   const word: WordCondition = { kind: 'word', value, text }
   if (!uuid.test(value)) return word
@@ -69,7 +61,7 @@ function wordCondition(value: string): SearchCondition {
   return { kind: 'or', parts: [word, ...ids] }
 }
 
-function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): SearchCondition {
+export function fieldCondition(node: WrittenField, columns: readonly TypedColumn[]): SearchCondition {
   const field = searchField(node.name, columns)
   if (!field) {
     throw misunderstood(
@@ -91,12 +83,12 @@ function fieldCondition(node: FieldNode, columns: readonly TypedColumn[]): Searc
 }
 
 /** The range of a value such as 5xx. */
-function statusGroup({ test }: FieldNode): FieldTest | undefined {
+function statusGroup({ test }: WrittenField): FieldTest | undefined {
   const first = test.is === 'eq' ? Number(hundreds.exec(test.value)?.[1]) * 100 : Number.NaN
   return Number.isNaN(first) ? undefined : numbers(first, first + 99)
 }
 
-function testOf({ name, test, valueAt }: FieldNode, field: SearchField): FieldTest {
+function testOf({ name, test, valueAt }: WrittenField, field: SearchField): FieldTest {
   // A whole message is rarely known; event_message:… compares it.
   if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
   if (!isNumeric(field) || !('value' in test)) return test

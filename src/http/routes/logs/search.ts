@@ -4,9 +4,9 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import { readShape } from '../../../base/validation.ts'
 import type { Facet } from '../../../sources/facets.ts'
-import { type ListColumn, listColumnKinds } from '../../../sources/list-columns.ts'
+import { type ListColumn, listColumnKinds, listColumns } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
-import { contextOf, exportEntries, searchSources } from '../../../sources/related-entries.ts'
+import { contextOf, exportEntries, searchSources, searchSql } from '../../../sources/related-entries.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
 import { arrayOfLines } from '../../../sources/search/search-cursor.ts'
 import {
@@ -18,7 +18,6 @@ import {
   searchSqlShape,
   valuesShape,
 } from '../../../sources/search-shape.ts'
-import { searchSql } from '../../../sources/search-sql.ts'
 import type { SourceInfo } from '../../../sources/source-info.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { authorOf } from '../management.ts'
@@ -154,7 +153,8 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
     params,
     responses: { 200: json('Paths in order.', shownColumns) },
     errors: [504],
-    handler: async (request, reply) => search.listColumns(request.params.name, entryReader(request, reply)),
+    handler: async (request, reply) =>
+      listColumns(search.queries, request.params.name, entryReader(request, reply)),
   })
 }
 
