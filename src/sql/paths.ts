@@ -10,7 +10,7 @@ import {
   tableNameOf,
 } from './metadata-path.ts'
 import { sqlName } from './names.ts'
-import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from './scopes.ts'
+import { clauseOf, type ReadTable, type SelectScope, type SqlScopes, scopesOf } from './scopes.ts'
 import {
   type CodeToken,
   closingOf,
@@ -130,7 +130,8 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
       at = path.end - 1
       found.push({ path, scope, table })
     }
-    if (!table && (path || name === metadata) && scope?.isGrouped) groupedByMetadata.add(scope)
+    if (!table && (path || name === metadata) && scope && clauseOf(scope, 'GROUP'))
+      groupedByMetadata.add(scope)
   }
   for (const scope of new Set(scopes.of)) {
     for (const { name, alias } of scope?.tables ?? []) {

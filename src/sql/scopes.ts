@@ -1,6 +1,7 @@
 import {
   type CodeToken,
   closingOf,
+  endsValue,
   identifierOf,
   isKeyword,
   isSymbol,
@@ -28,8 +29,15 @@ export interface SelectScope extends TokenRange {
   tables: ReadTable[]
   /** False if the tables could not be read for certain, as with ARRAY JOIN. */
   certain: boolean
-  isGrouped: boolean
+  clauses: readonly Clause[]
   items: TokenRange[]
+}
+
+interface Clause {
+  keyword: string
+  /** Index of its keyword, and of the token after its last. */
+  at: number
+  end: number
 }
 
 export interface SqlScopes {
@@ -38,8 +46,10 @@ export interface SqlScopes {
   tableTokens: ReadonlySet<number>
 }
 
-const clauses =
-  'WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO SELECT'.split(' ')
+const clauseWords =
+  'SELECT FROM WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO'.split(
+    ' ',
+  )
 const joins =
   'JOIN INNER LEFT RIGHT FULL CROSS OUTER ANY ALL ASOF SEMI ANTI GLOBAL LOCAL PASTE NATURAL ARRAY'.split(' ')
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
@@ -49,34 +59,21 @@ export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
   const of: (SelectScope | undefined)[] = []
   const tableTokens = new Set<number>()
   const read = (first: number, end: number, depth: number, parent: SelectScope | undefined): void => {
-    const own = (at: number) => tokens[at]?.depth === depth
-    const keyword = (at: number, ...texts: string[]) =>
-      own(at) &&
-      isKeyword(tokens[at], ...texts) &&
-      !isSymbol(tokens[at - 1], '.') &&
-      !isSymbol(tokens[at + 1], '.')
-    const find = (from: number, to: number, ...texts: string[]) => {
-      for (let at = from; at < to; at++) if (keyword(at, ...texts)) return at
-      return to
-    }
     for (let from = first; from < end; ) {
       let to = from + 1
-      while (to < end && !(keyword(to, 'UNION', 'INTERSECT', 'EXCEPT') && isSetOperator(tokens, to))) to++
+      while (to < end && !(tokens[to]?.depth === depth && isSetOperator(tokens, to))) to++
       const scope: SelectScope = {
         ...{ parent, first: from, end: to, depth, open: first - 1 },
-        ...{ tables: [], certain: true, isGrouped: find(from, to, 'GROUP') < to, items: [] },
+        ...{ tables: [], certain: true, clauses: clausesIn(tokens, from, to, depth), items: [] },
       }
       for (let at = from; at < to; at++) of[at] = scope
-      const select = find(from, to, 'SELECT')
-      const fromAt = find(from, to, 'FROM')
-      if (select < to) {
-        const listEnd = fromAt > select && fromAt < to ? fromAt : find(select + 1, to, ...clauses)
-        const first = isKeyword(tokens[select + 1], 'DISTINCT') ? select + 2 : select + 1
-        scope.items = listItems(tokens, first, listEnd, depth)
+      const select = clauseOf(scope, 'SELECT')
+      if (select) {
+        const isDistinct = isKeyword(tokens[select.at + 1], 'DISTINCT')
+        scope.items = listItems(tokens, select.at + (isDistinct ? 2 : 1), select.end, depth)
       }
-      if (fromAt < to) {
-        readTables(tokens, fromAt + 1, find(fromAt + 1, to, ...clauses), scope, tableTokens)
-      }
+      const source = clauseOf(scope, 'FROM')
+      if (source) readTables(tokens, source.at + 1, source.end, scope, tableTokens)
       for (let at = from; at < to; at++) {
         if (!isSymbol(tokens[at], '(') || !isQuery(tokens, at)) continue
         const close = Math.min(closingOf(tokens, at), to)
@@ -101,8 +98,33 @@ function isQuery(tokens: readonly CodeToken[], open: number): boolean {
   )
 }
 
+export function clauseOf({ clauses }: SelectScope, keyword: string): Clause | undefined {
+  return clauses.find((clause) => clause.keyword === keyword)
+}
+
+function clausesIn(tokens: readonly CodeToken[], first: number, end: number, depth: number): Clause[] {
+  const starts: number[] = []
+  for (let at = first; at < end; at++) {
+    const [before, token, after] = [tokens[at - 1], tokens[at], tokens[at + 1]]
+    if (token?.depth !== depth || !isKeyword(token, ...clauseWords)) continue
+    const isFirst = at === first || endsValue(before) || isSymbol(before, '*')
+    // A comma may end the list of columns.
+    const mayStart = isFirst || (isKeyword(token, 'FROM') && isSymbol(before, ','))
+    const isName = isKeyword(token, 'GROUP', 'ORDER')
+      ? !isKeyword(after, 'BY')
+      : after?.kind === 'symbol' && !/^[([{*+-]$/.test(after.text)
+    if (mayStart && !isName) starts.push(at)
+  }
+  return starts.map((at, index) => ({
+    keyword: (tokens[at] as CodeToken).text.toUpperCase(),
+    at,
+    end: starts[index + 1] ?? end,
+  }))
+}
+
 /** EXCEPT can also follow an asterisk. */
 function isSetOperator(tokens: readonly CodeToken[], at: number): boolean {
+  if (!isKeyword(tokens[at], 'UNION', 'INTERSECT', 'EXCEPT')) return false
   const next = isKeyword(tokens[at + 1], 'ALL', 'DISTINCT') ? at + 2 : at + 1
   return startsQuery(tokens, next)
 }

@@ -3,8 +3,9 @@ import { isAggregate } from '../functions.ts'
 import { columnRead, keysOf, metadata, typeFor } from '../metadata-path.ts'
 import { pathSql } from '../names.ts'
 import type { ColumnsOf, FoundPath } from '../paths.ts'
+import { clauseOf } from '../scopes.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import { clausesOf, type Finding, type QueryText } from './query-text.ts'
+import type { Finding, QueryText } from './query-text.ts'
 
 export type PathTypes = ReadonlyMap<string, readonly string[]>
 
@@ -121,7 +122,7 @@ function isReadForEach(query: QueryText, { path, scope }: ReadPath): boolean {
   if (!scope) return false
   if (scope.parent !== undefined) return true
   const item = scope.items.find(({ first, end }) => path.first >= first && path.first < end)
-  if (!item || clausesOf(query, scope).some(({ keyword }) => keyword === 'GROUP')) return true
+  if (!item || clauseOf(scope, 'GROUP')) return true
   return isInAggregate(query, path.first)
 }
 

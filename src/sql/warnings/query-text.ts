@@ -5,7 +5,6 @@ import {
   type CodeToken,
   closingOf,
   codeTokens,
-  endsValue,
   identifierOf,
   isKeyword,
   isSymbol,
@@ -27,8 +26,6 @@ export interface QueryText {
   readonly scopes: SqlScopes
   readonly paths: readonly FoundPath[]
   readonly selects: readonly SelectScope[]
-  /** The clauses of each SELECT, without those of its subqueries. */
-  readonly clauses: ReadonlyMap<SelectScope, readonly Clause[]>
   /** Subqueries that are defined in a WITH clause. */
   readonly subqueries: ReturnType<typeof namedSubqueries>
   /** The same subqueries by name; a name can have several. */
@@ -47,7 +44,6 @@ export function readQuery(sql: string): QueryText {
   return {
     ...{ sql, tokens, scopes, selects, subqueries },
     paths: findPaths(sql, tokens, scopes),
-    clauses: new Map(selects.map((scope) => [scope, readClauses(tokens, scope)])),
     subqueriesBy: grouped(subqueries, ({ name }) => name),
     selectsIn: grouped(selects, ({ open }) => open),
     brackets: bracketsOf(tokens),
@@ -65,45 +61,10 @@ function bracketsOf(tokens: readonly CodeToken[]): number[] {
   })
 }
 
-export interface Clause {
-  keyword: string
-  /** Index of its keyword, and of the token after its last. */
-  at: number
-  end: number
-}
-
-const clauseWords = 'SELECT FROM WHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET SETTINGS'.split(' ')
-
-export function clausesOf({ clauses }: QueryText, scope: SelectScope): readonly Clause[] {
-  return clauses.get(scope) ?? []
-}
-
-function readClauses(tokens: readonly CodeToken[], { first, end, depth }: SelectScope): Clause[] {
-  const starts: number[] = []
-  for (let at = first; at < end; at++) {
-    const token = tokens[at] as CodeToken
-    if (token.depth !== depth || !isKeyword(token, ...clauseWords)) continue
-    const [before, after] = [tokens[at - 1], tokens[at + 1]]
-    if (isKeyword(token, 'GROUP', 'ORDER')) {
-      if (isKeyword(after, 'BY')) starts.push(at)
-      continue
-    }
-    const isFirst = at === first
-    const followsValue = endsValue(before) || isSymbol(before, '*')
-    const isName = after?.kind === 'symbol' && !/^[([*+-]$/.test(after.text)
-    if ((isFirst || followsValue) && !isName) starts.push(at)
-  }
-  return starts.map((at, index) => ({
-    keyword: (tokens[at] as CodeToken).text.toUpperCase(),
-    at,
-    end: starts[index + 1] ?? end,
-  }))
-}
-
 /** Indexes of the tokens of clauses that belong to the SELECT itself. */
 export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: string[]): number[] {
   const indexes: number[] = []
-  for (const { keyword, at, end } of clausesOf(query, scope)) {
+  for (const { keyword, at, end } of scope.clauses) {
     if (!keywords.includes(keyword)) continue
     for (let index = at + 1; index < end; index++) if (query.scopes.of[index] === scope) indexes.push(index)
   }

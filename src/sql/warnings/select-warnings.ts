@@ -3,14 +3,12 @@ import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
 import { ownColumns } from '../pruned-sql.ts'
-import type { ReadTable, SelectScope } from '../scopes.ts'
+import { clauseOf, type ReadTable, type SelectScope } from '../scopes.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
   aliasOf,
-  type Clause,
   type ColumnUse,
   callEnd,
-  clausesOf,
   columnAt,
   type Finding,
   functionAround,
@@ -50,29 +48,25 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
 
 /** LIMIT that keeps any rows, because they have no order. */
 export function orderWarnings(query: QueryText): Finding[] {
+  const { tokens } = query
   return query.selects.flatMap((scope): Finding[] => {
-    const clauses = clausesOf(query, scope)
-    const limit = clauses.find((clause) => isRowLimit(query, clause))
-    if (!limit || clauses.some(({ keyword }) => keyword === 'ORDER')) return []
-    const isExists = isKeyword(query.tokens[scope.open - 1], 'EXISTS')
-    if (isOneRow(query, scope, clauses) || isOrdered(query, scope) || isExists) return []
+    // LIMIT n, but not LIMIT 0 and not LIMIT n BY column.
+    const limit = scope.clauses.find(({ keyword, at, end }) => {
+      const own = tokens.slice(at + 1, end)
+      return keyword === 'LIMIT' && own[0]?.text !== '0' && !own.some((token) => isKeyword(token, 'BY'))
+    })
+    const isExists = isKeyword(tokens[scope.open - 1], 'EXISTS')
+    if (!limit || clauseOf(scope, 'ORDER') || isExists) return []
+    if (isOneRow(query, scope) || isOrdered(query, scope)) return []
     const message = 'LIMIT without ORDER BY can keep different rows each time. Add ORDER BY.'
     return [{ code: 'no_order', message, at: limit.at }]
   })
 }
 
-/** LIMIT n, but not LIMIT 0 and not LIMIT n BY column. */
-function isRowLimit({ tokens }: QueryText, { keyword, at, end }: Clause): boolean {
-  if (keyword !== 'LIMIT') return false
-  const own = tokens.slice(at + 1, end)
-  return own[0]?.text !== '0' && !own.some((token) => isKeyword(token, 'BY'))
-}
-
 /** Whether there is at most one row anyway: an aggregate of everything, a search by id, or no table at all. */
-function isOneRow(query: QueryText, scope: SelectScope, clauses: readonly Clause[]): boolean {
+function isOneRow(query: QueryText, scope: SelectScope): boolean {
   const { tokens, scopes } = query
   if (scope.tables.length === 0) return true
-  const isGrouped = clauses.some(({ keyword }) => keyword === 'GROUP')
   const aggregates = scope.items.some(({ first, end }) => {
     for (let at = first; at < end; at++) {
       const name = identifierOf(tokens[at])
@@ -82,7 +76,7 @@ function isOneRow(query: QueryText, scope: SelectScope, clauses: readonly Clause
     }
     return false
   })
-  if (aggregates && !isGrouped) return true
+  if (aggregates && !clauseOf(scope, 'GROUP')) return true
   return tokensIn(query, scope, 'WHERE').some((at) => {
     return columnAt(query, at)?.name === 'id' && isSymbol(tokens[at + 1], '=')
   })
@@ -97,10 +91,8 @@ function isOrdered(query: QueryText, scope: SelectScope): boolean {
   if (table.name === undefined && !isSubquery) return true
   const open = isSubquery ? table.at : named?.open
   if (open === undefined) return false
-  const inner = query.selectsIn.get(open) ?? []
-  return (
-    inner.length === 1 && clausesOf(query, inner[0] as SelectScope).some(({ keyword }) => keyword === 'ORDER')
-  )
+  const [inner, ...more] = query.selectsIn.get(open) ?? []
+  return inner !== undefined && more.length === 0 && clauseOf(inner, 'ORDER') !== undefined
 }
 
 const timestamp = 'timestamp'
@@ -112,17 +104,46 @@ const repeating =
 /** Sources that are read without any bound on their timestamp, not even in a SELECT that reads the rows. */
 export function timeWarnings(query: QueryText, columnsOf: ColumnsOf, isSandbox: boolean): Finding[] {
   const names = timeNames(query)
-  const isBounded = ownBounds(query, names)
-  const isBoundedOutside = outsideBounds(query, names, isBounded, isSandbox)
-  return query.selects.flatMap((scope) => {
-    if (!scope.certain) return []
-    return scope.tables.flatMap((table): Finding[] => {
-      const source = sourceOf(query, table, columnsOf)
-      if (source === undefined || isBounded(scope, table) || isBoundedOutside(scope)) return []
-      const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
-      return [{ code: 'unbounded_time', message, at: table.at }]
-    })
+  return unboundedTables(query, names, isSandbox).flatMap((table): Finding[] => {
+    const source = sourceOf(query, table, columnsOf)
+    if (source === undefined) return []
+    const message = `Every entry of ${source} is read. Limit the time, as in timestamp > @now - INTERVAL 1 DAY.`
+    return [{ code: 'unbounded_time', message, at: table.at }]
   })
+}
+
+/** The tables whose rows no SELECT limits in time, from those that read the others on. */
+function unboundedTables(query: QueryText, names: ReadonlySet<string>, isSandbox: boolean): ReadTable[] {
+  const { tokens, selects, selectsIn, subqueries, subqueriesBy } = query
+  const named = new Set(subqueries.map(({ open }) => open))
+  const asTable = new Set(selects.flatMap(({ tables }) => tables.map(({ at }) => at)))
+  const inBrackets = grouped(selects, ({ parent }) => parent)
+  const isOnlyBrackets = (scope: SelectScope) => !clauseOf(scope, 'SELECT')
+  const found: ReadTable[] = []
+  // The statement itself, and subqueries in expressions.
+  const exposed = new Set(
+    selects.filter(
+      ({ parent, open }) => !parent || !(named.has(open) || asTable.has(open) || isOnlyBrackets(parent)),
+    ),
+  )
+  // Callers of a sandbox can limit the time of what shows it.
+  const isLimitable = (scope: SelectScope) =>
+    isSandbox && named.has(scope.open) && !scope.parent?.parent && showsTime(query, scope, names)
+  const expose = (scopes: readonly SelectScope[] = []) => {
+    for (const scope of scopes) if (!isLimitable(scope)) exposed.add(scope)
+  }
+  // A set visits what is added while it is read.
+  for (const scope of exposed) {
+    if (isOnlyBrackets(scope)) expose(inBrackets.get(scope))
+    for (const table of unlimitedIn(query, scope, names)) {
+      const [subquery, ...others] = subqueriesBy.get(table.name ?? '') ?? []
+      found.push(table)
+      if (isSymbol(tokens[table.at], '(')) expose(selectsIn.get(table.at))
+      else if (subquery && others.length === 0 && !subquery.renamesColumns)
+        expose(selectsIn.get(subquery.open))
+    }
+  }
+  return found
 }
 
 /** Names that stand for a timestamp or a value that is computed from one, in any part of the query. */
@@ -168,74 +189,17 @@ function timeAt(query: QueryText, at: number, names: ReadonlySet<string>): Colum
   return use && names.has(use.name) && use.qualifier !== metadata ? use : undefined
 }
 
-type IsBounded = (scope: SelectScope, table: ReadTable) => boolean
-
-/** Returns whether a condition of a SELECT depends on the time of the table's rows. */
-function ownBounds(query: QueryText, names: ReadonlySet<string>): IsBounded {
-  // The conditions of each SELECT are read once, however many tables it has.
-  const known = new Map<SelectScope, ReadonlySet<string | undefined>>()
-  const qualifiersOf = (scope: SelectScope) => {
-    const uses = tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
-      const use = timeAt(query, at, names)
-      return use && !repeating.test(functionAround(query, at)?.name ?? '') ? [use.qualifier] : []
-    })
-    return new Set(uses)
-  }
-  return (scope, { alias, name }) => {
-    if (!scope.certain) return true
-    const qualifiers = known.get(scope) ?? qualifiersOf(scope)
-    known.set(scope, qualifiers)
-    return qualifiers.has(undefined) || qualifiers.has(alias) || qualifiers.has(name)
-  }
-}
-
-const maxOpen = 200
-
-/** Returns whether every SELECT that reads the rows of another one limits their time. */
-function outsideBounds(
-  query: QueryText,
-  names: ReadonlySet<string>,
-  isBounded: IsBounded,
-  isSandbox: boolean,
-) {
-  const reads = query.selects.flatMap((reader) => reader.tables.map((table) => ({ reader, table })))
-  const readersOf = grouped(reads, ({ table }) => table.name)
-  const readAt = new Map(reads.map((read) => [read.table.at, read]))
-  const namedAt = new Map(query.subqueries.map((subquery) => [subquery.open, subquery]))
-  // The SELECTs of a UNION have the same readers.
-  const known = new Map<number, boolean>()
-  let depth = 0
-  const isBoundedOutside = (scope: SelectScope): boolean => {
-    const { parent, open } = scope
-    if (parent === undefined) return false
-    const isShown = isSandbox && parent.parent === undefined && namedAt.has(open)
-    if (isShown && showsTime(query, scope, names)) return true
-    const before = known.get(open)
-    if (before !== undefined) return before
-    // A query can refer to itself, or be nested too deep to follow; what it reads then is not certain.
-    known.set(open, true)
-    if (depth === maxOpen) return true
-    depth++
-    const bounded = find(parent, open)
-    depth--
-    known.set(open, bounded)
-    return bounded
-  }
-  const isBoundedIn = ({ reader, table }: (typeof reads)[number]) =>
-    isBounded(reader, table) || isBoundedOutside(reader)
-  const find = (parent: SelectScope, open: number): boolean => {
-    // Only brackets are around it.
-    if (!clausesOf(query, parent).some(({ keyword }) => keyword === 'SELECT')) return isBoundedOutside(parent)
-    const read = readAt.get(open)
-    if (read) return isBoundedIn(read)
-    const named = namedAt.get(open)
-    if (!named) return false
-    const isUnique = query.subqueriesBy.get(named.name)?.length === 1
-    if (!isUnique || named.renamesColumns) return true
-    // Without a reader, it is not sent to the engine.
-    return (readersOf.get(named.name) ?? []).every(isBoundedIn)
-  }
-  return isBoundedOutside
+/** The tables of a SELECT whose time its conditions do not depend on. */
+function unlimitedIn(query: QueryText, scope: SelectScope, names: ReadonlySet<string>): ReadTable[] {
+  if (!scope.certain) return []
+  const uses = tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
+    const use = timeAt(query, at, names)
+    return use && !repeating.test(functionAround(query, at)?.name ?? '') ? [use.qualifier] : []
+  })
+  const qualifiers = new Set(uses)
+  return scope.tables.filter(
+    ({ alias, name }) => !qualifiers.has(undefined) && !qualifiers.has(alias) && !qualifiers.has(name),
+  )
 }
 
 /** Whether those who read the SELECT can limit the time. */
