@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { keysOf } from '../sql/metadata-path.ts'
 import type { Search } from './entry-queries.ts'
 import { present } from './search/condition-sql.ts'
@@ -18,22 +19,24 @@ const countWithin = { timeout_overflow_mode: 'break', max_execution_time: 8 } as
 const maxValues = 50
 const topOfMany = 10
 
-export interface Facet {
-  /** Path of metadata. */
-  field: string
-  column: string | null
-  /** Number of counted entries that have it. */
-  entries: number
-  /** Number of matching entries that were counted. */
-  sampled: number
-  /** Null: more than 50. */
-  distinct: number | null
-  values: { value: string; count: number }[]
-}
+export const valueCounts = z.array(z.object({ value: z.string(), count: z.int() }))
 
-interface Field {
-  field: string
-  column: string | null
+export const facetShape = z.object({
+  field: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
+  column: z.string().nullable().describe('Its typed column. Null: no typed column.'),
+  entries: z.int().describe('Counted entries that have the field.'),
+  sampled: z
+    .int()
+    .describe(
+      'Number of matching entries that were counted; fewer than all if there are many, or entries larger than 64 KiB.',
+    ),
+  distinct: z.int().nullable().describe('Number of values. Null: more than 50.'),
+  values: valueCounts.describe('The most frequent values: all up to 50, else the top 10.'),
+})
+
+type Facet = z.output<typeof facetShape>
+
+interface Field extends Pick<Facet, 'field' | 'column'> {
   /** SQL of the text; empty if there is none. */
   value: string
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { keysOf } from '../sql/metadata-path.ts'
 import type { EntryQueries, EntryReader } from './entry-queries.ts'
 import { entryFilterShape } from './search-shape.ts'
@@ -7,7 +8,7 @@ const inspectedEntries = 500
 const maxInspectedBytes = 1_000_000
 const maxEntryBytes = 64_000
 
-export const listColumnKinds = ['level', 'method', 'route', 'status', 'duration', 'error'] as const
+const listColumnKinds = ['level', 'method', 'route', 'status', 'duration', 'error'] as const
 type Kind = (typeof listColumnKinds)[number]
 
 /** The last keys of each kind's paths, the best first. They are compared in lower case and without separators. */
@@ -23,10 +24,12 @@ const kindNames: Record<Kind, readonly string[]> = {
   error: ['exceptionmessage', 'errmessage', 'errormessage', 'error', 'err', 'errormsg', 'exception'],
 }
 
-export interface ListColumn {
-  path: string
-  kind: Kind | null
-}
+export const listColumnShape = z.object({
+  path: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
+  kind: z.enum(listColumnKinds).nullable().describe('What the values mean, if the path is well known.'),
+})
+
+type ListColumn = z.output<typeof listColumnShape>
 
 /** The columns that a source names, or those that differ between the newest entries that the reader sees. */
 export async function listColumns(queries: EntryQueries, name: string, reader: EntryReader) {

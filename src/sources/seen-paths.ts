@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Source } from '../catalog/source.ts'
 import { outputJson } from '../engine/json-rows.ts'
 import { typeFor } from '../sql/metadata-path.ts'
@@ -51,23 +52,24 @@ export function newestSql(
   )
 }
 
-export interface SeenPath {
-  /** With %2E for a dot inside of a key. */
-  path: string
-  types: string[]
-  /** The type to read it with in SQL; null for lists of objects. */
-  cast: string | null
-  /** Number of sampled entries that have it. */
-  entries: number
-  /** Number of newest entries that were sampled. */
-  sampled: number
-  /** Number of paths in them, also of those that are not listed. */
-  paths: number
-  /** The typed column that holds it. */
-  column: string | null
-  /** Up to 3 distinct values as text. */
-  examples: string[]
-}
+export const sourcePathShape = z.object({
+  path: z
+    .string()
+    .describe('Path in `metadata`, with dots between the levels. A dot inside of a key is written `%2E`.'),
+  types: z.array(z.string()).describe('Engine types of the values.'),
+  cast: z.string().nullable().describe('Type to read the path with in SQL. Null: a list of objects.'),
+  entries: z.int().describe('Number of sampled entries that have the path.'),
+  sampled: z.int().describe('Number of sampled entries. The newest entries are sampled.'),
+  paths: z
+    .int()
+    .describe('Number of paths in the sampled entries. At most 1,000 are listed, the most frequent ones.'),
+  column: z.string().nullable().describe('Typed column of the path. Null: no typed column.'),
+  filled: z.number().nullable().describe('Share of older entries that are in the typed column, from 0 to 1.'),
+  examples: z.array(z.string().max(100)).max(3).describe('Distinct values as text. Lists are JSON.'),
+})
+
+export type SourcePath = z.output<typeof sourcePathShape>
+type SeenPath = Omit<SourcePath, 'filled'>
 
 /**
  * The most frequent paths of metadata in the newest entries that the statements see, and all typed columns. In order. The

@@ -4,25 +4,15 @@ import type { Sources } from '../catalog/sources.ts'
 import { systemTable } from '../cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows } from '../engine/json-rows.ts'
-import { pathSettings, type SeenPath, seenPaths } from './seen-paths.ts'
+import { pathSettings, type SourcePath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
 
-export interface SourcePath extends SeenPath {
-  /** Share of the column that is stored, from 0 to 1; null without a column. */
-  filled: number | null
-}
-
-interface SourceInfoOptions {
-  engine: Engine
-  sources: Sources
-}
-
 /** What readers and senders need to know about sources. */
 export class SourceInfo {
-  readonly #options: SourceInfoOptions
+  readonly #options: { engine: Engine; sources: Sources }
 
-  constructor(options: SourceInfoOptions) {
+  constructor(options: { engine: Engine; sources: Sources }) {
     this.#options = options
   }
 

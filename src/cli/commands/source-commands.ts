@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Source, TypedColumn } from '../../catalog/source.ts'
-import type { SourcePath } from '../../sources/source-info.ts'
+import type { SourcePath } from '../../sources/seen-paths.ts'
 import { addExamples, addServiceAction, addServiceCommand, collect, durationSeconds } from '../command.ts'
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SourcePath } from '../../../src/sources/source-info.ts'
+import type { SourcePath } from '../../../src/sources/seen-paths.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 

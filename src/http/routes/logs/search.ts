@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import { readShape } from '../../../base/validation.ts'
-import type { Facet } from '../../../sources/facets.ts'
-import { type ListColumn, listColumnKinds, listColumns } from '../../../sources/list-columns.ts'
+import { facetShape, valueCounts } from '../../../sources/facets.ts'
+import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { contextOf, exportEntries, searchSources, searchSql } from '../../../sources/related-entries.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
@@ -25,7 +25,6 @@ import { json, jsonBody, routesOf, text } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
 import { entryReader, searchedSources } from './entry-access.ts'
 
-const values = z.array(z.object({ value: z.string(), count: z.int() }))
 const histogram = z.object({
   bucket_seconds: z.int(),
   buckets: z.array(
@@ -45,31 +44,11 @@ const histogram = z.object({
 })
 const facets = z.object({
   entries: z.int().describe('Number of matching entries.'),
-  facets: z
-    .array(
-      z.object<FieldShapes<Facet>>({
-        field: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
-        column: z.string().nullable().describe('Its typed column. Null: no typed column.'),
-        entries: z.int().describe('Counted entries that have the field.'),
-        sampled: z
-          .int()
-          .describe(
-            'Number of matching entries that were counted; fewer than all if there are many, or entries larger than 64 KiB.',
-          ),
-        distinct: z.int().nullable().describe('Number of values. Null: more than 50.'),
-        values: values.describe('The most frequent values: all up to 50, else the top 10.'),
-      }),
-    )
-    .describe('Fields with 2 to 50 values first, those with one value last.'),
+  facets: z.array(facetShape).describe('Fields with 2 to 50 values first, those with one value last.'),
 })
 const shownColumns = z.object({
   proposed: z.boolean().describe('Whether the service proposes the columns. False: the source names them.'),
-  columns: z.array(
-    z.object<FieldShapes<ListColumn>>({
-      path: z.string().describe('Path of `metadata`. A dot inside of a key is written `%2E`.'),
-      kind: z.enum(listColumnKinds).nullable().describe('What the values mean, if the path is well known.'),
-    }),
-  ),
+  columns: z.array(listColumnShape),
 })
 
 const entryTimestamp = z
@@ -120,7 +99,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
   route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
     body: jsonBody(valuesShape, { path: 'project' }),
-    responses: { 200: json('Values as text.', values) },
+    responses: { 200: json('Values as text.', valueCounts) },
     errors,
     handler: async (request, reply) =>
       search.values(request.params.name, request.body ?? {}, entryReader(request, reply)),
