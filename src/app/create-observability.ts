@@ -4,7 +4,6 @@ import type { Tracing } from '../base/tracing.ts'
 import { callsSource } from '../catalog/built-in-sources.ts'
 import { type MetricSources, Metrics, RequestCounts, sourceStorage } from '../observability/metrics.ts'
 import { RequestStatistics } from '../observability/request-statistics.ts'
-import { SlowRequests } from '../observability/slow-requests.ts'
 import { traceExporters } from '../observability/trace-exporters.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import { appendTo, type Storage } from './create-storage.ts'
@@ -14,7 +13,6 @@ export type Observability = Awaited<ReturnType<typeof createObservability>>
 
 const maxUnreadRecords = 2 ** 15
 const maxUnstoredEntries = 20_000
-const maxSlowEndpoints = 1000
 
 export async function createObservability(
   options: ServiceOptions,
@@ -29,6 +27,7 @@ export async function createObservability(
   const statistics = settings.statistics
     ? new RequestStatistics({
         store: appendTo(callsSource, storage),
+        onRecords: (records) => metrics.takeRecords(records),
         time,
         monotonicMs: () => performance.now(),
         maxRecords: maxUnreadRecords,
@@ -36,7 +35,7 @@ export async function createObservability(
         log,
       })
     : undefined
-  const metrics = new Metrics({
+  const metrics: Metrics = new Metrics({
     ...later,
     version,
     requests,
@@ -52,26 +51,15 @@ export async function createObservability(
       source: (name) => sources.find(name)?.name === name,
     },
   })
-  const slowRequests = new SlowRequests({
-    clock: time.wall,
-    busy: () => queue.waiting > 0,
-    maxEndpoints: maxSlowEndpoints,
-  })
-  statistics?.onRecords((records) => metrics.takeRecords(records))
-  statistics?.onRecords((records, toWallMs) => slowRequests.take(records, toWallMs))
   endpoints.onChange(() => metrics.namesChanged())
   const tracing = await startTracing(options)
   return {
     statistics,
     metrics,
-    slowRequests,
     requests,
     tracing,
     /** Stores the last records, so the engine must still be running. */
-    settled: async () => {
-      await slowRequests.settled()
-      await statistics?.stop()
-    },
+    settled: async () => statistics?.stop(),
     stop: async () => tracing?.stop(),
   }
 }

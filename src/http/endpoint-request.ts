@@ -1,5 +1,4 @@
 import { type Caller, withFixedParameters } from '../access/caller.ts'
-import { withDeadline } from '../base/clock.ts'
 import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { type EndpointCall, parameterNames } from '../endpoints/call/prepared-call.ts'
 import { refuseUnknown, type SentParameters } from './request-parameters.ts'
@@ -31,16 +30,8 @@ export function runCall(
     notes.response = called
     return called
   }
-  const { endpoint, parameters, format, project } = call
-  const explained = { endpoint, parameters, format, project, caller: explainer }
-  notes.explain = () =>
-    withDeadline(explainWithinMs, undefined, (signal) => calls.explain({ ...explained, signal }))
   return called.then((response) => {
     notes.response = response
     return response
   })
 }
-
-const explainWithinMs = 10_000
-/** Explaining slow requests has a queue of its own. */
-const explainer = 'wellhead:explaining'

@@ -5,12 +5,12 @@ import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
 import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
-import type { CallResponse, EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
+import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
-import type { CacheUse, RequestRecord, RequestSubject } from '../observability/request-record.ts'
+import type { RequestRecord, RequestSubject } from '../observability/request-record.ts'
 import type { RequestStatistics } from '../observability/request-statistics.ts'
 
 declare module 'fastify' {
@@ -32,7 +32,6 @@ export interface RequestNotes {
   response?: CallResponse
   /** Also measured for requests that fail. */
   engineTime?: EngineTime
-  explain?: () => ReturnType<EndpointCalls['explain']>
   /** Whether it must not be recorded. */
   done?: boolean
 }
@@ -51,10 +50,9 @@ interface FinishedRequest {
   record?: RequestRecord | undefined
 }
 
-type RequestEnd = Pick<RequestRecord, 'status' | 'bytes' | 'code' | 'totalMs'> & {
+type RequestEnd = Pick<RequestRecord, 'requestId' | 'status' | 'bytes' | 'code' | 'totalMs'> & {
   caller: Caller
   method: string
-  requestId: string
 }
 
 interface RequestRecorderOptions {
@@ -191,28 +189,24 @@ export function subjectOf(
 }
 
 function recordOf(notes: RequestNotes & { endpoint: Endpoint }, end: RequestEnd): RequestRecord {
-  const { endpoint, explain, format = '' } = notes
-  const { caller, method, requestId, ...ended } = end
-  const cost = costOf(notes)
-  return {
-    subject: subjectOf(endpoint, caller, method, format),
-    ...ended,
-    ...cost,
-    endedAt: performance.now(),
-    detail: cost.cache === 'hit' ? undefined : { requestId, ...(explain && { explain }) },
-  }
+  const { caller, method, ...ended } = end
+  const subject = subjectOf(notes.endpoint, caller, method, notes.format ?? '')
+  return { subject, ...ended, ...costOf(notes), endedAt: performance.now() }
 }
 
 /** The cost of a shared run counts for the caller that started it. */
-function costOf({ response, engineTime }: RequestNotes) {
-  const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' as CacheUse }
+function costOf({
+  response,
+  engineTime,
+}: RequestNotes): Pick<RequestRecord, 'rows' | 'engineMs' | 'rowsRead' | 'cache'> {
+  const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' } as const
   if (response === undefined) return failed
   const { rows, engineMs, rowsRead } = response.result
   if (response.kind === 'computed') return { ...failed, rows, engineMs, rowsRead }
   const { outcome } = response
   if (outcome.kind !== 'computed') return { rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
-  if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' as const }
-  return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' } as const
+  if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' }
+  return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' }
 }
 
 function isSilent({ routeOptions }: FastifyRequest): boolean {

@@ -28,7 +28,6 @@ import type { RequestReports } from '../endpoints/report/request-report.ts'
 import type { LiveTail } from '../live/live-tail.ts'
 import type { RequestCounts } from '../observability/metrics.ts'
 import type { RequestStatistics } from '../observability/request-statistics.ts'
-import type { SlowRequests } from '../observability/slow-requests.ts'
 import type { SourceInfo } from '../sources/source-info.ts'
 import { resultVary, tokenVary } from './cache-headers.ts'
 import {
@@ -118,7 +117,6 @@ export interface ServerOptions extends StatusRoutes {
   /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
   embedOrigins: readonly string[]
   observability: MetricsRoutes & {
-    slowRequests: SlowRequests
     statistics: RequestStatistics | undefined
     requests: RequestCounts
     tracing: Tracing | undefined
@@ -261,7 +259,7 @@ function addRoutes(
   addLogRoutes(server, options.intake)
   addOtlpRoutes(server, options.intake)
   const { definitions } = options
-  addEndpointRoutes(server, definitions, endpoints, observability.slowRequests)
+  addEndpointRoutes(server, definitions, endpoints)
   addEndpointCacheRoutes(server, queries)
   addReplayRoutes(server, options.replays, endpoints)
   addDeploymentRoutes(server, definitions)
@@ -276,7 +274,7 @@ function addRoutes(
   addWhoamiRoutes(server, endpoints, options)
   addDraftRoutes(server, options.drafts)
   addUsageRoutes(server, options.usage, queries)
-  addRequestRoutes(server, { ...options, slowRequests: observability.slowRequests, endpoints })
+  addRequestRoutes(server, { ...options, endpoints })
   addSearchRoutes(server, options.search)
   addOnwardRoutes(server, options.search, options.sources)
   addSavedSearchRoutes(server, options.searches)

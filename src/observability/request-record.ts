@@ -1,9 +1,5 @@
-import type { QueryPlan } from '../engine/engine.ts'
-
 /** How a request used the cache. `none`: the endpoint has no cache, or the request failed before the lookup. */
 export const cacheUses = ['none', 'hit', 'stale', 'miss', 'joined', 'bypass'] as const
-
-export type CacheUse = (typeof cacheUses)[number]
 
 export interface RequestSubject {
   readonly endpoint: string
@@ -16,18 +12,12 @@ export interface RequestSubject {
   readonly format: string
 }
 
-/** Needed only for a request that is slow or fails. */
-interface RequestDetail {
-  readonly requestId: string
-  /** Asks the engine for the query plan. It holds the parameter values, so it must be released soon. */
-  readonly explain?: () => Promise<QueryPlan>
-}
-
 /** One request to an endpoint and how it ended. It holds no parameter values. */
 export interface RequestRecord {
   readonly subject: RequestSubject
+  readonly requestId: string
   readonly status: number
-  readonly cache: CacheUse
+  readonly cache: (typeof cacheUses)[number]
   /** Monotonic time of the response, in milliseconds. */
   readonly endedAt: number
   readonly totalMs: number
@@ -38,5 +28,4 @@ export interface RequestRecord {
   readonly rowsRead: number | undefined
   /** Error code; empty for success. */
   readonly code: string
-  readonly detail: RequestDetail | undefined
 }

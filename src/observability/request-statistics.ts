@@ -5,19 +5,19 @@ import type { Timers } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
-import type { RequestRecord, RequestSubject } from './request-record.ts'
+import type { RequestRecord } from './request-record.ts'
 
 interface RequestStatisticsOptions {
   /** Resolves when the lines are on disk. The same token is stored once. */
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  /** Gets each record once, before it is stored. */
+  onRecords: (records: readonly RequestRecord[]) => void
   time: Timers
   monotonicMs: () => number
   maxRecords: number
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
-
-type RecordReader = (records: readonly RequestRecord[], toWallMs: (monotonicMs: number) => number) => void
 
 interface Batch {
   lines: Buffer
@@ -33,20 +33,21 @@ const flushEveryMs = 750
 /** Records that are read without a pause; each takes one to two microseconds. */
 const recordsPerRead = 256
 
+/** Entries that are turned into lines without a pause; each takes some microseconds. */
+const entriesPerSlice = 200
+
 /** Attempts to store a batch while the engine is unavailable. */
 const maxTries = 40
 
 /** Stores records of requests in the background, one insert at a time; a record that finds no room is counted and dropped. */
 export class RequestStatistics {
   readonly #options: RequestStatisticsOptions
-  readonly #readers: RecordReader[] = []
   #records: RequestRecord[] = []
   #entries: RequestEntries
+  /** What is being stored, or is tried again later. */
   #batch: Batch | undefined
   #running: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
-  /** The timer of the next insert fired while one was running. */
-  #late = false
   #dropped = 0
   #failing = false
 
@@ -59,89 +60,63 @@ export class RequestStatistics {
     return this.#dropped
   }
 
-  onRecords(reader: RecordReader): void {
-    this.#readers.push(reader)
-  }
-
   add(record: RequestRecord): void {
-    const { maxRecords } = this.#options
-    if (this.#records.length >= maxRecords) {
+    if (this.#records.length >= this.#options.maxRecords) {
       this.#dropped++
       return
     }
     const count = this.#records.push(record)
-    if (count === 1) this.#cancelTimer ??= this.#flushLater()
+    if (count === 1) this.#flushLater()
     // Reading many at once would delay requests.
-    else if (count === Math.min(recordsPerRead, maxRecords >> 2)) setImmediate(() => this.read())
+    else if (count === recordsPerRead) setImmediate(() => this.read())
   }
 
   read(): void {
     const records = this.#records
     if (records.length === 0) return
     this.#records = []
-    const { time, monotonicMs } = this.#options
+    const { time, monotonicMs, onRecords } = this.#options
+    onRecords(records)
     const offset = time.wall.now() - monotonicMs()
-    const toWallMs = (monotonic: number) => monotonic + offset
-    for (const reader of this.#readers) reader(records, toWallMs)
     for (const record of records) {
-      if (!this.#entries.add(record, toWallMs(record.endedAt))) this.#dropped++
+      if (!this.#entries.add(record, record.endedAt + offset)) this.#dropped++
     }
   }
 
-  /** Resolves when all records so far are stored or dropped. */
+  /** Resolves when all records so far are stored or dropped, or cannot be stored now. */
   async flush(): Promise<void> {
-    this.read()
-    while (this.#running || this.#batch || this.#entries.size > 0) {
-      await (this.#running ?? this.#storeNext())
-      if (this.#failing) return
-    }
+    while (this.#running) await this.#running
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    this.#running = this.#storeAll().finally(() => {
+      this.#running = undefined
+      if (this.#batch || this.#records.length > 0 || this.#entries.size > 0) this.#flushLater()
+    })
+    await this.#running
   }
 
   async stop(): Promise<void> {
-    this.#cancelTimer?.()
     await this.flush()
     this.#cancelTimer?.()
   }
 
-  #flushLater(): () => void {
-    return this.#options.time.after(flushEveryMs, () => {
-      this.#cancelTimer = undefined
-      this.#flushOnce()
-    })
+  #flushLater(): void {
+    if (this.#running) return
+    this.#cancelTimer ??= this.#options.time.after(flushEveryMs, () => void this.flush())
   }
 
-  /** Starts at most one insert; records that arrive while it runs go into the next one together. */
-  #flushOnce(): void {
+  async #storeAll(): Promise<void> {
     this.read()
-    if (this.#running !== undefined) {
-      this.#late = true
-      return
-    }
-    if (this.#batch === undefined && this.#entries.size === 0) return
-    // The interval starts with the insert, so a slow insert does not delay the next one.
-    this.#cancelTimer ??= this.#flushLater()
-    void this.#storeNext()
+    if (this.#batch) await this.#store(this.#batch)
+    if (this.#batch || this.#entries.size === 0) return
+    this.#batch = await this.#nextBatch()
+    await this.#store(this.#batch)
   }
 
-  #storeNext(): Promise<void> {
-    this.#running = this.#store().finally(() => {
-      this.#running = undefined
-      if (!this.#late) return
-      this.#late = false
-      // A failed insert is retried after a pause, even if no further request arrives.
-      if (this.#failing) this.#cancelTimer ??= this.#flushLater()
-      else this.#flushOnce()
-    })
-    return this.#running
-  }
-
-  async #store(): Promise<void> {
-    const batch = this.#batch ?? (await this.#nextBatch())
-    this.#batch = batch
+  async #store(batch: Batch): Promise<void> {
     batch.tries++
     try {
       await this.#options.store(batch.lines, batch.token, batch.earliestMs)
-      this.#batch = undefined
       this.#failing = false
     } catch (error) {
       if (!this.#failing) this.#options.log.warn({ err: error }, 'request statistics could not be stored')
@@ -149,20 +124,24 @@ export class RequestStatistics {
       // The token makes a retry safe: the engine stores the batch once.
       if (engineUnavailable.is(error) && batch.tries < maxTries) return
       this.#dropped += batch.calls
-      this.#batch = undefined
     }
+    this.#batch = undefined
   }
 
   async #nextBatch(): Promise<Batch> {
-    const entries = this.#entries
+    const entries = this.#entries.list()
     this.#entries = new RequestEntries(this.#options.maxEntries)
-    const lines: Buffer[] = []
-    for (const slice of entries.slices()) {
-      if (lines.length > 0) await giveWay()
-      lines.push(Buffer.from(slice))
+    const lines: string[] = []
+    for (const [index, entry] of entries.entries()) {
+      if (index % entriesPerSlice === entriesPerSlice - 1) await giveWay()
+      lines.push(lineOf(entry))
     }
-    const { calls, earliestMs } = entries
-    return { lines: Buffer.concat(lines), token: randomUUID(), calls, earliestMs, tries: 0 }
+    const calls = entries.reduce((sum, entry) => sum + entry.calls, 0)
+    const earliestMs = entries.reduce(
+      (first, { wallMs }) => Math.min(first, wallMs),
+      Number.POSITIVE_INFINITY,
+    )
+    return { lines: Buffer.from(lines.join('')), token: randomUUID(), calls, earliestMs, tries: 0 }
   }
 }
 
@@ -172,9 +151,6 @@ const maxOwnEntries = 500
 /** Durations within this logarithmic step share an entry. */
 const durationStep = Math.log(1.05)
 
-/** Entries that are turned into lines without a pause; each takes some microseconds. */
-const entriesPerSlice = 200
-
 /** The counts are sums over all records of the entry; all other values apply to each of them. */
 interface Entry {
   call: RequestRecord
@@ -182,93 +158,62 @@ interface Entry {
   calls: number
   rows: number
   bytes: number
+  totalMs: number
 }
 
 /** In a large batch, requests without the engine share an entry if they took about as long. All counts stay exact. */
-export class RequestEntries {
-  /** Requests that have an entry, and the time of the first response among them. */
-  calls = 0
-  earliestMs = Number.POSITIVE_INFINITY
+class RequestEntries {
   readonly #maxEntries: number
-  #own: Entry[] = []
-  /** Undefined while the batch is small. */
-  #shared: Map<string, Entry> | undefined
-  readonly #subjectNumber = subjectNumbers()
+  /** By number, or by what those that share an entry have in common. */
+  readonly #entries = new Map<number | string, Entry>()
+  #isShared = false
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries
   }
 
   get size(): number {
-    return this.#own.length + (this.#shared?.size ?? 0)
+    return this.#entries.size
   }
 
-  add(record: RequestRecord, wallMs: number): boolean {
-    // The detail holds parameter values, which must be released soon.
-    const call = record.detail === undefined ? record : { ...record, detail: undefined }
-    const isAdded = this.#add({ call, wallMs, calls: 1, rows: call.rows, bytes: call.bytes })
-    if (!isAdded) return false
-    this.calls++
-    this.earliestMs = Math.min(this.earliestMs, wallMs)
-    if (this.#shared === undefined && this.#own.length > maxOwnEntries) this.#share()
-    return true
+  list(): Entry[] {
+    return [...this.#entries.values()]
+  }
+
+  add(call: RequestRecord, wallMs: number): boolean {
+    const { rows, bytes, totalMs } = call
+    const isAdded = this.#add({ call, wallMs, calls: 1, rows, bytes, totalMs })
+    if (isAdded && !this.#isShared && this.size > maxOwnEntries) {
+      this.#isShared = true
+      const own = this.list()
+      this.#entries.clear()
+      for (const entry of own) this.#add(entry)
+    }
+    return isAdded
   }
 
   #add(entry: Entry): boolean {
-    const shared = this.#shared
     const { call } = entry
-    if (shared === undefined || call.engineMs > 0) {
-      return this.size < this.#maxEntries && this.#own.push(entry) > 0
-    }
-    const step = Math.round(Math.log(Math.max(call.totalMs, 0.001)) / durationStep)
-    const key = `${step} ${call.status} ${call.cache} ${this.#subjectNumber(call.subject)} ${call.code}`
-    const same = shared.get(key)
-    if (same !== undefined) {
+    const key = this.#isShared && call.engineMs === 0 ? commonTo(call) : this.size
+    const same = this.#entries.get(key)
+    if (same) {
       same.calls++
-      same.rows += call.rows
-      same.bytes += call.bytes
-      return true
-    }
-    if (this.size >= this.#maxEntries) return false
-    shared.set(key, { ...entry, call: { ...call, totalMs: Math.exp(step * durationStep) } })
+      same.rows += entry.rows
+      same.bytes += entry.bytes
+      same.totalMs += entry.totalMs
+    } else if (this.size >= this.#maxEntries) return false
+    else this.#entries.set(key, entry)
     return true
   }
-
-  #share(): void {
-    this.#shared = new Map()
-    for (const entry of this.#own.splice(0)) this.#add(entry)
-  }
-
-  /** Lines of JSON, in slices of which each blocks the event loop for about a millisecond. */
-  *slices(): Generator<string> {
-    const entries = [...this.#own, ...(this.#shared?.values() ?? [])]
-    for (let at = 0; at < entries.length; at += entriesPerSlice) {
-      yield entries
-        .slice(at, at + entriesPerSlice)
-        .map(lineOf)
-        .join('')
-    }
-  }
 }
 
-/** Numbers equal subjects alike. Cache hits share their subject's object, which is much faster to look up than its text. */
-function subjectNumbers(): (subject: RequestSubject) => number {
-  const byObject = new Map<RequestSubject, number>()
-  const byText = new Map<string, number>()
-  return (subject) => {
-    let id = byObject.get(subject)
-    if (id === undefined) {
-      const { endpoint, endpointId, version, tokenId, project, method, format } = subject
-      const text = `${endpointId} ${version} ${tokenId} ${method} ${format} ${project} ${endpoint}`
-      id = byText.get(text) ?? byText.size
-      byText.set(text, id)
-      byObject.set(subject, id)
-    }
-    return id
-  }
+function commonTo({ subject, status, cache, code, totalMs }: RequestRecord): string {
+  const { endpoint, endpointId, version, tokenId, project, method, format } = subject
+  const step = Math.round(Math.log(Math.max(totalMs, 0.001)) / durationStep)
+  return `${step} ${status} ${cache} ${code} ${endpointId} ${version} ${tokenId} ${method} ${format} ${project} ${endpoint}`
 }
 
-function lineOf({ call, wallMs, calls, rows, bytes }: Entry): string {
+function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry): string {
   const { subject, status, cache, code } = call
   const { endpoint, method } = subject
   const row = {
@@ -288,9 +233,11 @@ function lineOf({ call, wallMs, calls, rows, bytes }: Entry): string {
       rows,
       bytes,
       engine_ms: rounded(call.engineMs),
-      total_ms: rounded(call.totalMs),
+      total_ms: rounded(totalMs / calls),
       format: subject.format,
       ...(code !== '' && { code }),
+      // Hits are many, and nobody looks for one of them.
+      ...(cache !== 'hit' && { request_id: call.requestId }),
     },
   }
   return `${JSON.stringify(row)}\n`

@@ -14,6 +14,7 @@ export const subject: RequestSubject = {
 export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {
   return {
     subject,
+    requestId: 'a-request',
     status: 200,
     cache: 'hit',
     endedAt: 1000,
@@ -23,7 +24,6 @@ export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {
     bytes: 100,
     rowsRead: 0,
     code: '',
-    detail: undefined,
     ...fields,
   }
 }

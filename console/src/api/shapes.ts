@@ -14,7 +14,7 @@ export type Source = Schemas['Source']
 export type TypedColumn = Source['columns'][number]
 export type SourcePath = Schemas['SourcePath']
 export type JsonPath = Schemas['JsonPath']
-export type SlowCall = Pick<Schemas['SlowCall'], 'engine_ms' | 'rows_read' | 'version'>
+export type SlowCall = Pick<Schemas['SlowRequest'], 'engine_ms' | 'version'> & { rows_read?: number | null }
 export type Replay = Schemas['Replay']
 export type ReplayedRequest = Replay['requests'][number]
 export type Plan = Schemas['Plan']
@@ -61,7 +61,7 @@ export interface ContractChange {
 }
 
 /** A request in the list of slow and failed ones. */
-export type SlowRequest = Schemas['SlowCall'] & { endpoint?: string }
+export type SlowRequest = Schemas['SlowRequest']
 
 /** Statistics of requests. */
 export type Requests = Schemas['RequestReport']

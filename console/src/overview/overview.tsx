@@ -52,7 +52,7 @@ export default function Overview() {
           {(data) => <SourcesTable usage={data} range={range} />}
         </Part>
       </div>
-      {!isOff && <SlowRequests query={slow} callers={descriptionsOf(requests.data)} />}
+      {!isOff && <SlowRequests query={slow} callers={descriptionsOf(requests.data)} hasNames />}
     </div>
   )
 }

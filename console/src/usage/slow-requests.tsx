@@ -1,11 +1,10 @@
 import { Fragment, useState } from 'react'
 import type { SlowRequest } from '../api/shapes.ts'
 import { Costs } from '../query/result/costs.tsx'
-import { PlanText } from '../query/result/plan-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { NameLink, Table } from '../ui/table.tsx'
-import { count, counted, milliseconds } from '../ui/text/format.ts'
+import { milliseconds } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { toggled } from '../ui/toggled.ts'
 import { useAddress } from '../ui/use-address.ts'
@@ -19,10 +18,12 @@ interface SlowRequestsProps {
   query: { data: SlowRequest[] | undefined; error: Error | null; refetch: () => unknown }
   /** Descriptions of tokens by their ids. */
   callers: Descriptions
+  /** Whether the requests are of several endpoints. */
+  hasNames?: boolean
 }
 
 /** The slowest and the failed requests of the last hour, each with what explains it. */
-export function SlowRequests({ query, callers }: SlowRequestsProps) {
+export function SlowRequests({ query, callers, hasNames = false }: SlowRequestsProps) {
   const [address, setAddress] = useAddress()
   const failed = (query.data ?? []).filter(({ code }) => code !== null)
   const slow = (query.data ?? []).filter(({ code }) => code === null)
@@ -59,7 +60,7 @@ export function SlowRequests({ query, callers }: SlowRequestsProps) {
               : 'No request reached the engine in the last hour.'}
           </p>
         ) : (
-          <RequestTable key={list} requests={shown} callers={callers} />
+          <RequestTable key={list} requests={shown} callers={callers} hasNames={hasNames} />
         )
       }
     </Part>
@@ -70,7 +71,6 @@ const columns = [
   ['Request'],
   ['Response', 'optional'],
   ['Caller', 'optional'],
-  ['Rows read', 'right optional'],
   ['Engine', 'right optional'],
   ['Duration', 'right'],
   ['Details', 'right'],
@@ -78,7 +78,13 @@ const columns = [
 
 const firstRows = 8
 
-function RequestTable({ requests, callers }: { requests: readonly SlowRequest[]; callers: Descriptions }) {
+interface RequestTableProps {
+  requests: readonly SlowRequest[]
+  callers: Descriptions
+  hasNames: boolean
+}
+
+function RequestTable({ requests, callers, hasNames }: RequestTableProps) {
   const zone = useZone()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [showsAll, setShowsAll] = useState(false)
@@ -86,7 +92,7 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
     <>
       <Table columns={columns}>
         {requests.slice(0, showsAll ? undefined : firstRows).map((request) => {
-          const { request_id: id, endpoint, status, code, rows_read, engine_ms, duration_ms, plan } = request
+          const { request_id: id, endpoint, status, code, engine_ms, duration_ms } = request
           const isOpen = open.has(id)
           const response = code === null ? String(status) : `${status} ${code}`
           const at = showInstant(Date.parse(request.at), zone, 'seconds')
@@ -95,30 +101,29 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
             <Fragment key={id}>
               <tr>
                 <td>
-                  {endpoint !== undefined && (
+                  {hasNames && (
                     <NameLink
                       href={usageLink(endpoint, '1hr', code === null ? undefined : 'failed')}
                       name={endpoint}
                     />
                   )}
-                  <div className={endpoint === undefined ? 'number nowrap' : 'under number'}>{at}</div>
+                  <div className={hasNames ? 'under number' : 'number nowrap'}>{at}</div>
                   <div className="under narrow-only">{response}</div>
                 </td>
                 <td className="optional">
                   <span className={`badge ${toneOf(status)}`}>{response}</span>
                 </td>
                 <td className="optional">{caller}</td>
-                <td className="right optional">{rows_read === null ? '–' : count(rows_read)}</td>
                 <td className="right optional">{milliseconds(engine_ms)}</td>
                 <td className="right">{milliseconds(duration_ms)}</td>
                 <td className="right">
                   <Button
                     look="small"
                     aria-expanded={isOpen}
-                    aria-label={`${plan ? 'Plan' : 'Details'} of the request at ${at}`}
+                    aria-label={`Details of the request at ${at}`}
                     onClick={() => setOpen(toggled(open, id))}
                   >
-                    {isOpen ? 'Hide' : plan ? 'Plan' : 'Details'}
+                    {isOpen ? 'Hide' : 'Details'}
                   </Button>
                 </td>
               </tr>
@@ -145,7 +150,7 @@ function RequestTable({ requests, callers }: { requests: readonly SlowRequest[];
 }
 
 function RequestDetails({ request, caller }: { request: SlowRequest; caller: string }) {
-  const { code, request_id, version, cache, engine_ms, rows_read, plan } = request
+  const { code, request_id, version, cache, engine_ms } = request
   return (
     <div className="stack">
       {code !== null && (
@@ -159,7 +164,6 @@ function RequestDetails({ request, caller }: { request: SlowRequest; caller: str
             ['version', version],
             ['cache', cache],
             ['engine', milliseconds(engine_ms)],
-            ['read', rows_read === null ? null : counted(rows_read, 'row')],
             ['caller', caller],
           ]}
         />
@@ -167,14 +171,6 @@ function RequestDetails({ request, caller }: { request: SlowRequest; caller: str
           request <code>{request_id}</code>
         </span>
       </p>
-      {plan ? (
-        <PlanText plan={plan} />
-      ) : (
-        <p className="faint">
-          No plan was recorded. The service reads the plan of requests of half a second and more, at most once
-          a minute for each endpoint.
-        </p>
-      )}
     </div>
   )
 }

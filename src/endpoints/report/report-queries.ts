@@ -73,6 +73,29 @@ GROUP BY error, response, name
 ORDER BY requests DESC, code, endpoint, status
 LIMIT ${maxEach}`
 
+/** The 20 slowest requests of the last hour that reached the engine, and the last 20 that failed and were refused. */
+const slowSql = `
+WITH multiIf(status < 400, 'slow', status >= 500 OR status = 499, 'failed', 'refused') AS kind
+SELECT
+    timestamp,
+    endpoint,
+    ifNull(total_ms, 0) AS duration_ms,
+    engine_ms,
+    status,
+    JSONExtractString(metadata, 'code') AS code,
+    JSONExtractString(metadata, 'request_id') AS request_id,
+    token_id,
+    JSONExtractUInt(metadata, 'version') AS version,
+    cache
+FROM endpoint_requests
+WHERE
+    timestamp > @now - INTERVAL 1 HOUR
+    AND timestamp <= @now
+    AND if(@endpoints = '', NOT startsWith(endpoint, 'wellhead.'), endpoint = @endpoints)
+    AND (status >= 400 OR engine_ms > 0)
+ORDER BY kind, if(kind = 'slow', duration_ms, 0) DESC, timestamp DESC
+LIMIT 20 BY kind`
+
 const text = (...names: string[]) => names.map((name) => ({ name, type: 'String' }))
 const count = (...names: string[]) => names.map((name) => ({ name, type: 'UInt64' }))
 const number = (...names: string[]) => names.map((name) => ({ name, type: 'Float64' }))
@@ -85,6 +108,13 @@ const figuresColumns = [
   ...number('p50_ms', 'p95_ms', 'p99_ms'),
 ]
 const codesColumns = [...text('code', 'endpoint'), ...count('status', 'requests'), instant('last_at')]
+
+const slowColumns = [
+  ...text('endpoint', 'code', 'request_id', 'token_id', 'cache'),
+  ...number('duration_ms', 'engine_ms', 'status'),
+  ...count('version'),
+  instant('timestamp'),
+]
 
 /** Runs and is cached like a saved endpoint, but is not in the catalog, so that nobody can change it. */
 function reportQuery(
@@ -104,6 +134,8 @@ function reportQuery(
   const definition = { ...parsed, id: `${name}:${interval}` }
   return { definition, version: 1, compiled: bindQuery(query, definition.parameters), columns }
 }
+
+export const slowQuery = onFirstUse(() => reportQuery('slow', '1hr', slowSql, slowColumns, 5))
 
 /** Compiled when they are first needed, because compiling all of them would delay the start. */
 export const reportQueries = Object.fromEntries(

@@ -1,8 +1,9 @@
+import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import type { EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
 import type { EndpointCall } from '../call/prepared-call.ts'
-import { type ReportInterval, reportIntervals, reportQueries } from './report-queries.ts'
+import { type ReportInterval, reportIntervals, reportQueries, slowQuery } from './report-queries.ts'
 
 interface Figures {
   requests: number
@@ -16,7 +17,10 @@ interface Figures {
 export type RequestReports = ReturnType<typeof requestReports>
 export type RequestReport = ReturnType<typeof reportOf>
 
-interface ReportRequest extends Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'> {
+/** Who asks. */
+type Reader = Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'>
+
+interface ReportRequest extends Reader {
   interval: ReportInterval
   /** Undefined: all except those of the service. */
   endpoints: readonly string[] | undefined
@@ -40,6 +44,20 @@ interface CodesRow {
   last_at: number
 }
 
+export const slowRequestShape = z.object({
+  at: z.iso.datetime().describe('When the response was sent.'),
+  endpoint: z.string().describe('Name of the endpoint.'),
+  duration_ms: z.number().describe('Time from the request to the end of the response.'),
+  engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
+  status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
+  code: z.string().nullable().describe('Code of the error. Null: no error.'),
+  request_id: z.string().describe('Id of the request in the log.'),
+  token_id: z.string().describe('Id of the token.'),
+  version: z.int().describe('Version of the endpoint.'),
+  cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
+})
+export type SlowRequest = z.output<typeof slowRequestShape>
+
 const [json] = outputFormats as [(typeof outputFormats)[number]]
 const noFigures: Figures = { requests: 0, errors: 0, hits: 0, p50_ms: null, p95_ms: null, p99_ms: null }
 
@@ -48,18 +66,31 @@ const noEndpoint = '-'
 
 /** Reads statistics of requests, in the way in which an endpoint is called: cached, in turn, and isolated by project. */
 export function requestReports(calls: EndpointCalls, clock: Clock) {
-  return async ({ interval, endpoints, token, ...on }: ReportRequest) => {
-    const parameters = {
-      endpoints: endpoints?.length === 0 ? noEndpoint : (endpoints ?? []).join(),
-      token: token ?? '',
-    }
-    const rowsOf = async <Row>(endpoint: EndpointCall['endpoint']): Promise<Row[]> => {
-      const { result } = await calls.call({ endpoint, parameters, format: json, ...on })
-      return (JSON.parse(result.body.toString()) as { result: Row[] }).result
-    }
-    const { figures, codes } = reportQueries[interval]()
-    const [rows, failed] = await Promise.all([rowsOf<FiguresRow>(figures), rowsOf<CodesRow>(codes)])
-    return reportOf(interval, rows, failed, clock.now())
+  const rowsOf = async <Row>(call: Omit<EndpointCall, 'format'>): Promise<Row[]> => {
+    const { result } = await calls.call({ ...call, format: json })
+    return (JSON.parse(result.body.toString()) as { result: Row[] }).result
+  }
+  return {
+    report: async ({ interval, endpoints, token, ...reader }: ReportRequest) => {
+      const parameters = {
+        endpoints: endpoints?.length === 0 ? noEndpoint : (endpoints ?? []).join(),
+        token: token ?? '',
+      }
+      const { figures, codes } = reportQueries[interval]()
+      const [rows, failed] = await Promise.all([
+        rowsOf<FiguresRow>({ endpoint: figures, parameters, ...reader }),
+        rowsOf<CodesRow>({ endpoint: codes, parameters, ...reader }),
+      ])
+      return reportOf(interval, rows, failed, clock.now())
+    },
+    /** Slow, failed and refused requests of an endpoint, or of all except those of the service; slowest first. */
+    slow: async (name: string | undefined, reader: Reader): Promise<SlowRequest[]> => {
+      const call = { endpoint: slowQuery(), parameters: { endpoints: name ?? '' }, ...reader }
+      const rows = await rowsOf<SlowRequest & { timestamp: number }>(call)
+      return rows
+        .map(({ timestamp, code, ...row }) => ({ ...row, at: isoOf(timestamp), code: code || null }))
+        .sort((one, other) => other.duration_ms - one.duration_ms)
+    },
   }
 }
 

@@ -111,8 +111,17 @@ export class HotCalls {
     const { subject } = call
     const { rows } = found.result
     const record = {
-      ...{ subject, status, cache: 'hit' as const, endedAt, totalMs, engineMs: 0, rowsRead: 0, rows },
-      ...{ bytes: body?.length ?? 0, code: '', detail: undefined },
+      ...{
+        subject,
+        requestId: id,
+        status,
+        cache: 'hit' as const,
+        endedAt,
+        totalMs,
+        engineMs: 0,
+        rowsRead: 0,
+      },
+      ...{ rows, bytes: body?.length ?? 0, code: '' },
     }
     const { endpoint } = subject
     recorder.finish({ id, method: 'GET', path: pathOf(url), status, totalMs, trace, endpoint, record })

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Caller } from '../../access/caller.ts'
 import { changeOf } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import {
@@ -11,10 +10,8 @@ import {
 import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import type { SlowRequest, SlowRequests } from '../../observability/slow-requests.ts'
 import type { JsonPath } from '../../sql/paths.ts'
 import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
-import { plan } from '../openapi/call.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { json, routesOf } from './route.ts'
@@ -69,25 +66,6 @@ const jsonPath = z.object<FieldShapes<JsonPath>>({
   cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
 })
 
-export const slowCall = z.object<FieldShapes<SlowRequest>>({
-  at: z.iso.datetime().describe('When the response was sent.'),
-  duration_ms: z.number().describe('Time from the request to the end of the response.'),
-  engine_ms: z.number().describe('Time spent in the engine. 0 if unknown.'),
-  rows_read: z.int().nullable().describe('Rows that the engine read, for admins. Null if unknown.'),
-  status: z.int().describe('Status of the response. 499 if the caller disconnected.'),
-  code: z.string().nullable().describe('Code of the error. Null: no error.'),
-  request_id: z.string().describe('Id of the request in the log.'),
-  token_id: z.string().describe('Id of the token.'),
-  version: z.int().describe('Version of the endpoint.'),
-  cache: z.string().describe('Outcome of the cache: `none`, `stale`, `miss`, `joined` or `bypass`.'),
-  plan: plan.nullable().describe('Query plan, without values, for admins. Null if none was recorded.'),
-})
-
-/** What the engine read is for admins. */
-export function shownSlow(call: SlowRequest, caller: Caller | undefined): SlowRequest {
-  return caller?.isAdmin ? call : { ...call, rows_read: null, plan: null }
-}
-
 nameComponents('input', {
   ParameterFields: parameterShape,
   EndpointFields: endpointFields,
@@ -99,7 +77,6 @@ nameComponents('output', {
   ChangedEndpoint: changedEndpoint,
   Warning: warning,
   JsonPath: jsonPath,
-  SlowCall: slowCall,
 })
 
 const example = {
@@ -134,23 +111,19 @@ export const params = referenceParams(endpointDocs)
 export function addEndpointRoutes(
   server: FastifyInstance,
   definitions: Definitions,
-  endpoints: Pick<Endpoints, 'get' | 'paths'>,
-  slowRequests: SlowRequests,
+  endpoints: Pick<Endpoints, 'paths'>,
 ): void {
   addKindRoutes(server, definitions, endpointDocs)
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
-  const path = '/api/endpoints/:reference'
-  route(`GET ${path}/paths`, 'listJsonPaths', 'List paths that an endpoint reads from JSON text', {
-    description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
-    params,
-    responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
-    handler: async ({ params }) => endpoints.paths(params.reference),
-  })
-  route(`GET ${path}/slow`, 'listSlowCalls', 'List slow and failed requests of an endpoint', {
-    description: 'Up to 20 slow, failed and refused requests each, to this process in the last hour.',
-    params,
-    responses: { 200: json('Requests, slowest first.', z.array(slowCall)) },
-    handler: async ({ params, caller }) =>
-      slowRequests.of(endpoints.get(params.reference).definition.id).map((call) => shownSlow(call, caller)),
-  })
+  route(
+    'GET /api/endpoints/:reference/paths',
+    'listJsonPaths',
+    'List paths that an endpoint reads from JSON text',
+    {
+      description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
+      params,
+      responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
+      handler: async ({ params }) => endpoints.paths(params.reference),
+    },
+  )
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import type { TokenAdmin } from '../../access/token-admin.ts'
@@ -6,12 +6,15 @@ import { notRecorded } from '../../base/errors.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
-import type { RequestReport, RequestReports } from '../../endpoints/report/request-report.ts'
-import type { SlowRequests } from '../../observability/slow-requests.ts'
+import {
+  type RequestReport,
+  type RequestReports,
+  slowRequestShape,
+} from '../../endpoints/report/request-report.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { shownSlow, slowCall } from './endpoints.ts'
-import { goneSignal } from './management.ts'
+import { params } from './endpoints.ts'
+import { changedBy, goneSignal } from './management.ts'
 import { callableEndpoint } from './query.ts'
 import { json, routesOf } from './route.ts'
 
@@ -19,7 +22,6 @@ interface RequestRoutes {
   reports: RequestReports | undefined
   endpoints: Endpoints
   tokens: Pick<TokenAdmin, 'list'>
-  slowRequests: SlowRequests
 }
 
 const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
@@ -66,13 +68,22 @@ const report = z.object<FieldShapes<RequestReport>>({
   callers: z.array(caller).describe('At most 200 tokens, those with most requests first.'),
   codes: z.array(code).describe('At most 200 codes of errors, the most frequent first.'),
 })
-const slowRequest = z.object({ endpoint: z.string().describe('Name of the endpoint.'), ...slowCall.shape })
-nameComponents('output', { RequestReport: report, SlowRequest: slowRequest })
+nameComponents('output', { RequestReport: report, SlowRequest: slowRequestShape })
 
 export function addRequestRoutes(
   server: FastifyInstance,
-  { reports, endpoints, tokens, slowRequests }: RequestRoutes,
+  { reports, endpoints, tokens }: RequestRoutes,
 ): void {
+  const recorded = () => {
+    if (reports) return reports
+    throw notRecorded()
+  }
+  const readerOf = (request: FastifyRequest, reply: FastifyReply) => ({
+    caller: changedBy(request),
+    project: request.caller?.project,
+    signal: goneSignal(request, reply),
+    directives: readCacheDirectives(request.headers['cache-control']),
+  })
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
   route('GET /api/requests', 'getRequests', 'Show statistics of requests', {
     description:
@@ -83,18 +94,10 @@ export function addRequestRoutes(
     responses: { 200: json('The statistics.', report) },
     errors: [400, 404, 503, 504],
     handler: async (request, reply) => {
-      if (!reports) throw notRecorded()
       const caller = request.caller as Caller
       const { interval, endpoint, token } = request.query
-      const read = await reports({
-        interval,
-        endpoints: namesToCount(endpoints, caller, endpoint),
-        token,
-        caller: caller.id,
-        project: caller.project,
-        signal: goneSignal(request, reply),
-        directives: readCacheDirectives(request.headers['cache-control']),
-      })
+      const names = namesToCount(endpoints, caller, endpoint)
+      const read = await recorded().report({ interval, endpoints: names, token, ...readerOf(request, reply) })
       const listed = caller.isAdmin ? tokens.list() : []
       const descriptions = new Map(listed.map(({ id, description }) => [id, description]))
       const described = read.callers.map((one) => ({
@@ -104,16 +107,30 @@ export function addRequestRoutes(
       return { ...read, callers: described }
     },
   })
-  route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
+  const slow = {
     access: 'read',
-    description: 'At most 50 slow, failed and refused requests to this process in the last hour.',
-    responses: { 200: json('Requests, slowest first.', z.array(slowRequest)) },
-    handler: async ({ caller }) =>
-      slowRequests.all().flatMap(({ endpointId, call }) => {
-        const endpoint = endpoints.findById(endpointId)?.definition.name
-        return endpoint === undefined ? [] : [{ endpoint, ...shownSlow(call, caller) }]
-      }),
+    description:
+      'Of the last hour: the 20 slowest that reached the engine, the last 20 that failed, and the last 20 that were refused.',
+    responses: { 200: json('Requests, slowest first.', z.array(slowRequestShape)) },
+    errors: [404, 503, 504],
+  } as const
+  route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
+    ...slow,
+    handler: async (request, reply) => recorded().slow(undefined, readerOf(request, reply)),
   })
+  route(
+    'GET /api/endpoints/:reference/slow',
+    'listSlowCalls',
+    'List slow and failed requests of an endpoint',
+    {
+      ...slow,
+      params,
+      handler: async (request, reply) => {
+        const { name } = endpoints.get(request.params.reference).definition
+        return recorded().slow(name, readerOf(request, reply))
+      },
+    },
+  )
 }
 
 /** Undefined: all except those of the service. */

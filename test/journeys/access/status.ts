@@ -283,7 +283,6 @@ function halfServer(lines: string[], open: () => boolean) {
       statistics: undefined,
       metrics: unreached,
       openMetrics: false,
-      slowRequests: unreached,
       requests: new RequestCounts(),
       tracing: undefined,
     },
