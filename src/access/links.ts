@@ -4,7 +4,7 @@ import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
 import type { Access } from './access.ts'
 import { hashToken, randomSecret } from './admin-token.ts'
 import { tokenFields } from './token.ts'
@@ -31,7 +31,7 @@ const storedShape = linkShape.extend({
   created_at: z.string(),
   created_by: z.string(),
 })
-type Link = z.output<typeof storedShape> & { id: string }
+type StoredLink = z.output<typeof storedShape>
 export type LinkView = ReturnType<typeof viewOf>
 
 const maxOfDashboard = 100
@@ -39,13 +39,17 @@ const sessionMinutes = 15
 
 /** Links to dashboards: stored, revocable secrets. Their sessions have the rights of a token with the dashboard's scope. */
 export class Links {
-  readonly #options: { access: Access; catalog: Catalog; clock: Clock }
-  readonly #links = new Map<string, Link>()
-  readonly #byHash = new Map<string, Link>()
+  readonly #access: Access
+  readonly #clock: Clock
+  readonly #links: SavedRecords<StoredLink>
 
-  constructor(options: { access: Access; catalog: Catalog; clock: Clock }) {
-    this.#options = options
-    options.catalog.onChange('link', (changed) => this.#take(changed))
+  constructor(catalog: Catalog, access: Access, clock: Clock) {
+    this.#access = access
+    this.#clock = clock
+    this.#links = new SavedRecords(catalog, 'link', storedShape, ({ id, body }, deleted) => {
+      if (deleted) access.remove(id)
+      else access.put(id, tokenOf(body), false, body.created_by)
+    })
   }
 
   list(dashboard: string): LinkView[] {
@@ -54,12 +58,11 @@ export class Links {
 
   /** The secret is returned once. */
   async create(dashboard: string, fields: LinkFields, by: Author): Promise<{ id: string; secret: string }> {
-    const { catalog, clock } = this.#options
     if ((fields.project === null) !== fields.all_projects) {
       const message = 'Set either project, or all_projects to true if the link may show all projects.'
       throw invalidParameter('project', message)
     }
-    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= clock.now()) {
+    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= this.#clock.now()) {
       throw invalidParameter('expires_at', 'expires_at must be later than now.')
     }
     if (this.#of(dashboard).length >= maxOfDashboard) {
@@ -67,59 +70,41 @@ export class Links {
     }
     const secret = randomSecret()
     const id = randomUUID()
-    const made = { created_at: new Date(clock.now()).toISOString(), created_by: authorId(by) }
-    const stored = { ...fields, dashboard, hash: hashOf(secret), ...made }
-    await catalog.append(by, { kind: 'link', id, version: 1, deleted: false, body: stored })
+    const made = { created_at: new Date(this.#clock.now()).toISOString(), created_by: authorId(by) }
+    await this.#links.put(id, by, () => ({ ...fields, dashboard, hash: hashOf(secret), ...made }))
     return { id, secret }
   }
 
   async delete(dashboard: string, id: string, by: Author): Promise<void> {
-    const link = this.#links.get(id.toLowerCase())
-    if (link?.dashboard !== dashboard) throw resourceNotFound(`No link of this dashboard has the id "${id}"`)
-    await this.#remove([link], by)
+    const link = this.#links.find(id)
+    if (link?.body.dashboard !== dashboard) {
+      throw resourceNotFound(`No link of this dashboard has the id "${id}"`)
+    }
+    await this.#links.delete(() => [link], by, emptied)
   }
 
   /** Without a dashboard its links show nothing. */
   deleteOf(dashboard: string, by: Author): Promise<void> {
-    return this.#remove(this.#of(dashboard), by)
+    return this.#links.delete(() => this.#of(dashboard), by, emptied)
   }
 
   /** A session for the page that a link opens. It has the same error for a link that ended and one that never was. */
   open(secret: string) {
-    const link = this.#byHash.get(hashOf(secret))
-    const session = link && this.#options.access.createSession(link.id, { minutes: sessionMinutes })
+    const hash = hashOf(secret)
+    const link = this.#links.list().find(({ body }) => body.hash === hash)
+    const session = link && this.#access.createSession(link.id, { minutes: sessionMinutes })
     if (!link || !session) throw resourceNotFound('This link does not work anymore')
-    const { dashboard, project, parameters } = link
+    const { dashboard, project, parameters } = link.body
     return { dashboard, project, parameters, token: session.token, expires_at: session.expires_at }
   }
 
-  #of(dashboard: string): Link[] {
-    return [...this.#links.values()].filter((link) => link.dashboard === dashboard)
+  #of(dashboard: string): SavedRecord<StoredLink>[] {
+    return this.#links.list().filter(({ body }) => body.dashboard === dashboard)
   }
+}
 
-  async #remove(links: readonly Link[], by: Author): Promise<void> {
-    if (links.length === 0) return
-    const changes = links.map(({ id, ...link }) => ({
-      ...{ kind: 'link' as const, id, version: 2, deleted: true },
-      body: { ...link, hash: '', project: null, parameters: {} },
-    }))
-    await this.#options.catalog.append(by, ...changes)
-  }
-
-  #take(changed: readonly CatalogRecord[]): void {
-    const links = changed.map((record) => ({ ...readBody(record, storedShape), id: record.id, record }))
-    for (const { record, ...link } of links) {
-      if (record.deleted) {
-        this.#byHash.delete(this.#links.get(link.id)?.hash ?? '')
-        this.#links.delete(link.id)
-        this.#options.access.remove(link.id)
-        continue
-      }
-      this.#links.set(link.id, link)
-      this.#byHash.set(link.hash, link)
-      this.#options.access.put(link.id, tokenOf(link), false, link.created_by)
-    }
-  }
+function emptied(link: StoredLink): StoredLink {
+  return { ...link, hash: '', project: null, parameters: {} }
 }
 
 /** The hash is not that of a token, so the secret is not accepted as one. */
@@ -127,7 +112,7 @@ function hashOf(secret: string): string {
   return hashToken(`link\n${secret}`).toString('hex')
 }
 
-function tokenOf({ hash, dashboard, project, parameters, expires_at, created_at, created_by }: Link) {
+function tokenOf({ hash, dashboard, project, parameters, expires_at, created_at, created_by }: StoredLink) {
   // Parameters of the dashboard, not of endpoints. See `callerWith`.
   const fixed = Object.entries(parameters).map(([name, value]) => [`@${name}`, value])
   return {
@@ -138,6 +123,6 @@ function tokenOf({ hash, dashboard, project, parameters, expires_at, created_at,
   }
 }
 
-function viewOf({ hash: _, dashboard: _dashboard, ...view }: Link) {
-  return view
+function viewOf({ id, body: { hash: _, dashboard: _dashboard, ...link } }: SavedRecord<StoredLink>) {
+  return { ...link, id }
 }

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 
 export interface Quota {
@@ -60,18 +60,11 @@ export class RequestQuota {
 
 /** An IPv6 client usually has all addresses of a /64 network. */
 export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
-  const [plain = ''] = address.split('%')
-  const mapped = /^::ffff:(\d[\d.]+)$/i.exec(plain)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail] = plain.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  // `::` stands for zeros, which may be among the first four groups.
-  const behind = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - behind.length)
-  const all = [...groups, ...Array<string>(zeros).fill('0'), ...behind]
-  return all
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString()
+  return parsed.parts
     .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((part) => part.toString(16))
     .join(':')
 }

@@ -4,8 +4,8 @@ import type { Clock } from '../base/clock.ts'
 import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
-import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { Access, NewSession } from './access.ts'
@@ -38,24 +38,21 @@ interface TokenAdminOptions {
 const limits = { deadlineMs: 10_000 }
 const writeUsesEveryMs = 30_000
 
-interface StoredVersion {
-  id: string
-  version: number
-  changedAt: string
-  token: StoredToken
-}
-
 export class TokenAdmin {
   readonly #options: TokenAdminOptions
-  readonly #stored = new Map<string, StoredVersion>()
+  readonly #tokens: SavedRecords<StoredToken>
   /** Last uses that are stored. */
-  readonly #uses = new Map<string, number>()
-  readonly #addresses = new Map<string, string>()
+  readonly #uses = new Map<string, { at: number; from: string }>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: TokenAdminOptions) {
     this.#options = options
-    options.catalog.onChange('token', (changed) => this.#take(changed))
+    const { access, catalog } = options
+    this.#tokens = new SavedRecords(catalog, 'token', storedTokenShape, ({ id, body }, deleted) => {
+      if (!deleted) return access.put(id, body)
+      access.remove(id)
+      this.#uses.delete(id)
+    })
   }
 
   async open(): Promise<void> {
@@ -74,10 +71,7 @@ export class TokenAdmin {
       },
       limits,
     )
-    for (const { id, at, from } of rows) {
-      this.#uses.set(id, at)
-      if (from !== '') this.#addresses.set(id, from)
-    }
+    for (const { id, at, from } of rows) this.#uses.set(id, { at, from })
   }
 
   async stop(): Promise<void> {
@@ -86,22 +80,25 @@ export class TokenAdmin {
   }
 
   list(): TokenView[] {
-    const views = [...this.#stored.keys()].map((id) => this.get(id))
+    const views = this.#tokens.list().map((token) => this.#view(token))
     return views.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
   }
 
-  get(given: string) {
-    const { id, token, changedAt } = this.#find(given)
-    const { hash: _, previous, ...fields } = token
+  get(id: string) {
+    return this.#view(this.#find(id))
+  }
+
+  #view({ id, body, changed_at: updated_at }: SavedRecord<StoredToken>) {
+    const { hash: _, previous, ...fields } = body
     const created_by_name = fields.created_by === null ? null : this.#options.nameOf(fields.created_by)
-    const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, this.#uses.get(id) ?? 0)
+    const lastUse = this.#lastUse(id)
     return {
       id,
       ...fields,
       created_by_name,
-      updated_at: changedAt,
-      last_used_from: this.#options.access.lastAddress(id) ?? this.#addresses.get(id) ?? null,
-      last_used_at: lastUse === 0 ? null : new Date(lastUse).toISOString(),
+      updated_at,
+      last_used_from: lastUse.from || null,
+      last_used_at: lastUse.at === 0 ? null : new Date(lastUse.at).toISOString(),
       /** When the previous secret stops working. */
       previous_valid_until: previous?.valid_until ?? null,
     }
@@ -109,12 +106,12 @@ export class TokenAdmin {
 
   /** For people who see what a token did. */
   nameOf(id: string): string | undefined {
-    return id === 'admin' ? 'admin token' : this.#stored.get(id)?.token.description
+    return id === 'admin' ? 'admin token' : this.#tokens.find(id)?.body.description
   }
 
   /** What the holder of a token learns about it. The admin token is not stored. */
   summary(id: string): Pick<TokenFields, 'description' | 'requests_per_minute'> {
-    const { description = '', requests_per_minute = null } = this.#stored.get(id)?.token ?? {}
+    const { description = '', requests_per_minute = null } = this.#tokens.find(id)?.body ?? {}
     return { description, requests_per_minute }
   }
 
@@ -127,7 +124,7 @@ export class TokenAdmin {
     const secret = createToken()
     const id = randomUUID()
     const created = { created_at: new Date(now).toISOString(), created_by: authorId(by), previous: null }
-    await this.#write(id, 1, by, { ...fields, ...created, hash: hashOf(secret) })
+    await this.#tokens.put(id, by, () => ({ ...fields, ...created, hash: hashOf(secret) }))
     return { ...this.get(id), token: secret }
   }
 
@@ -169,69 +166,45 @@ export class TokenAdmin {
     return session
   }
 
-  async revoke(id: string, by: Author): Promise<void> {
-    await lastWins(undefined, () => {
-      const { id: found, version, token } = this.#find(id)
-      const emptied = { description: '', project: null, parameters: {}, hash: '', previous: null }
-      const body = { ...token, ...emptied, scopes: token.scopes.slice(0, 1) }
-      return this.#write(found, version + 1, by, body, true)
-    })
+  revoke(id: string, by: Author): Promise<void> {
+    const emptied = { description: '', project: null, parameters: {}, hash: '', previous: null }
+    return this.#tokens.delete(
+      () => [this.#find(id)],
+      by,
+      (token) => ({ ...token, ...emptied, scopes: token.scopes.slice(0, 1) }),
+    )
   }
 
   async #next(id: string, by: Author, change: (token: StoredToken) => StoredToken): Promise<TokenView> {
-    await lastWins(undefined, () => {
-      const stored = this.#find(id)
-      return this.#write(stored.id, stored.version + 1, by, change(stored.token))
-    })
+    await this.#tokens.put(id, by, () => change(this.#find(id).body))
     return this.get(id)
   }
 
   #find(id: string) {
-    const found = this.#stored.get(id.toLowerCase())
+    const found = this.#tokens.find(id)
     if (!found) throw resourceNotFound(`No access token has the id "${id}"`)
     return found
   }
 
-  #write(id: string, version: number, by: Author, body: StoredToken, deleted = false): Promise<void> {
-    return this.#options.catalog.append(by, { kind: 'token', id, version, deleted, body })
-  }
-
-  #take(changed: readonly CatalogRecord[]): void {
-    const readings = changed.map((record) => ({ record, token: readBody(record, storedTokenShape) }))
-    for (const { record, token } of readings) {
-      if (record.deleted) {
-        this.#stored.delete(record.id)
-        this.#uses.delete(record.id)
-        this.#options.access.remove(record.id)
-      } else {
-        const { id, version, changed_at: changedAt } = record
-        this.#stored.set(id, { id, version, changedAt, token })
-        this.#options.access.put(record.id, token)
-      }
-    }
+  #lastUse(id: string) {
+    const { access } = this.#options
+    const stored = this.#uses.get(id)
+    const at = Math.max(access.lastUse(id) ?? 0, stored?.at ?? 0)
+    return { id, at, from: access.lastAddress(id) ?? stored?.from ?? '' }
   }
 
   /** One row per token used since the last write; no request waits for it. */
   async #writeUses(): Promise<void> {
-    const news = [...this.#stored.keys()].flatMap((id) => {
-      const at = this.#options.access.lastUse(id) ?? 0
-      return at > (this.#uses.get(id) ?? 0) ? [{ id, at }] : []
-    })
+    const { engine, log } = this.#options
+    const uses = this.#tokens.list().map(({ id }) => this.#lastUse(id))
+    const news = uses.filter(({ id, at }) => at > (this.#uses.get(id)?.at ?? 0))
     if (news.length === 0) return
+    const rows = news.map(({ id, at, from }) => ({ id, at: (at / 1000).toFixed(3), address: from }))
     try {
-      await this.#options.engine.insert(
-        { table: '_token_uses', format: 'JSONEachRow' },
-        writeJsonRows(
-          news.map(({ id, at }) => ({
-            ...{ id, at: (at / 1000).toFixed(3) },
-            address: this.#options.access.lastAddress(id) ?? '',
-          })),
-        ),
-        limits,
-      )
-      for (const { id, at } of news) this.#uses.set(id, at)
+      await engine.insert({ table: '_token_uses', format: 'JSONEachRow' }, writeJsonRows(rows), limits)
+      for (const { id, at, from } of news) this.#uses.set(id, { at, from })
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'storing the last use of tokens failed')
+      log.warn({ err: error }, 'storing the last use of tokens failed')
     }
   }
 }

@@ -31,7 +31,7 @@ const retryAfterMs = 1_000
 export class Evaluator {
   readonly deliveries: Deliveries
   /** By id, with deleted ones. */
-  readonly alerts = new Map<string, SavedAlert>()
+  readonly #alerts = new Map<string, SavedAlert>()
   readonly #parts: AlertParts
   readonly #store: AlertStore
   readonly #share: EngineShare
@@ -59,7 +59,7 @@ export class Evaluator {
 
   /** A service that never had an alert does not wake up for them. */
   #beginTicking(): void {
-    if (!this.#isStarted || this.#timer || this.alerts.size === 0 || this.#stop.signal.aborted) return
+    if (!this.#isStarted || this.#timer || this.#alerts.size === 0 || this.#stop.signal.aborted) return
     this.#timer = setInterval(() => this.#tick(), tickMs).unref()
     this.#tick()
   }
@@ -71,12 +71,6 @@ export class Evaluator {
     this.deliveries.stop()
     await Promise.all(this.#runs)
     await this.#store.stop()
-  }
-
-  /** Alerts that exist, by name. */
-  saved(): SavedAlert[] {
-    const alerts = [...this.alerts.values()].filter(({ deleted }) => !deleted)
-    return alerts.sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
   /** States of all alerts, by id. */
@@ -93,7 +87,7 @@ export class Evaluator {
   }
 
   #changed(alerts: readonly SavedAlert[]): void {
-    for (const alert of alerts) this.alerts.set(alert.id, alert)
+    for (const alert of alerts) this.#alerts.set(alert.id, alert)
     for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
     this.#work()
     this.#beginTicking()
@@ -122,9 +116,9 @@ export class Evaluator {
     const states = await this.#store.open()
     if (this.#stop.signal.aborted || !lease.isHeld) return
     this.#entries = new Map()
-    for (const alert of this.alerts.values()) this.#reconcile(alert, states.get(alert.id))
+    for (const alert of this.#alerts.values()) this.#reconcile(alert, states.get(alert.id))
     const { secrets, log } = this.#parts
-    const silent = [...this.alerts.values()].filter(
+    const silent = [...this.#alerts.values()].filter(
       (alert) => !alert.deleted && hasUnreadableSecret(alert, secrets),
     )
     if (silent.length > 0) log.error({ alerts: silent.length }, unreadableSecret)

@@ -50,7 +50,7 @@ export function createHttp(
     ...{ access, catalog, engine, clock, log },
     nameOf: (id) => actorOf(id).name || null,
   })
-  const links = new Links({ access, catalog, clock })
+  const links = new Links(catalog, access, clock)
   const people = new People(catalog, access)
   // The issuer needs the other settings, which are checked together.
   const oidc =

@@ -91,7 +91,8 @@ export class Definitions {
     if (!isVisible(kind.items.find(reference))) {
       throw resourceNotFound(`No ${kind.name} has the id or name "${reference}"`)
     }
-    return first(await this.#views(kind, [find(kind, reference)]))
+    const [view] = await this.#views(kind, [find(kind, reference)])
+    return view as object
   }
 
   /** The item itself, for what its kind can do beyond being defined. */
@@ -261,7 +262,8 @@ export class Definitions {
     const { kind, id, current: before, prepared } = step as Step
     const item = kind.items.find(id) ?? (step as Step).after
     const warnings = (await prepared.warnings?.()) ?? []
-    return first(await this.#views(kind, [item], { before, warnings }))
+    const [view] = await this.#views(kind, [item], { before, warnings })
+    return view as object
   }
 
   /** One change at a time: between its plan and its end, nothing may start to use what it takes away. */
@@ -359,23 +361,12 @@ function expected(current: Saved, { expected }: { expected: number | undefined }
   return current
 }
 
-function first<T>([item]: readonly T[]): T {
-  return item as T
-}
-
 function isMisfit(error: unknown): error is WellheadError {
   return nameTaken.is(error) || versionConflict.is(error) || invalidQuery.is(error)
 }
 
 /** Fields of all kinds that only the service sets. */
-export const commonReadOnly = [
-  'version',
-  'created_at',
-  'updated_at',
-  'updated_by',
-  'updated_by_name',
-  'note',
-] as const
+export const commonReadOnly = 'version created_at updated_at updated_by updated_by_name note'.split(' ')
 
 function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
   return writableFields(body, [...commonReadOnly, ...kind.readOnly, ...(kind.takesId ? [] : ['id'])])

@@ -94,6 +94,6 @@ function withEnd(name: string, end: string): string {
 }
 
 function byAge(one: SavedEndpoint, other: SavedEndpoint): number {
-  const age = ({ createdAt, definition }: SavedEndpoint) => `${createdAt} ${definition.id}`
+  const age = ({ created_at, definition }: SavedEndpoint) => `${created_at} ${definition.id}`
   return age(one) < age(other) ? -1 : 1
 }

@@ -3,8 +3,8 @@ import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import { toolNames } from './endpoint-tools.ts'
 import { builtInNames } from './tool.ts'
 
-const endpoint = (name: string, id: string, createdAt: string) =>
-  ({ definition: { name, id }, createdAt }) as SavedEndpoint
+const endpoint = (name: string, id: string, created_at: string) =>
+  ({ definition: { name, id }, created_at }) as SavedEndpoint
 const idOf = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`
 
 /** Names of the tools, by name of the endpoint. */

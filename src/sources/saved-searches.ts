@@ -3,9 +3,9 @@ import { z } from 'zod'
 import type { Author } from '../base/author.ts'
 import { nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
-import { type Catalog, lastWins } from '../catalog/catalog.ts'
-import { type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
 import { readQuery } from './search/parse-query.ts'
 
 export const newSearchShape = z.strictObject({
@@ -26,28 +26,19 @@ export const newSearchShape = z.strictObject({
     .describe('The time range, as the page that saved it writes it. Null: its default.'),
 })
 
-export type SavedSearch = ReturnType<typeof searchOf>
+export type SavedSearch = ReturnType<typeof viewOf>
 
 export class SavedSearches {
-  readonly #catalog: Catalog
+  readonly #searches: SavedRecords<z.output<typeof newSearchShape>>
   readonly #sources: Sources
 
-  readonly #byId = new Map<string, { search: SavedSearch; version: number }>()
-
   constructor(catalog: Catalog, sources: Sources) {
-    this.#catalog = catalog
+    this.#searches = new SavedRecords(catalog, 'search', newSearchShape)
     this.#sources = sources
-    catalog.onChange('search', (changed) => {
-      const readings = changed.map((record) => ({ record, search: searchOf(record) }))
-      for (const { record, search } of readings) {
-        if (record.deleted) this.#byId.delete(record.id)
-        else this.#byId.set(record.id, { search, version: record.version })
-      }
-    })
   }
 
   list(): SavedSearch[] {
-    const saved = [...this.#byId.values()].map(({ search }) => search)
+    const saved = this.#searches.list().map(viewOf)
     return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
@@ -58,28 +49,27 @@ export class SavedSearches {
     const search = { ...sent, source: source.name }
     if (this.list().some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
     const id = randomUUID()
-    await this.#catalog.append(by, { kind: 'search', id, version: 1, deleted: false, body: search })
-    return this.#get(id).search
+    await this.#searches.put(id, by, () => search)
+    return viewOf(this.#get(id))
   }
 
-  async delete(id: string, by: Author): Promise<void> {
-    await lastWins(undefined, () => {
-      const { version, search } = this.#get(id)
-      const body = { source: search.source, name: search.name }
-      return this.#catalog.append(by, { kind: 'search', id, version: version + 1, deleted: true, body })
-    })
+  delete(id: string, by: Author): Promise<void> {
+    return this.#searches.delete(
+      () => [this.#get(id)],
+      by,
+      ({ source, name }) => ({ source, name }),
+    )
   }
 
   #get(id: string) {
-    const saved = this.#byId.get(id)
+    const saved = this.#searches.find(id)
     if (!saved) throw resourceNotFound(`No saved search has the id "${id}"`)
     return saved
   }
 }
 
-function searchOf(record: CatalogRecord) {
-  const { id, changed_at: created_at, changed_by: created_by } = record
-  return { id, ...readBody(record, newSearchShape), created_at, created_by }
+function viewOf({ id, body, changed_at, changed_by }: SavedRecord<z.output<typeof newSearchShape>>) {
+  return { id, ...body, created_at: changed_at, created_by: changed_by }
 }
 
 function keyOf({ source, name }: Pick<SavedSearch, 'source' | 'name'>): string {

@@ -1,5 +1,4 @@
-import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
-import type { Replay } from '../../endpoints/manage/replays.ts'
+import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage/replays.ts'
 import { type ServiceDefinition, titleOf } from '../../workspace/comparison.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'

@@ -8,7 +8,7 @@ import type { Arrivals } from '../../catalog/arrivals.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/server-engine.ts'
 import { possibleSources } from '../../sql/tokens.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
+import { type Endpoint, resultTag } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
 import type { EndpointRunner, Part, RunResult } from './endpoint-runner.ts'
@@ -18,7 +18,6 @@ import {
   blameFor,
   type EndpointCall,
   follower,
-  isCurrent,
   type PreparedCall,
   prepareCall,
   recipeOf,
@@ -189,10 +188,10 @@ export class EndpointCalls {
   #fromRecipe(recipe: unknown): CacheRequest | undefined {
     const reading = recipeShape.safeParse(recipe)
     if (!reading.success) return undefined
-    const { endpoint: id, parameters, project, format: formatId } = reading.data
+    const { endpoint: id, tag, parameters, project, format: formatId } = reading.data
     const endpoint = this.#options.endpoints.find(id)
     const format = findFormat(formatId)
-    if (!endpoint || !isCurrent(reading.data, endpoint) || !format) return undefined
+    if (!endpoint || !format || resultTag(endpoint) !== tag) return undefined
     if (endpoint.definition.cache_seconds === null) return undefined
     try {
       return this.#cacheRequest(prepareCall({ endpoint, parameters, format, project, ...refresher }))

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import { blamedBounds, CrashGuard } from '../../engine/embedded/running-queries.ts'
-import { blameFor } from './prepared-call.ts'
+import { blameFor, type PreparedCall } from './prepared-call.ts'
 
 const minute = 60_000
 const endpoint = { definition: { id: 'e' } }
 const customer = (token: string, project: string | undefined, sql: string | undefined) =>
-  blameFor({ endpoint, sql, project, caller: token })
+  blameFor({ endpoint, sql, project, caller: token } as unknown as PreparedCall)
 
 /** Lets callers crash the engine whenever they are not refused, for two days. Returns how often each bystander was refused. */
 function attack(attackers: ReturnType<typeof blameFor>[], bystanders: ReturnType<typeof blameFor>[]) {

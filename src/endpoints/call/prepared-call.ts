@@ -3,9 +3,8 @@ import { unknownParameter } from '../../base/errors.ts'
 import type { TraceSpan } from '../../base/tracing.ts'
 import { type CacheDirectives, cacheKey } from '../../cache/cache-request.ts'
 import { type Blame, callerBlame } from '../../engine/engine.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
+import { type Endpoint, resultTag } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
-import { resultTag } from '../definition/result-tag.ts'
 import type { EngineTime } from './engine-time.ts'
 import { formatOf, type OutputFormat } from './output-formats.ts'
 
@@ -59,15 +58,11 @@ export function prepareCall(call: EndpointCall): PreparedCall {
   return Object.freeze({ ...call, format, values, sql, key })
 }
 
-type BlamedCall = Pick<PreparedCall, 'sql' | 'project' | 'caller'> & {
-  endpoint: { definition: { id: string } }
-}
-
 /** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, and of a saved query. */
 const tolerated = { callerSql: 1, sandbox: 20, saved: 3 }
 
 /** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
-export function blameFor({ endpoint, sql, project, caller }: BlamedCall): readonly Blame[] {
+export function blameFor({ endpoint, sql, project, caller }: PreparedCall): readonly Blame[] {
   const { id } = endpoint.definition
   if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
   const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
@@ -79,8 +74,8 @@ export function blameFor({ endpoint, sql, project, caller }: BlamedCall): readon
 export const recipeShape = z.object({
   endpoint: z.string(),
   version: z.int(),
-  /** Absent from files of earlier releases. */
-  tag: z.string().optional(),
+  /** Changes with the result of the endpoint. */
+  tag: z.string(),
   parameters: z.record(z.string(), z.string()),
   project: z.string().optional(),
   format: z.string(),
@@ -98,11 +93,6 @@ export function recipeOf({ endpoint, parameters, format, project }: EndpointCall
     ...(project !== undefined && { project }),
     format: format.id,
   } satisfies z.output<typeof recipeShape>
-}
-
-/** Whether the endpoint would still return the result of a recipe. */
-export function isCurrent({ tag, version }: z.output<typeof recipeShape>, endpoint: Endpoint): boolean {
-  return tag === undefined ? version === endpoint.version : tag === resultTag(endpoint)
 }
 
 /** Throws if a parameter is unknown, as for a strict endpoint. */

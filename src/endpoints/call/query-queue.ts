@@ -21,17 +21,6 @@ interface Turn {
 
 const maxRetryAfterSeconds = 60
 
-/** A moving average of run times. It starts low, and one slow query raises it by at most a fifth. */
-class RunTime {
-  averageMs = 10
-
-  add(ms: number): void {
-    this.averageMs += (Math.min(ms, 4 * this.averageMs) - this.averageMs) / 16
-    // From zero it could not rise.
-    this.averageMs = Math.max(this.averageMs, 1)
-  }
-}
-
 /**
  * Limits running queries. The others wait in one line per caller, and the lines take turns. No caller runs so many that nobody
  * else could start, because slow queries keep their places for long.
@@ -39,7 +28,8 @@ class RunTime {
 export class QueryQueue {
   readonly #options: QueryQueueOptions
   readonly #lines = new Map<string, (() => void)[]>()
-  readonly #runTime = new RunTime()
+  /** A moving average of run times. It starts low, and one slow query raises it by at most a fifth. */
+  #averageMs = 10
   readonly #runningOf = new Map<string, number>()
   #running = 0
   #waiting = 0
@@ -69,7 +59,9 @@ export class QueryQueue {
     try {
       return await work()
     } finally {
-      this.#runTime.add(time.now() - since)
+      const change = Math.min(time.now() - since, 4 * this.#averageMs) - this.#averageMs
+      // From zero it could not rise.
+      this.#averageMs = Math.max(1, this.#averageMs + change / 16)
       this.#count(caller, -1)
       this.#next()
     }
@@ -93,7 +85,7 @@ export class QueryQueue {
     const own = this.#lines.get(caller)?.length ?? 0
     let turns = own + 1
     for (const [other, line] of this.#lines) if (other !== caller) turns += Math.min(line.length, own + 1)
-    return (turns * this.#runTime.averageMs) / this.#options.maxRunning
+    return (turns * this.#averageMs) / this.#options.maxRunning
   }
 
   #wait({ caller, signal, background = false }: Turn): Promise<void> {

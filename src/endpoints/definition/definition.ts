@@ -16,29 +16,25 @@ const parameterName = z
   })
   .refine((name) => name !== reservedName, { error: 'is set by the service and cannot be declared' })
 
-/** Removes semicolons at the end, which would end the composed statement too early. */
+/**
+ * Removes semicolons at the end, which would end the composed statement too early. Outside of quotes, line breaks become those
+ * of Unix, so that a checkout on Windows is the same query.
+ */
 function bareQuery(query: string): string {
   const tokens = [...sqlTokens(query)]
   const isEnd = ({ kind, start }: SqlToken) => kind === 'space' || kind === 'comment' || query[start] === ';'
   const codeEnd = tokens.findLast((token) => !isEnd(token))?.end ?? 0
-  // A line break replaces each one, so that nothing separate before can become one token.
-  const texts = tokens.map(({ kind, start, end }) =>
-    start >= codeEnd && kind === 'symbol' ? '\n' : query.slice(start, end),
-  )
-  return texts.join('').trim()
-}
-
-/** Line breaks of Unix, so that a checkout on Windows is the same query. Quoted text is unchanged. */
-function withUnixLines(query: string): string {
-  if (!query.includes('\r')) return query
-  const texts = [...sqlTokens(query)].map(({ kind, start, end }) => {
+  const texts = tokens.map(({ kind, start, end }) => {
     const text = query.slice(start, end)
+    // A line break replaces each one, so that nothing separate before can become one token.
+    if (kind === 'symbol' && start >= codeEnd) return '\n'
     if (kind !== 'space' && kind !== 'comment') return text
     // A line comment ends before its line break.
-    const kept = query[end] === '\n' ? trimEndOf(text, '\r') : text
+    const isBeforeBreak = query[end] === '\n' || query[end] === ';'
+    const kept = isBeforeBreak ? trimEndOf(text, '\r') : text
     return kept.replace(/\r+(\n?)/g, (run, newline) => newline || run)
   })
-  return texts.join('')
+  return texts.join('').trim()
 }
 
 export const seconds = (max: number, min = 1) => {
@@ -109,7 +105,7 @@ const fields = z.strictObject({
     .describe('Unique. Callers can use it in place of the id.'),
   description: text.default('').describe('What the endpoint is for.'),
   query: text
-    .transform((query) => withUnixLines(bareQuery(query)))
+    .transform(bareQuery)
     .refine((query) => query !== '', { error: 'is missing' })
     .describe('One SELECT over sources. Parameters are written `@name`.'),
   parameters: z

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
@@ -19,26 +20,27 @@ export interface Endpoint {
   readonly columns: readonly ResultColumn[]
 }
 
+const tags = new WeakMap<object, string>()
+
+/** The same for versions that return and cache the same. Columns count, because sources can change. */
+export function resultTag(endpoint: Pick<Endpoint, 'definition' | 'columns'>): string {
+  const known = tags.get(endpoint)
+  if (known !== undefined) return known
+  const unseen = { name: '', description: '', chart: null, published: false }
+  const tag = hash('sha256', JSON.stringify([{ ...endpoint.definition, ...unseen }, endpoint.columns]), 'hex')
+  tags.set(endpoint, tag)
+  return tag
+}
+
 export interface KnownSources extends SourceColumns, SourceNames {
   /** For hints. */
   readonly sampled?: SampledSources
 }
 
-interface OnlyRun {
-  values: Readonly<Record<string, string>>
-  nowMicros: bigint
-}
-
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
-export function compileEndpoint(
-  engine: Pick<Engine, 'query'>,
-  definition: EndpointDefinition,
-  version: number,
-  sources: KnownSources,
-  /** Undefined if it can run more than once. */
-  onlyRun?: OnlyRun,
-): Promise<Endpoint> {
-  return compile(engine, definition, version, sources, onlyRun).catch(async (error) => {
+export function compileEndpoint(...compiled: Parameters<typeof compile>): Promise<Endpoint> {
+  return compile(...compiled).catch(async (error) => {
+    const [, definition, , sources] = compiled
     const { aliased, sampled } = sources
     throw await withHint(error, definition.query, { tables: sources.keys(), aliased, sampled })
   })
@@ -49,7 +51,8 @@ async function compile(
   definition: EndpointDefinition,
   version: number,
   sources: KnownSources,
-  onlyRun: OnlyRun | undefined,
+  /** Undefined if it can run more than once. */
+  onlyRun?: { values: Readonly<Record<string, string>>; nowMicros: bigint },
 ): Promise<Endpoint> {
   checkTokens(definition.query)
   if (definition.sandbox) sandboxViews(definition.query)

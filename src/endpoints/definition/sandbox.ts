@@ -30,13 +30,9 @@ interface Checking {
 }
 
 /** Replaces the final SELECT by the caller's, which can read the views and generators, and nothing else. */
-export function compileSandboxed(
-  engine: Engine,
-  endpoint: Endpoint,
-  sql: string,
-  limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
-): Promise<Endpoint> {
-  return compile(engine, endpoint, sql, limits).catch(async (error) => {
+export function compileSandboxed(...compiled: Parameters<typeof compile>): Promise<Endpoint> {
+  const [, endpoint, sql] = compiled
+  return compile(...compiled).catch(async (error) => {
     // Hints name the views only: sources are out of reach here.
     const tables = sandboxViews(endpoint.compiled.sql).names
     throw await withHint(error, sql, { tables, isSandbox: true })
@@ -47,7 +43,7 @@ async function compile(
   engine: Engine,
   endpoint: Endpoint,
   sql: string,
-  limits: () => Limits,
+  limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
 ): Promise<Endpoint> {
   const { text: own, tokens } = readSandboxed(sql)
   const edited = editSql(own, pathEdits(own, undefined, tokens))

@@ -53,7 +53,7 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     kept: ({ definition: { timestamps, published } }) => ({ timestamps, published }),
     // The type of a column of a source can change.
     isSame: (before, after) => JSON.stringify(before.columns) === JSON.stringify(after.columns),
-    deletedBody: ({ id, name, createdAt: created_at }) => ({
+    deletedBody: ({ id, name, created_at }) => ({
       ...{ definition: { id, name, query: 'SELECT 1' }, columns: [], created_at },
     }),
     async prepare(fields, { id, current, next, at, note, isAdmin }) {
@@ -65,7 +65,7 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
         throw errorInTypedText(error, typed)
       })
       return {
-        body: { definition, columns: [...columns], created_at: current?.createdAt ?? at, note },
+        body: { definition, columns: [...columns], created_at: current?.created_at ?? at, note },
         warnings: () => warningsOf(definition, typed, sources),
         shown: { columns },
       }
@@ -141,15 +141,10 @@ export async function readersOf(
   return readers
 }
 
-function view(endpoint: SavedEndpoint) {
+function view({ definition, version, columns, created_at, updated_at, updated_by, note }: SavedEndpoint) {
   return {
-    ...endpoint.definition,
-    parameters: shownParameters(endpoint.definition.parameters),
-    version: endpoint.version,
-    columns: endpoint.columns,
-    created_at: endpoint.createdAt,
-    updated_at: endpoint.updatedAt,
-    updated_by: endpoint.updatedBy,
-    note: endpoint.note,
+    ...definition,
+    parameters: shownParameters(definition.parameters),
+    ...{ version, columns, created_at, updated_at, updated_by, note },
   }
 }

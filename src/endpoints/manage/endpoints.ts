@@ -5,7 +5,7 @@ import { closestName } from '../../base/text/closest-name.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
-import { SavedItems } from '../../definitions/saved-items.ts'
+import { readerOf, SavedItems } from '../../definitions/saved-items.ts'
 import { readsAudit } from '../../sql/audit-source.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
@@ -19,24 +19,12 @@ function withEarlierDefaults(definition: unknown): unknown {
   return { timestamps: 'logflare', published: !isReserved(String(name)), ...(definition as object) }
 }
 
-/** The catalog record of an endpoint. It contains the columns, so that a start need not ask the engine. */
-const storedEndpointShape = z.object({
-  definition: z.preprocess(withEarlierDefaults, definitionShape),
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  created_at: z.string(),
-  /** Versions of earlier releases have none. */
-  note: z.string().default(''),
-})
+const readDefinition = readerOf(z.preprocess(withEarlierDefaults, definitionShape))
 
-export interface SavedEndpoint extends Endpoint {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly updatedBy: string
-  readonly note: string
-  readonly readsAudit: boolean
-}
+/** Stored with each version, so that a start need not ask the engine. */
+const storedColumns = z.object({ columns: z.array(z.object({ name: z.string(), type: z.string() })) })
+
+export type SavedEndpoint = Endpoint & ReturnType<typeof read>
 
 const maxOldBytes = 8 * 2 ** 20
 
@@ -87,31 +75,23 @@ export class Endpoints extends SavedItems<SavedEndpoint> {
   }
 }
 
-function read(record: CatalogRecord, sources: () => KnownSources): SavedEndpoint {
-  const { definition, columns, created_at, note } = readBody(record, storedEndpointShape)
-  const compile = (current: KnownSources) => ({
-    sources: current,
-    compiled: bindQuery(definition.query, definition.parameters, current),
-  })
+function read(record: CatalogRecord, sources: () => KnownSources) {
+  const saved = readDefinition(record)
+  const { query, parameters } = saved.definition
   let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
   return {
-    id: definition.id,
-    name: definition.name,
-    definition,
-    version: record.version,
+    ...saved,
+    ...readBody(record, storedColumns),
     // Compiled when it is first needed, and again when the typed columns of a source change.
     get compiled() {
       const current = sources()
-      if (latest?.sources !== current) latest = compile(current)
+      if (latest?.sources !== current) {
+        latest = { sources: current, compiled: bindQuery(query, parameters, current) }
+      }
       return latest.compiled
     },
-    columns,
     get readsAudit() {
-      return readsAudit(definition)
+      return readsAudit(saved.definition)
     },
-    createdAt: created_at,
-    updatedAt: record.changed_at,
-    updatedBy: record.changed_by,
-    note,
   }
 }

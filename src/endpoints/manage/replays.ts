@@ -1,23 +1,20 @@
 import { z } from 'zod'
 import { type Timers, withDeadline } from '../../base/clock.ts'
-import { invalidParameter, WellheadError } from '../../base/errors.ts'
+import { invalidParameter, invalidQuery, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
-import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import type { EndpointRunner } from '../call/endpoint-runner.ts'
+import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
-import { findFormat, type OutputFormat, outputFormats } from '../call/output-formats.ts'
-import { isCurrent, prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
-import { QueryQueue } from '../call/query-queue.ts'
+import { findFormat, type OutputFormat } from '../call/output-formats.ts'
+import { prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
 import { parseDefinition } from '../definition/definition.ts'
-import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
+import { compileEndpoint, type Endpoint, type KnownSources, resultTag } from '../definition/endpoint.ts'
 import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
 import { endpointFields } from './endpoint-kind.ts'
 import type { Endpoints } from './endpoints.ts'
-import { type RecentRequest, type ReplayedRequest, type Run, replayedRequest } from './replayed-request.ts'
-import { isSame, rowDifference } from './row-difference.ts'
+import { isSame, type RowDifference, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
   engine: Engine
@@ -38,18 +35,38 @@ export const replayShape = z.strictObject({
 })
 
 export type Replay = Awaited<ReturnType<Replays['replay']>>
+export type ReplayedRequest = Replay['requests'][number]
+export type RunFigures = ReplayedRequest['before']
 
 const maxRequests = 50
-const maxWaitingReplays = 20
 
 /** The order of columns does not matter, because every format names them. */
-const comparable: OutputFormat = {
-  ...(outputFormats.find(({ name }) => name === 'ndjson') as OutputFormat),
-  sortedColumns: true,
-}
+const comparable = { ...(findFormat('ndjson') as OutputFormat), sortedColumns: true } as const
 
 /** All replays share one line in the queue of queries. */
 const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
+
+interface RecentRequest {
+  parameters: Readonly<Record<string, string>>
+  project: string | undefined
+  format: string
+  uses: number
+}
+
+/** It has a result or an error. */
+interface Run {
+  result?: RunResult
+  error?: WellheadError
+  engineMs: number
+}
+
+interface Comparison {
+  before: Run
+  after: Run
+  /** Undefined if one of the runs failed. */
+  difference: RowDifference | undefined
+  unstable: boolean
+}
 
 interface Terms {
   signal: AbortSignal
@@ -60,42 +77,31 @@ interface Terms {
 export class Replays {
   readonly #options: ReplaysOptions
   /** One replay at a time, so that replays take at most one of the engine's places. */
-  readonly #turns: QueryQueue
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: ReplaysOptions) {
-    const { time, withinMs } = options
     this.#options = options
-    const maxMs = maxWaitingReplays * withinMs
-    this.#turns = new QueryQueue({
-      maxRunning: 1,
-      maxWaitingPerCaller: maxWaitingReplays,
-      maxWaiting: maxWaitingReplays,
-      maxWaitMs: maxMs,
-      maxBackgroundWaitMs: maxMs,
-      time,
-    })
   }
 
   /** Errors have their position in the SQL as it was typed. */
-  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal) {
+  async replay(reference: string, body: unknown, gone: AbortSignal) {
     const { endpoints, time, withinMs } = this.#options
     endpoints.get(reference)
     const sent = readShape(replayShape, body)
     const fields = endpointFields(sent.endpoint)
-    return this.#turns.run({ caller, signal: gone, background: true }, async () => {
+    const replay = this.#last.then(async () => {
+      gone.throwIfAborted()
       const current = endpoints.get(reference)
       const next = await this.#compile(current, fields, gone)
       const now = time.wall.now()
-      const nowMicros = BigInt(now) * 1000n
-      const replayed = await withDeadline(
-        withinMs,
-        gone,
-        (signal) => this.#replayAll(current, next, sent.show_values, gone, { nowMicros, signal }),
-        time,
-      )
+      const replayAll = (signal: AbortSignal) =>
+        this.#replayAll(current, next, sent.show_values, gone, { nowMicros: BigInt(now) * 1000n, signal })
+      const replayed = await withDeadline(withinMs, gone, replayAll, time)
       const { definition, version } = current
       return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }
     })
+    this.#last = replay.catch(() => {})
+    return replay
   }
 
   async #compile(current: Endpoint, fields: Record<string, unknown>, signal: AbortSignal): Promise<Endpoint> {
@@ -112,14 +118,15 @@ export class Replays {
   }
 
   async #replayAll(current: Endpoint, next: Endpoint, showValues: boolean, gone: AbortSignal, terms: Terms) {
-    const recent = recentRequests(current, this.#options.cache.keysOf(current.definition.id))
-    const requests: ReplayedRequest[] = []
+    const recent = this.#recentRequests(current)
+    const requests: ReturnType<typeof replayedRequest>[] = []
     try {
       // The first run after a pause is slower than others, which must not count against the current version.
       if (recent[0]) await this.#run(current, recent[0], terms)
       for (const request of recent) {
-        const { runs, ...outcome } = await this.#compare(current, next, request, terms)
-        requests.push(replayedRequest(request, runs, outcome, showValues))
+        requests.push(
+          replayedRequest(request, await this.#compare(current, next, request, terms), showValues),
+        )
       }
     } catch (error) {
       if (gone.aborted || !terms.signal.aborted) throw error
@@ -127,20 +134,39 @@ export class Replays {
     return { requests, skipped: recent.length - requests.length }
   }
 
+  /** The most frequent requests of versions with the same results. Requests that differ only in their format are one. */
+  #recentRequests(endpoint: Endpoint): RecentRequest[] {
+    const requests = new Map<string, RecentRequest>()
+    for (const { recipe, uses } of this.#options.cache.keysOf(endpoint.definition.id)) {
+      const { data } = recipeShape.safeParse(recipe)
+      const format = data && findFormat(data.format)?.name
+      if (data?.tag !== resultTag(endpoint) || format === undefined) continue
+      const { parameters, project } = data
+      const name = JSON.stringify([project, parameters])
+      const same = requests.get(name) ?? { parameters, project, format, uses: 0 }
+      requests.set(name, { ...same, uses: same.uses + uses })
+    }
+    return [...requests.values()].sort((one, other) => other.uses - one.uses).slice(0, maxRequests)
+  }
+
   /** A difference counts only if the current version, run once more, still returns what it did. */
-  async #compare(current: Endpoint, next: Endpoint, request: RecentRequest, terms: Terms) {
+  async #compare(
+    current: Endpoint,
+    next: Endpoint,
+    request: RecentRequest,
+    terms: Terms,
+  ): Promise<Comparison> {
     const before = await this.#run(current, request, terms)
     const after = await this.#run(next, request, terms)
-    const runs = { before, after }
-    const difference = await differenceOf(before, after)
-    if (!difference || isSame(difference)) return { runs, difference, unstable: false }
+    const difference = differenceOf(before, after)
+    if (!difference || isSame(difference)) return { before, after, difference, unstable: false }
     const again = await this.#run(current, request, terms)
-    const own = await differenceOf(before, again)
-    if (own && isSame(own)) return { runs, difference, unstable: false }
+    const own = differenceOf(before, again)
+    if (own && isSame(own)) return { before, after, difference, unstable: false }
     // Entries may have arrived between the first two runs.
-    const later = await differenceOf(again, after)
-    if (later && isSame(later)) return { runs: { before: again, after }, difference: later, unstable: false }
-    return { runs, difference, unstable: true }
+    const later = differenceOf(again, after)
+    if (later && isSame(later)) return { before: again, after, difference: later, unstable: false }
+    return { before, after, difference, unstable: true }
   }
 
   async #run(endpoint: Endpoint, request: RecentRequest, { signal, nowMicros }: Terms): Promise<Run> {
@@ -157,30 +183,83 @@ export class Replays {
       // Entries that arrive between the runs must not make them differ.
       const part = { nowMicros, range: { beforeMicros: nowMicros + 1n } }
       const result = await this.#options.runner.run({ ...call, blame }, part)
-      const { body, rows, engineMs, rowsRead } = result
-      return { body, rows, engineMs, rowsRead, error: undefined }
+      return { result, engineMs: engineTime.ms }
     } catch (error) {
       if (signal.aborted || !(error instanceof WellheadError)) throw error
-      return { body: undefined, rows: 0, engineMs: engineTime.ms, rowsRead: undefined, error }
+      return { error, engineMs: engineTime.ms }
     }
   }
 }
 
-/** The most frequent requests of this version, or of one with the same results. Requests that differ only in their format are one. */
-function recentRequests(endpoint: Endpoint, keys: readonly WarmKey[]): RecentRequest[] {
-  const requests = new Map<string, RecentRequest>()
-  for (const { recipe, uses } of keys) {
-    const { data } = recipeShape.safeParse(recipe)
-    const format = data && isCurrent(data, endpoint) ? findFormat(data.format)?.name : undefined
-    if (data === undefined || format === undefined) continue
-    const { parameters, project } = data
-    const name = JSON.stringify([project, parameters])
-    const same = requests.get(name) ?? { parameters, project, format, uses: 0 }
-    requests.set(name, { ...same, uses: same.uses + uses })
-  }
-  return [...requests.values()].sort((one, other) => other.uses - one.uses).slice(0, maxRequests)
+function differenceOf(one: Run, other: Run): RowDifference | undefined {
+  return one.result && other.result && rowDifference(one.result.body, other.result.body)
 }
 
-async function differenceOf(one: Run, other: Run) {
-  return one.body && other.body && rowDifference(one.body, other.body)
+/** What a replay reports about a request. Values of callers and entries are part of it only if they are requested. */
+function replayedRequest(
+  { uses, project, format, parameters }: RecentRequest,
+  comparison: Comparison,
+  showValues: boolean,
+) {
+  const { before, after, difference, unstable } = comparison
+  return {
+    // Each refresh halves the number.
+    uses: Math.max(1, Math.round(uses)),
+    tenant: project !== undefined,
+    format,
+    outcome: outcomeOf(comparison),
+    before: figuresOf(before, showValues),
+    after: figuresOf(after, showValues),
+    added_rows: difference?.added ?? 0,
+    removed_rows: difference?.removed ?? 0,
+    reordered: difference?.reordered ?? false,
+    unstable,
+    ...(showValues && {
+      parameters: Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, short(text)])),
+      project: project ?? null,
+      examples: (difference?.examples ?? []).map(({ before, after }) => ({
+        before: shownRow(before),
+        after: shownRow(after),
+      })),
+    }),
+  }
+}
+
+function outcomeOf({ before, after, difference, unstable }: Comparison): 'same' | 'different' | 'failed' {
+  if (difference) {
+    // If the order varies between runs of the same version, nobody can rely on it.
+    return isSame(unstable ? { ...difference, reordered: false } : difference) ? 'same' : 'different'
+  }
+  if (!after.error) return 'different'
+  return before.error?.code === after.error.code ? 'same' : 'failed'
+}
+
+function figuresOf({ result, error, engineMs }: Run, showValues: boolean) {
+  return {
+    rows: result?.rows ?? null,
+    duration_ms: Math.round(engineMs * 10) / 10,
+    rows_read: result?.rowsRead ?? null,
+    error: error ? { code: error.code, message: showValues ? error.message : withoutValues(error) } : null,
+  }
+}
+
+/** Messages about parameters quote what was sent, and those of the engine can quote entries. */
+function withoutValues({ code, message, details: { parameter, allowed } }: WellheadError): string {
+  if (code === invalidQuery.code) return 'The query fails. Set show_values to true to see why.'
+  return code === invalidParameter.code && !allowed ? `Parameter "${parameter}" is not accepted.` : message
+}
+
+const maxLength = 1000
+
+function short(text: string): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}
+
+function shownRow(line: string | null): Record<string, unknown> | null {
+  if (line === null) return null
+  const members = Object.entries(JSON.parse(line) as Record<string, unknown>).map(([name, value]) => {
+    const text = JSON.stringify(value)
+    return [name, text.length > maxLength ? short(text) : value]
+  })
+  return Object.fromEntries(members)
 }

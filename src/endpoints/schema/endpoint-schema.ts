@@ -57,44 +57,33 @@ export function parameterSchemas(
 function parameterOf(name: string, declaration: ParameterDeclaration | undefined): ParameterSchema {
   if (!declaration) return { name, description: '', schema: { type: 'string' } }
   const { type, required, description, example, default: preset, enum: allowed } = declaration
-  const read = valueReader(declaration)
+  const texts = [preset, example, ...(allowed ?? [])].filter((text) => text !== undefined)
+  // A double cannot hold larger integers exactly.
+  const isLarge = type === 'integer' && !texts.every((text) => Number.isSafeInteger(Number(text)))
+  /** Declared values are stored as text. */
+  const value = (text: string) => {
+    if (type === 'boolean') return text === 'true' || text === '1'
+    return type === 'number' || (type === 'integer' && !isLarge) ? Number(text) : text
+  }
   return {
     name,
     description:
       type === 'regex' ? [description, 'An RE2 regular expression.'].filter(Boolean).join(' ') : description,
     schema: {
-      ...read.schema,
-      ...(allowed && { enum: allowed.map(read.value) }),
-      ...(preset !== undefined && { default: read.value(preset) }),
+      ...(isLarge ? { type: 'string', pattern: String.raw`^-?\d{1,19}$` } : schemas[type]),
+      ...(allowed && { enum: allowed.map(value) }),
+      ...(preset !== undefined && { default: value(preset) }),
     },
     ...(required && { required }),
-    ...(example !== undefined && { example: read.value(example) }),
+    ...(example !== undefined && { example: value(example) }),
   }
 }
 
-interface ValueReader {
-  schema: JsonSchema
-  /** Converts a declared value, which is stored as text, to the type of the schema. */
-  value: (text: string) => string | number | boolean
-}
-
-function valueReader({ type, default: preset, example, enum: allowed }: ParameterDeclaration): ValueReader {
-  const texts = [preset, example, ...(allowed ?? [])].filter((text) => text !== undefined)
-  const asIs = (text: string) => text
-  switch (type) {
-    case 'integer':
-      // A double cannot hold larger integers exactly.
-      return texts.every((text) => Number.isSafeInteger(Number(text)))
-        ? { schema: { type: 'integer', format: 'int64' }, value: Number }
-        : { schema: { type: 'string', pattern: String.raw`^-?\d{1,19}$` }, value: asIs }
-    case 'number':
-      return { schema: { type: 'number' }, value: Number }
-    case 'boolean':
-      return { schema: { type: 'boolean' }, value: (text) => text === 'true' || text === '1' }
-    case 'timestamp':
-      return { schema: { type: 'string', format: 'date-time' }, value: asIs }
-    case 'string':
-    case 'regex':
-      return { schema: { type: 'string' }, value: asIs }
-  }
+const schemas: Record<ParameterDeclaration['type'], JsonSchema> = {
+  integer: { type: 'integer', format: 'int64' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  timestamp: { type: 'string', format: 'date-time' },
+  string: { type: 'string' },
+  regex: { type: 'string' },
 }

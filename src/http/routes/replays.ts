@@ -1,13 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import type { ReplayedRequest, RunFigures } from '../../endpoints/manage/replayed-request.ts'
-import { type Replay, type Replays, replayShape } from '../../endpoints/manage/replays.ts'
+import {
+  type Replay,
+  type ReplayedRequest,
+  type Replays,
+  type RunFigures,
+  replayShape,
+} from '../../endpoints/manage/replays.ts'
 import { namesAudit } from '../../sql/audit-source.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { endpointChange, params } from './endpoints.ts'
 import { refuseAudit } from './logs/entry-access.ts'
-import { changedBy, goneSignal } from './management.ts'
+import { goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const replayBody = z.strictObject({
@@ -81,7 +86,7 @@ export function addReplayRoutes(
       // The rows of both versions are compared.
       refuseAudit(caller, endpoints.find(params.reference)?.readsAudit ?? false)
       refuseAudit(caller, namesAudit((body as { endpoint?: { query?: unknown } } | null)?.endpoint?.query))
-      return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
+      return replays.replay(params.reference, body, goneSignal(request, reply))
     },
   })
 }
