@@ -8,24 +8,26 @@ import {
 import { bindQuery } from '../definition/parameters.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
 
-export const changeKinds = [
-  ...['endpoint_renamed', 'description_changed', 'chart_changed', 'query_changed'],
-  ...['parameter_added', 'parameter_removed', 'parameter_required', 'parameter_optional'],
-  ...['parameter_default_changed', 'parameter_type_changed', 'parameter_values_added'],
-  ...['parameter_values_removed', 'parameter_empty_changed', 'parameter_description_changed'],
-  ...['column_added', 'column_removed', 'column_renamed', 'column_type_changed', 'columns_reordered'],
-  'timestamps_changed',
-  ...['max_rows_raised', 'max_rows_lowered'],
-  ...['sandbox_on', 'sandbox_off', 'sandbox_view_added', 'sandbox_view_removed'],
-  ...['strict_on', 'strict_off', 'published', 'unpublished', 'cache_changed', 'timeout_changed'],
+const breakingKinds = [
+  ...['endpoint_renamed', 'parameter_removed', 'parameter_required', 'parameter_default_changed'],
+  ...['parameter_values_removed', 'parameter_empty_changed', 'column_removed', 'column_renamed'],
+  ...['max_rows_lowered', 'sandbox_off', 'sandbox_view_removed', 'strict_on', 'unpublished'],
   'dashboards_affected',
 ] as const
 
-export type ChangeKind = (typeof changeKinds)[number]
+export const changeKinds = [
+  ...breakingKinds,
+  // These three can break callers.
+  ...['parameter_type_changed', 'column_type_changed', 'timestamps_changed'],
+  ...['description_changed', 'chart_changed', 'query_changed', 'parameter_added', 'parameter_optional'],
+  ...['parameter_values_added', 'parameter_description_changed', 'column_added', 'columns_reordered'],
+  ...['max_rows_raised', 'sandbox_on', 'sandbox_view_added', 'strict_off', 'published'],
+  ...['cache_changed', 'timeout_changed'],
+] as const
 
 /** A change that callers of an endpoint can notice, and whether it can break their code. */
 export interface ContractChange {
-  kind: ChangeKind
+  kind: (typeof changeKinds)[number]
   breaking: boolean
   message: string
   parameter?: string
@@ -37,54 +39,51 @@ interface Contract {
   columns: readonly ResultColumn[]
 }
 
-type Effect = 'breaking' | 'compatible'
-
 type Add = (
-  isChange: boolean | undefined,
-  kind: ChangeKind,
-  effect: Effect,
+  kind: ContractChange['kind'],
   message: string,
-  subject?: Pick<ContractChange, 'parameter' | 'column'>,
+  more?: Partial<Pick<ContractChange, 'breaking' | 'parameter' | 'column'>>,
 ) => void
 
 /** A change is breaking if a request that worked is refused or means something else, or if rows lack something they had. */
 export function contractChanges(before: Contract, after: Contract): ContractChange[] {
   const changes: ContractChange[] = []
-  const add: Add = (isChange, kind, effect, message, subject) => {
-    if (isChange) changes.push({ kind, breaking: effect === 'breaking', message, ...subject })
-  }
+  const add: Add = (kind, message, more) =>
+    changes.push({ kind, breaking: (breakingKinds as readonly string[]).includes(kind), message, ...more })
   const [was, is] = [before.definition, after.definition]
-  const renamed = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
-  add(was.name !== is.name, 'endpoint_renamed', 'breaking', renamed)
+  const isOther = (field: keyof EndpointDefinition) =>
+    JSON.stringify(was[field]) !== JSON.stringify(is[field])
+  if (isOther('name')) {
+    const renamed = `The endpoint was renamed to ${is.name}; requests to ${was.name} fail, requests by id still work. Tokens with the scope query:${was.name} need query:${is.name}.`
+    add('endpoint_renamed', renamed)
+  }
   addParameterChanges(was, is, add)
   addColumnChanges(outputColumns(before), outputColumns(after), add)
-  const shown = `Timestamps were in the form ${was.timestamps} and are now in the form ${is.timestamps}.`
-  const hasTimes = after.columns.some(({ type }) => type.includes('DateTime'))
-  add(was.timestamps !== is.timestamps, 'timestamps_changed', hasTimes ? 'breaking' : 'compatible', shown)
+  if (isOther('timestamps')) {
+    const shown = `Timestamps were in the form ${was.timestamps} and are now in the form ${is.timestamps}.`
+    add('timestamps_changed', shown, {
+      breaking: after.columns.some(({ type }) => type.includes('DateTime')),
+    })
+  }
   const rows = `The maximum number of rows changed from ${was.max_rows} to ${is.max_rows}.`
-  add(is.max_rows < was.max_rows, 'max_rows_lowered', 'breaking', rows)
-  add(is.max_rows > was.max_rows, 'max_rows_raised', 'compatible', rows)
+  if (isOther('max_rows')) add(is.max_rows < was.max_rows ? 'max_rows_lowered' : 'max_rows_raised', rows)
   addSandboxChanges(was, is, add)
-  const refused = 'Requests with unknown parameters are now refused.'
-  add(!was.strict && is.strict, 'strict_on', 'breaking', refused)
-  const ignored = 'Unknown parameters in requests are now ignored.'
-  add(was.strict && !is.strict, 'strict_off', 'compatible', ignored)
-  const hidden = 'Tokens with a project can no longer call the endpoint.'
-  add(was.published && !is.published, 'unpublished', 'breaking', hidden)
-  const visible = 'Tokens with a project can now call the endpoint.'
-  add(!was.published && is.published, 'published', 'compatible', visible)
-  add(was.query !== is.query, 'query_changed', 'compatible', 'The SQL changed; values may differ.')
+  if (!was.strict && is.strict) add('strict_on', 'Requests with unknown parameters are now refused.')
+  if (was.strict && !is.strict) add('strict_off', 'Unknown parameters in requests are now ignored.')
+  if (was.published && !is.published) {
+    add('unpublished', 'Tokens with a project can no longer call the endpoint.')
+  }
+  if (!was.published && is.published) add('published', 'Tokens with a project can now call the endpoint.')
+  if (isOther('query')) add('query_changed', 'The SQL changed; values may differ.')
   const kept = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
-  add(was.cache_seconds !== is.cache_seconds, 'cache_changed', 'compatible', kept)
-  const refreshed = 'The way cached results are refreshed changed.'
-  const isNewSpan = JSON.stringify(was.incremental) !== JSON.stringify(is.incremental)
-  add(was.warm_seconds !== is.warm_seconds || isNewSpan, 'cache_changed', 'compatible', refreshed)
+  if (isOther('cache_seconds')) add('cache_changed', kept)
+  if (isOther('warm_seconds') || isOther('incremental')) {
+    add('cache_changed', 'The way cached results are refreshed changed.')
+  }
   const limit = `The time limit changed from ${was.timeout_seconds} s to ${is.timeout_seconds} s.`
-  add(was.timeout_seconds !== is.timeout_seconds, 'timeout_changed', 'compatible', limit)
-  const described = 'The description of the endpoint changed.'
-  add(was.description !== is.description, 'description_changed', 'compatible', described)
-  const isNewChart = JSON.stringify(was.chart) !== JSON.stringify(is.chart)
-  add(isNewChart, 'chart_changed', 'compatible', 'The chart of the endpoint changed.')
+  if (isOther('timeout_seconds')) add('timeout_changed', limit)
+  if (isOther('description')) add('description_changed', 'The description of the endpoint changed.')
+  if (isOther('chart')) add('chart_changed', 'The chart of the endpoint changed.')
   return changes
 }
 
@@ -93,18 +92,16 @@ function cached(seconds: number | null): string {
 }
 
 function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add: Add): void {
-  const off = 'Callers can no longer send their own SQL.'
-  add(was.sandbox && !is.sandbox, 'sandbox_off', 'breaking', off)
-  const on = 'Callers can now send their own SQL over the views of the query.'
-  add(!was.sandbox && is.sandbox, 'sandbox_on', 'compatible', on)
-  const isStill = was.sandbox && is.sandbox
+  if (was.sandbox && !is.sandbox) add('sandbox_off', 'Callers can no longer send their own SQL.')
+  if (!was.sandbox && is.sandbox) {
+    add('sandbox_on', 'Callers can now send their own SQL over the views of the query.')
+  }
+  if (!was.sandbox || !is.sandbox) return
   const [then, now] = [was, is].map(({ query }) => leadingWith(query)?.names ?? []) as [string[], string[]]
   for (const view of without(then, now)) {
-    add(isStill, 'sandbox_view_removed', 'breaking', `View ${view} was removed from the sandbox.`)
+    add('sandbox_view_removed', `View ${view} was removed from the sandbox.`)
   }
-  for (const view of without(now, then)) {
-    add(isStill, 'sandbox_view_added', 'compatible', `View ${view} was added to the sandbox.`)
-  }
+  for (const view of without(now, then)) add('sandbox_view_added', `View ${view} was added to the sandbox.`)
 }
 
 function without(all: readonly string[], others: readonly string[]): string[] {
@@ -115,16 +112,14 @@ function addParameterChanges(before: EndpointDefinition, after: EndpointDefiniti
   const [was, is] = [parametersOf(before), parametersOf(after)]
   const sent = after.strict ? 'requests that send it are refused' : 'it is ignored in requests that send it'
   for (const parameter of without(Object.keys(was), Object.keys(is))) {
-    const message = `Parameter ${parameter} was removed; ${sent}.`
-    add(true, 'parameter_removed', 'breaking', message, { parameter })
+    add('parameter_removed', `Parameter ${parameter} was removed; ${sent}.`, { parameter })
   }
   for (const [parameter, now] of Object.entries(is)) {
     const then = Object.hasOwn(was, parameter) ? was[parameter] : undefined
     if (then) addChangesOf(parameter, then, now, add)
     else if (now.required) {
-      add(true, 'parameter_required', 'breaking', `Required parameter ${parameter} was added.`, { parameter })
-    } else
-      add(true, 'parameter_added', 'compatible', `Optional parameter ${parameter} was added.`, { parameter })
+      add('parameter_required', `Required parameter ${parameter} was added.`, { parameter })
+    } else add('parameter_added', `Optional parameter ${parameter} was added.`, { parameter })
   }
 }
 
@@ -139,41 +134,38 @@ function addChangesOf(
   is: ParameterDeclaration,
   addChange: Add,
 ): void {
-  const add: Add = (isChange, kind, effect, message) =>
-    addChange(isChange, kind, effect, message, { parameter })
+  const add: Add = (kind, message, more) => addChange(kind, message, { ...more, parameter })
   const shown = (value: string | undefined) => (value === undefined ? 'null' : JSON.stringify(value))
-  const required = `Parameter ${parameter} is now required.`
-  add(!was.required && is.required, 'parameter_required', 'breaking', required)
-  const optional = `Parameter ${parameter} is now optional.`
-  add(was.required && !is.required, 'parameter_optional', 'compatible', optional)
-  const preset = `The default of parameter ${parameter} changed from ${shown(was.default)} to ${shown(is.default)}.`
-  const isOtherDefault = was.required === is.required && was.default !== is.default
-  add(isOtherDefault, 'parameter_default_changed', 'breaking', preset)
-  const retyped = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}`
-  // Text accepts any value.
-  const isWider = is.type === 'string' || (was.type === 'integer' && is.type === 'number')
-  const [effect, outcome] = isWider
-    ? (['compatible', 'all previous values are still accepted'] as const)
-    : (['breaking', 'some values are no longer accepted'] as const)
-  add(was.type !== is.type, 'parameter_type_changed', effect, `${retyped}; ${outcome}.`)
-  const unlimited = `Parameter ${parameter} now accepts any value.`
-  add(was.enum && !is.enum, 'parameter_values_added', 'compatible', unlimited)
+  if (!was.required && is.required) add('parameter_required', `Parameter ${parameter} is now required.`)
+  if (was.required && !is.required) add('parameter_optional', `Parameter ${parameter} is now optional.`)
+  if (was.required === is.required && was.default !== is.default) {
+    const change = `changed from ${shown(was.default)} to ${shown(is.default)}`
+    add('parameter_default_changed', `The default of parameter ${parameter} ${change}.`)
+  }
+  if (was.type !== is.type) {
+    // Text accepts any value.
+    const isWider = is.type === 'string' || (was.type === 'integer' && is.type === 'number')
+    const outcome = isWider ? 'all previous values are still accepted' : 'some values are no longer accepted'
+    const message = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}; ${outcome}.`
+    add('parameter_type_changed', message, { breaking: !isWider })
+  }
+  if (was.enum && !is.enum) add('parameter_values_added', `Parameter ${parameter} now accepts any value.`)
   if (is.enum) {
     const [removed, added] = [without(was.enum ?? [], is.enum), without(is.enum, was.enum ?? is.enum)]
     const fewer = was.enum
       ? `no longer accepts ${removed.join(', ')}`
       : `now accepts only ${is.enum.join(', ')}`
-    const isFewer = !was.enum || removed.length > 0
-    add(isFewer, 'parameter_values_removed', 'breaking', `Parameter ${parameter} ${fewer}.`)
+    if (!was.enum || removed.length > 0) add('parameter_values_removed', `Parameter ${parameter} ${fewer}.`)
     const more = `Parameter ${parameter} now also accepts ${added.join(', ')}.`
-    add(added.length > 0, 'parameter_values_added', 'compatible', more)
+    if (added.length > 0) add('parameter_values_added', more)
   }
-  const meaning = is.empty_is_omitted ? 'is now treated as omitted' : 'is no longer treated as omitted'
-  const empty = `An empty value of parameter ${parameter} ${meaning}.`
-  add(was.empty_is_omitted !== is.empty_is_omitted, 'parameter_empty_changed', 'breaking', empty)
-  const isOtherText = was.description !== is.description || was.example !== is.example
-  const described = `The description of parameter ${parameter} changed.`
-  add(isOtherText, 'parameter_description_changed', 'compatible', described)
+  if (was.empty_is_omitted !== is.empty_is_omitted) {
+    const meaning = is.empty_is_omitted ? 'is now treated as omitted' : 'is no longer treated as omitted'
+    add('parameter_empty_changed', `An empty value of parameter ${parameter} ${meaning}.`)
+  }
+  if (was.description !== is.description || was.example !== is.example) {
+    add('parameter_description_changed', `The description of parameter ${parameter} changed.`)
+  }
 }
 
 /** A text column that is returned as JSON has another type for its readers. */
@@ -192,33 +184,30 @@ function addColumnChanges(before: readonly ResultColumn[], after: readonly Resul
     const now = after[index]
     if (now && now.type === type && !was.has(now.name)) {
       newNames.add(now.name)
-      add(true, 'column_renamed', 'breaking', `Column ${column} was renamed to ${now.name}.`, { column })
-    } else add(true, 'column_removed', 'breaking', `Column ${column} was removed.`, { column })
+      add('column_renamed', `Column ${column} was renamed to ${now.name}.`, { column })
+    } else add('column_removed', `Column ${column} was removed.`, { column })
   }
   for (const { name, type } of before) addTypeChange(name, type, is.get(name) ?? type, add)
   for (const { name: column, type } of after) {
     const isNew = !was.has(column) && !newNames.has(column)
-    add(isNew, 'column_added', 'compatible', `Column ${column} (${type}) was added.`, { column })
+    if (isNew) add('column_added', `Column ${column} (${type}) was added.`, { column })
   }
   const places = [...is.keys()]
   const kept = before.flatMap(({ name }) => (is.has(name) ? places.indexOf(name) : []))
-  const isReordered = kept.some((place, index) => place < (kept[index - 1] ?? -1))
   // Every format names its columns, so callers do not rely on positions.
   const message = 'The columns are in another order; only code that reads CSV by position is affected.'
-  add(isReordered, 'columns_reordered', 'compatible', message)
+  if (kept.some((place, index) => place < (kept[index - 1] ?? -1))) add('columns_reordered', message)
 }
 
 function addTypeChange(column: string, was: string, is: string, add: Add): void {
+  if (was === is) return
   const [then, now] = [outputForm(was), outputForm(is)]
   const isAlike = now.form === then.form || (now.form === 'integer' && then.form === 'number')
-  const [effect, outcome] =
-    now.isNullable && !then.isNullable
-      ? (['breaking', 'it can now be null'] as const)
-      : isAlike
-        ? (['compatible', 'it looks the same in JSON and CSV'] as const)
-        : (['breaking', 'it looks different in JSON and CSV'] as const)
+  const canBeNull = now.isNullable && !then.isNullable
+  const looks = isAlike ? 'it looks the same in JSON and CSV' : 'it looks different in JSON and CSV'
+  const outcome = canBeNull ? 'it can now be null' : looks
   const message = `The type of column ${column} changed from ${was} to ${is}; ${outcome}.`
-  add(was !== is, 'column_type_changed', effect, message, { column })
+  add('column_type_changed', message, { breaking: canBeNull || !isAlike, column })
 }
 
 /** What a value of a type looks like in JSON and CSV. Other types are forms of their own. */
