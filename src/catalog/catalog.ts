@@ -73,6 +73,9 @@ export const namesOf: NamesOf = (kind, body) => {
   }
 }
 
+/** Kinds that refer to one another, so that a change to one can take away what the plan of another rests on. */
+const referring: ReadonlySet<CatalogKind> = new Set(['source', 'endpoint', 'alert', 'dashboard'])
+
 function texts(...values: unknown[]): string[] {
   return values.filter((value) => typeof value === 'string')
 }
@@ -104,6 +107,8 @@ export class Catalog {
   #timer: NodeJS.Timeout | undefined
   #failing = false
   #following = false
+  /** Grows whenever definitions that refer to one another have changed here. */
+  #revision = 0
   readonly #unapplied = new Map<CatalogKind, CatalogRecord[]>()
   #onRows: ((end: number) => Promise<void>) | undefined
   /** Whether the listener of rows failed. */
@@ -120,6 +125,10 @@ export class Catalog {
 
   get shared(): boolean {
     return this.#options.shared
+  }
+
+  get revision(): number {
+    return this.#revision
   }
 
   /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
@@ -157,14 +166,26 @@ export class Catalog {
 
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
   async append(by: Author, ...changes: CatalogChange[]): Promise<void> {
+    await this.#append(by, changes, () => true)
+  }
+
+  /** Writes nothing and returns false if definitions have changed since the revision of the plan. */
+  appendPlanned(revision: number, by: Author, changes: CatalogChange[]): Promise<boolean> {
+    return this.#append(by, changes, () => revision === this.#revision)
+  }
+
+  async #append(by: Author, changes: CatalogChange[], isCurrent: () => boolean): Promise<boolean> {
     changes.forEach(refuseLarge)
-    await this.hold(async () => {
+    const isStored = await this.hold(async () => {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-        if (await this.#appendOnce(by, changes)) return
+        await this.#catchUpBefore(changes)
+        if (!isCurrent()) return false
+        if (await this.#appendOnce(by, changes)) return true
         await delay(retryAfterMs * attempt)
       }
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
     })
+    if (!isStored) return false
     // Nobody waits for it, except the next change and the end of the service.
     void this.hold(async () => {
       await this.#derive()
@@ -172,13 +193,16 @@ export class Catalog {
     }).catch((error) => {
       this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
     })
+    return true
+  }
+
+  /** Also retries what is not applied yet. */
+  async #catchUpBefore(changes: readonly CatalogChange[]): Promise<void> {
+    if (!this.#stale && this.#unapplied.size === 0) return
+    await this.#catchUp().catch((error) => this.#unlessOthers(error, changes))
   }
 
   async #appendOnce(by: Author, changes: readonly CatalogChange[]): Promise<boolean> {
-    // Retries what is not applied yet, before anything is written.
-    if (this.#stale || this.#unapplied.size > 0) {
-      await this.#catchUp().catch((error) => this.#unlessOthers(error, changes))
-    }
     refuse(this.#state.judge(...changes), changes, this.#state)
     refuseMany(changes, this.#state)
     const entries = entriesOfBatch(randomUUID(), changes.length)
@@ -303,6 +327,7 @@ export class Catalog {
       try {
         await listener(newest)
         this.#unapplied.delete(kind)
+        if (referring.has(kind)) this.#revision++
       } catch (error) {
         this.#unapplied.set(kind, newest)
         failure ??= error

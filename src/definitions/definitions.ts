@@ -4,6 +4,7 @@ import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   deletedId,
+  engineUnavailable,
   invalidParameter,
   invalidQuery,
   nameTaken,
@@ -275,14 +276,18 @@ export class Definitions {
   }
 
   async #attempts(terms: RunTerms, isRetried: boolean, resolve: () => Promise<Wanted[]>): Promise<Step[]> {
-    for (let attempt = 1; ; attempt++) {
+    const { catalog } = this.#options
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const { revision } = catalog
       const planned = await this.#plan(await resolve(), terms)
       if (terms.dryRun) return planned
       refuseBreaking(planned, terms.breaking)
       const steps = planned.filter(({ action }) => action !== 'unchanged')
+      if (steps.length === 0) return planned
       try {
         for (const { kind, current, after } of steps) if (after) await kind.extend?.(current, after)
-        if (steps.length > 0) await this.#options.catalog.append(terms.by, ...catalogChanges(steps))
+        // Another service may have changed what the plan rests on.
+        if (!(await catalog.appendPlanned(revision, terms.by, catalogChanges(steps)))) continue
         for (const { kind, current, after } of steps) if (!after) await kind.removed?.(current, terms.by)
         return planned
       } catch (error) {
@@ -291,6 +296,7 @@ export class Definitions {
         if (!isRetried || attempt >= maxAttempts || !isOvertaken) throw error
       }
     }
+    throw engineUnavailable('Other services change definitions at the moment. Try again.')
   }
 
   /** Checks every definition against the state after the change, those first that others refer to. */

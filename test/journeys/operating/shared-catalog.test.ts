@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { workerServer } from '../../support/worker-server.ts'
@@ -123,6 +123,60 @@ test('of two concurrent deployments that share an endpoint, one succeeds and the
       )
     })
   }
+})
+
+/** Lets another request finish between the plan of a change and its end in the catalog of this service. */
+function overtake(service: RunningService, request: () => Promise<unknown>): void {
+  const insert = service.engine.insert.bind(service.engine)
+  let isFirst = true
+  const inserts = vi.spyOn(service.engine, 'insert').mockImplementation(async (target, ...rest) => {
+    if (isFirst && target.table === '_catalog') {
+      isFirst = false
+      await request()
+    }
+    return insert(target, ...rest)
+  })
+  onTestFinished(() => {
+    inserts.mockRestore()
+    expect(isFirst).toBe(false)
+  })
+}
+
+test('a change that rests on what another service deletes meanwhile is planned again, and refused', async () => {
+  await admin(one, 'POST', '/api/sources', { name: 'fleeting' })
+  const query = 'SELECT count() AS n FROM fleeting'
+  expect((await admin(one, 'POST', '/api/endpoints', { name: 'fleeting.count', query })).status).toBe(201)
+  const alert = { name: 'fleeting-alert', endpoint: 'fleeting.count', when: 'rows > 0', notify: [] }
+  await soon(async () =>
+    expect((await admin(other, 'GET', '/api/endpoints/fleeting.count')).status).toBe(200),
+  )
+
+  overtake(other, async () => {
+    expect((await admin(one, 'DELETE', '/api/endpoints/fleeting.count')).status).toBe(204)
+  })
+  const created = await admin(other, 'POST', '/api/alerts', alert)
+  expect([created.status, created.body.error?.message]).toEqual([
+    400,
+    expect.stringContaining('fleeting.count'),
+  ])
+  expect((await admin(other, 'GET', '/api/alerts/fleeting-alert')).status).toBe(404)
+
+  overtake(one, async () => {
+    expect((await admin(other, 'POST', '/api/endpoints', { name: 'fleeting.again', query })).status).toBe(201)
+  })
+  const removed = await admin(one, 'DELETE', '/api/sources/fleeting?confirm=fleeting')
+  expect([removed.status, removed.body.error?.users]).toEqual([409, ['endpoints/fleeting.again']])
+})
+
+test('a change that another service does not concern is made, also with an expected version', async () => {
+  await admin(one, 'POST', '/api/endpoints', { name: 'calm', query: 'SELECT 1 AS n' })
+  overtake(one, async () => {
+    const body = { name: 'busy', query: 'SELECT 1 AS n' }
+    expect((await admin(other, 'POST', '/api/endpoints', body)).status).toBe(201)
+  })
+  const ifMatch = { 'If-Match': '"1"' }
+  const changed = await ask(one, adminToken, 'PATCH', '/api/endpoints/calm', { description: 'calm' }, ifMatch)
+  expect([changed.status, changed.body.version]).toEqual([200, 2])
 })
 
 const run = (sql: string, settings: Record<string, string | number> = {}) =>
