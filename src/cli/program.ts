@@ -10,11 +10,11 @@ type Define = (command: Command, io: CommandIo) => void
 /** In the order of the help. */
 const descriptions = {
   serve: 'run the service',
-  token: 'create, list, update, rotate and revoke access tokens, and create sessions',
+  token: 'create, list, update, rotate and revoke access tokens',
   endpoint: 'write, list, show and run endpoints',
   alert: 'list, show, test and mute alerts',
   sql: 'run SQL without saving it as an endpoint',
-  source: 'list, show, create, update and delete sources, and list their metadata paths',
+  source: 'list, show, update and delete sources, and list their metadata paths',
   logs: 'send, search and follow log entries',
   import: 'import the logs of another log service',
   mcp: 'serve the tools of a service to an agent, over stdio',

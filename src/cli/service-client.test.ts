@@ -6,7 +6,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { runProgram } from './program.ts'
-import { listOf, ServiceClient, ServiceFailure } from './service-client.ts'
+import { ServiceClient, ServiceFailure } from './service-client.ts'
 
 let server: Server | undefined
 const directory = scratchDirectory()
@@ -16,8 +16,15 @@ afterEach(() => {
 })
 afterAll(() => directory.remove())
 
-async function serve(listener: (request: IncomingMessage, response: ServerResponse) => void) {
-  const listening = createServer(listener)
+/** Like a service, which names the request in each response, or like another program. */
+async function serve(
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  isWellhead = true,
+) {
+  const listening = createServer((request, response) => {
+    if (isWellhead) response.setHeader('X-Request-Id', 'r-1')
+    listener(request, response)
+  })
   server = listening
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
@@ -25,7 +32,7 @@ async function serve(listener: (request: IncomingMessage, response: ServerRespon
 
 async function failureOf(url: string): Promise<ServiceFailure> {
   const client = new ServiceClient({ url, token: 'secret-token' }, memoryIo())
-  const failure = await client.json('GET', '/api/endpoints', listOf('name')).catch((error: unknown) => error)
+  const failure = await client.json('GET', '/api/endpoints').catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ServiceFailure)
   return failure as ServiceFailure
 }
@@ -64,8 +71,10 @@ test.each([
   ['an error of another server', 502, 'Bad Gateway'],
   ['JSON of another server', 404, '{"error":"nope"}'],
 ])('reports that %s is not from Wellhead', async (_, status, body) => {
-  const url = await serve((_request, response) => response.writeHead(status).end(body))
-  expect((await failureOf(url)).message).toContain('is not from Wellhead')
+  for (const isWellhead of [true, false]) {
+    const url = await serve((_request, response) => response.writeHead(status).end(body), isWellhead)
+    expect((await failureOf(url)).message).toContain('is not from Wellhead')
+  }
 })
 
 function sendHalf(response: ServerResponse): void {
@@ -96,7 +105,6 @@ describe('a program that is not Wellhead', () => {
     'source list',
     'source show s',
     'source schema s',
-    'source create s',
     'source update s --retention 30d',
     'source delete s --yes',
     'token list',
@@ -113,7 +121,7 @@ describe('a program that is not Wellhead', () => {
   test.each(responses)('%s ends every command with one line and exit code 1', async (_, respond) => {
     const url = await serve((request, response) => {
       request.resume().on('end', () => respond(response))
-    })
+    }, false)
     for (const command of commands) {
       const stderr = expect.stringMatching(/^wellhead: [^\n]+\.\n$/)
       const result = await run(command, url, { input: '{"message":"one"}' })

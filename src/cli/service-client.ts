@@ -32,25 +32,6 @@ export class ServiceFailure extends CommandFailure {
   }
 }
 
-/** Checks a response and gives it its type, which the service defines; throws if another program sent it. */
-type ResponseReader<T> = (json: unknown) => T
-
-export function objectWith<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T> {
-  return (json) => {
-    const missing = fields.find((name) => !(typeof json === 'object' && json && name in json))
-    if (missing === undefined) return json as T
-    throw new Error(`${missing} is missing`)
-  }
-}
-
-export function listOf<T>(...fields: readonly (keyof T & string)[]): ResponseReader<T[]> {
-  const read = objectWith<T>(...fields)
-  return (json) => {
-    if (Array.isArray(json)) return json.map(read)
-    throw new Error('the body is not a list')
-  }
-}
-
 export class ServiceClient {
   readonly #choice: ServiceChoice
   readonly #io: CommandIo
@@ -73,7 +54,7 @@ export class ServiceClient {
 
   /** Returns a successful response; throws a ServiceFailure otherwise. */
   async request(method: string, path: string, options: ServiceRequest = {}): Promise<Response> {
-    const { query, json, body, headers, signal } = options
+    const { query, json, body = JSON.stringify(json), headers, signal = this.#io.signal } = options
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
     const request = fetch(`${this.url}${path}${search}`, {
       method,
@@ -82,12 +63,14 @@ export class ServiceClient {
         ...(json !== undefined && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
+      ...(body !== undefined && { body }),
       // A redirect must not receive the token.
       redirect: 'manual',
-      signal: signal ?? this.#io.signal,
+      signal,
     })
     const response = await this.#reachable(request)
+    // Every response of the service has it, so that no command has to check the shape of a body.
+    if (!response.headers.has('x-request-id')) throw unexpectedResponse(this.url, response.status)
     if (!response.ok) throw await errorOf(this.url, response)
     return response
   }
@@ -96,23 +79,17 @@ export class ServiceClient {
     return Buffer.from(await this.#reachable(response.arrayBuffer()))
   }
 
-  /** Parses a body that may come from another program or another version of Wellhead. */
-  parse<T>(body: Buffer, read: ResponseReader<T>): T {
+  /** Parses a body as the type that the service defines. */
+  parse<T>(body: Buffer): T {
     try {
-      return read(JSON.parse(body.toString()))
+      return JSON.parse(body.toString())
     } catch (error) {
-      const detail = error instanceof SyntaxError ? 'the body is not JSON' : (error as Error).message
-      throw unexpectedResponse(this.url, 200, detail, error)
+      throw unexpectedResponse(this.url, 200, 'the body is not JSON', error)
     }
   }
 
-  async exchange<T>(method: string, path: string, read: ResponseReader<T>, options?: ServiceRequest) {
-    const response = await this.request(method, path, options)
-    return { body: this.parse(await this.read(response), read), headers: response.headers }
-  }
-
-  async json<T>(method: string, path: string, read: ResponseReader<T>, options?: ServiceRequest): Promise<T> {
-    return (await this.exchange(method, path, read, options)).body
+  async json<T>(method: string, path: string, options?: ServiceRequest): Promise<T> {
+    return this.parse<T>(await this.read(await this.request(method, path, options)))
   }
 
   #reachable<T>(work: Promise<T>): Promise<T> {
@@ -148,10 +125,15 @@ async function errorOf(url: string, response: Response): Promise<ServiceFailure>
   if (typeof body?.error?.message !== 'string' || body.error.code === undefined) {
     return unexpectedResponse(url, status)
   }
-  const { message, parameter, request_id, changes } = body.error
+  const { message, parameter, line, column, request_id, changes } = body.error
   // JSON-RPC has numbers.
   const code = String(body.error.code)
-  const details = [code, parameter && `parameter ${parameter}`, request_id && `request ${request_id}`]
+  const details = [
+    code,
+    parameter && `parameter ${parameter}`,
+    line && `line ${line}, column ${column}`,
+    request_id && `request ${request_id}`,
+  ]
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const challenge = response.headers.get('www-authenticate') ?? ''
   const reason = /error_description="([^"]*)/.exec(challenge)?.[1]

@@ -7,11 +7,10 @@ import type { CommandIo } from '../command-io.ts'
 import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
 import { visible } from '../output/format.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../output/print.ts'
-import { apiPath, listOf, objectWith } from '../service-client.ts'
+import { apiPath } from '../service-client.ts'
 
 type AlertTest = Awaited<ReturnType<AlertTests['test']>>
 
-const readAlert = objectWith<AlertView>('name', 'state', 'when', 'notify')
 const shownEvents = 20
 
 const columns: readonly ListColumn<AlertView>[] = [
@@ -30,14 +29,14 @@ export function defineAlert(alert: Command, io: CommandIo): void {
       'wellhead alert list',
       'wellhead alert list --json | jq -r \'.[] | select(.state == "firing").name\'',
     ],
-    request: (client) => client.json('GET', '/api/alerts', listOf<AlertView>('name', 'state', 'when')),
+    request: (client) => client.json<AlertView[]>('GET', '/api/alerts'),
     print: (alerts) => printList(io, columns, alerts, 'No alerts.'),
   })
 
   addServiceAction(command('show', 'show an alert and what happened to it'), io, {
     examples: ['wellhead alert show errors'],
     request: async (client, name: string) => {
-      const shown = await client.json('GET', apiPath('alerts', name), readAlert)
+      const shown = await client.json<AlertView>('GET', apiPath('alerts', name))
       const events: LoggedEntry[] = []
       const search = searchEntries(client, alertsSource, { query: `alert_id:"${shown.id}"` }, shownEvents)
       for await (const { entry } of search) events.push(entry)
@@ -55,10 +54,8 @@ export function defineAlert(alert: Command, io: CommandIo): void {
   const test = command('test', 'evaluate an alert now, without changing its state')
   addServiceAction(test.option('--notify', 'also send a test notification'), io, {
     examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
-    request: (client, name: string, { notify = false }: { notify?: true | false }) => {
-      const read = objectWith<AlertTest>('state', 'value', 'rows')
-      return client.json('POST', apiPath('alerts', name, 'test'), read, { query: { notify: String(notify) } })
-    },
+    request: (client, name: string, { notify = false }: { notify?: boolean }) =>
+      client.json<AlertTest>('POST', apiPath('alerts', name, 'test'), { query: { notify: String(notify) } }),
     print: async (tested) => {
       await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
       for (const { type, url, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
@@ -75,7 +72,7 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     request: (client, name: string, options: { for?: number; off?: true }) => {
       const untilMs = io.clock.now() + (options.for ?? 3600) * 1000
       const muted_until = options.off ? null : new Date(untilMs).toISOString()
-      return client.json('PATCH', apiPath('alerts', name), readAlert, { json: { muted_until } })
+      return client.json<AlertView>('PATCH', apiPath('alerts', name), { json: { muted_until } })
     },
     print: async ({ name, muted_until }) => {
       const outcome = muted_until === null ? 'is not muted' : `is muted until ${shortTime(muted_until)}`

@@ -4,17 +4,11 @@ import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
 import { addExamples, addServiceAction, addServiceCommand, collectPair, versionNumber } from '../command.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
-import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, type ServiceClient } from '../service-client.ts'
 import type { NewOptions } from '../workspace/new-files.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
-
-const endpointFields = ['id', 'name', 'query', 'parameters', 'columns', 'version'] as const
-const endpointResponse = objectWith<EndpointView>(...endpointFields)
-const endpointList = listOf<EndpointView>(...endpointFields)
-
-const planResponse = objectWith<{ plan: string }>('plan')
 
 const columns: readonly ListColumn<EndpointView>[] = [
   'name',
@@ -44,7 +38,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
 
   addServiceAction(addServiceCommand(endpoint, 'list', 'list endpoints'), io, {
     examples: ['wellhead endpoint list'],
-    request: (client) => client.json('GET', '/api/endpoints', endpointList),
+    request: (client) => client.json<EndpointView[]>('GET', '/api/endpoints'),
     print: (endpoints) => printList(io, columns, endpoints, 'No endpoints.'),
   })
 
@@ -57,7 +51,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, { version }: { version?: number; sql?: true }) => {
       const found =
         version === undefined
-          ? await client.json('GET', apiPath('endpoints', name), endpointResponse)
+          ? await client.json<EndpointView>('GET', apiPath('endpoints', name))
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       return found
@@ -88,7 +82,7 @@ async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fie
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {
-  return client.json('GET', apiPath('endpoints', name, 'versions'), endpointList)
+  return client.json('GET', apiPath('endpoints', name, 'versions'))
 }
 
 function addEndpointRun(endpoint: Command, io: CommandIo): void {
@@ -115,7 +109,7 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
       }
       if (options.explain) {
         const explained = { json: { ...json, _explain: 'true' } }
-        return printJson(io, await client.json('POST', path, planResponse, explained))
+        return printJson(io, await client.json('POST', path, explained))
       }
       const headers = options.fresh ? { 'Cache-Control': 'no-cache' } : {}
       await showRows(options, client, io, (control) =>

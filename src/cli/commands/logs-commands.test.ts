@@ -15,6 +15,7 @@ afterEach(() => close())
 async function serve(...responses: ((response: ServerResponse) => void)[]) {
   const requests: { url: string; lastId: string | undefined }[] = []
   const server = createServer(({ url = '', headers }, response) => {
+    response.setHeader('X-Request-Id', 'r-1')
     if (url.endsWith('/search')) return respondToSearch(response)
     requests.push({ url, lastId: headers['last-event-id'] as string | undefined })
     response.setHeader('Content-Type', 'text/event-stream')

@@ -15,13 +15,7 @@ import {
 import { batchBounds, projectWarning, type SentInputs, sendInputs, summary } from '../logs/send-inputs.ts'
 import { plural } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import {
-  apiPath,
-  objectWith,
-  type ServiceClient,
-  ServiceFailure,
-  unexpectedResponse,
-} from '../service-client.ts'
+import { apiPath, type ServiceClient, ServiceFailure, unexpectedResponse } from '../service-client.ts'
 
 const sendHelp = `
 After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
@@ -82,9 +76,6 @@ interface SearchOptions {
   json?: true
 }
 
-/** They say why a search finds nothing. */
-const readNotes = objectWith<{ notes: string[] }>('notes')
-
 function addLogsSearchCommand(logs: Command, io: CommandIo): void {
   const time = instant(io.clock.now, 'past')
   const search = addServiceCommand(logs, 'search', 'show stored entries that match, newest first')
@@ -119,7 +110,9 @@ function addLogsSearchCommand(logs: Command, io: CommandIo): void {
       if (count === 0) {
         const range = from === undefined ? `in the hour before ${to ?? 'now'}` : 'in this time range'
         const path = apiPath('sources', source, 'histogram')
-        const { notes } = await client.json('POST', path, readNotes, { json: { ...search, buckets: 1 } })
+        const json = { ...search, buckets: 1 }
+        // They say why a search finds nothing.
+        const { notes } = await client.json<{ notes: string[] }>('POST', path, { json })
         const lines = [`No entries match ${range}. Search further back with --since.`, ...notes]
         await io.stderr.write(`${lines.join('\n')}\n`)
       } else if (count === limit) {
@@ -215,8 +208,7 @@ export async function tailSource(
   }
 
   async function showNewest(): Promise<void> {
-    const bounds = { count: missing, nowMs: io.clock.now() }
-    for (const { entry, json } of await newestEntries(client, source, { project, query }, bounds)) {
+    for (const { entry, json } of await newestEntries(client, source, { project, query }, missing)) {
       shown.add(keyOf(entry))
       await io.stdout.write(`${asJson ? json : entryText(entry, io.stdout)}\n`)
     }

@@ -34,11 +34,6 @@ const messageShape = z.looseObject({
   method: z.string().optional(),
   params: z.looseObject({ requestId: idShape.optional() }).optional(),
 })
-const responseShape = z.looseObject({
-  jsonrpc: z.literal('2.0'),
-  result: z.looseObject({ protocolVersion: z.string().optional() }).optional(),
-})
-const responsesShape = z.union([responseShape, z.array(responseShape).min(1)])
 
 /** Passes messages to `/mcp` of a service, which knows the tools. */
 async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
@@ -78,8 +73,8 @@ async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
       const response = await client.request('POST', '/mcp', { json: message, headers, signal })
       // A batch of notifications.
       if (response.status === 202) return undefined
-      const read = client.parse(await client.read(response), (json) => responsesShape.parse(json))
-      if (begins && !Array.isArray(read)) version = read.result?.protocolVersion
+      const read = client.parse<{ result?: { protocolVersion?: string } }>(await client.read(response))
+      if (begins) version = read.result?.protocolVersion
       return read
     } catch (error) {
       // Nobody waits for the response of a cancelled request.
@@ -99,7 +94,7 @@ async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
   try {
     for await (const entry of splitLines(addAbortSignal(stopped, stdin), Number.POSITIVE_INFINITY)) {
       if (!('text' in entry)) continue
-      const task = respondTo(entry.text.toString())
+      const task = respondTo(entry.text)
         .then((response) => response && stdout.write(`${JSON.stringify(response)}\n`))
         .finally(() => tasks.delete(task))
       tasks.add(task)

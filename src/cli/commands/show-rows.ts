@@ -5,7 +5,7 @@ import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { plural } from '../output/format.ts'
-import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 
@@ -15,8 +15,6 @@ export interface RowsOptions {
   format?: Format
   output?: string
 }
-
-const resultResponse = objectWith<{ result: Record<string, unknown>[] }>('result')
 
 export function addRowsOptions(command: Command): Command {
   const format = new Option('--format <format>', 'output format (default: table on a terminal, else json)')
@@ -59,14 +57,21 @@ function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {
 
 async function render(body: Buffer, format: Format, client: ServiceClient, io: CommandIo) {
   if (format === 'table' || format === 'json') {
-    const { result } = client.parse(body, resultResponse)
+    const { result } = client.parse<{ result: Record<string, unknown>[] }>(body)
     const rows = result.length
     if (format === 'json') return { output: `${body}\n`, rows }
-    const { formatRows } = await import('../output/table.ts')
-    return { output: formatRows(result, io.stdout), rows }
+    const { formatTable } = await import('../output/table.ts')
+    const names = Object.keys(result[0] ?? {})
+    const values = result.map((row) => names.map((name) => row[name]))
+    return { output: formatTable(names, values, cellText, io.stdout), rows }
   }
   const count = outputFormats.find(({ name }) => name === format)?.cut
   return { output: body, rows: count?.(body, Number.MAX_SAFE_INTEGER).rows }
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function summary(headers: Headers, rows: number | undefined, elapsedMs: number): string {

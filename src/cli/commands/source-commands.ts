@@ -4,11 +4,9 @@ import type { SourcePath } from '../../sources/seen-paths.ts'
 import { addExamples, addServiceAction, addServiceCommand, collect, durationSeconds } from '../command.ts'
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'
-import { apiPath, listOf, objectWith } from '../service-client.ts'
+import { apiPath } from '../service-client.ts'
 
 interface SourceOptions {
-  description?: string
-  alias?: string[]
   /** In days. */
   retention?: number
   /** Path of the project in metadata. */
@@ -25,12 +23,6 @@ const retentionDays = (value: string) => readRetention(value) / oneDay
 const columnHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
 
-const sourceFields = ['name', 'aliases', 'retention_days', 'columns'] as const
-const sourceResponse = objectWith<Source>(...sourceFields)
-const sourceList = listOf<Source>(...sourceFields)
-
-const pathList = listOf<SourcePath>('path', 'types', 'entries', 'sampled', 'column')
-
 const pathColumns: readonly ListColumn<SourcePath>[] = [
   ...(['path', 'types', 'entries', 'sampled', 'column'] as const),
   { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) },
@@ -42,11 +34,11 @@ from it, which is faster.
 `
 
 export function defineSource(source: Command, io: CommandIo): void {
-  addExamples(source, 'wellhead source list', 'wellhead source create audit_logs --retention 365d')
+  addExamples(source, 'wellhead source list', 'wellhead source update audit_logs --retention 365d')
 
   addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
     examples: ['wellhead source list'],
-    request: (client) => client.json('GET', '/api/sources', sourceList),
+    request: (client) => client.json<Source[]>('GET', '/api/sources'),
     print: (sources) =>
       printList(io, ['name', 'retention_days', 'aliases', 'description'], sources, 'No sources.'),
   })
@@ -56,7 +48,7 @@ export function defineSource(source: Command, io: CommandIo): void {
     .addHelpText('after', schemaHelp)
   addServiceAction(schema, io, {
     examples: ['wellhead source schema edge_logs'],
-    request: (client, name: string) => client.json('GET', apiPath('sources', name, 'schema'), pathList),
+    request: (client, name: string) => client.json<SourcePath[]>('GET', apiPath('sources', name, 'schema')),
     print: async (paths) => {
       await printList(io, pathColumns, paths, 'The source has no entries with metadata.')
       const unlisted = (paths[0]?.paths ?? 0) - paths.filter(({ entries }) => entries > 0).length
@@ -67,11 +59,10 @@ export function defineSource(source: Command, io: CommandIo): void {
   const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')
   addServiceAction(show, io, {
     examples: ['wellhead source show edge_logs'],
-    request: (client, name: string) => client.json('GET', apiPath('sources', name), sourceResponse),
+    request: (client, name: string) => client.json<Source>('GET', apiPath('sources', name)),
     print: (found) => printSource(io, found),
   })
 
-  addCreate(source, io)
   addUpdate(source, io)
 
   const init = source
@@ -91,39 +82,11 @@ export function defineSource(source: Command, io: CommandIo): void {
   addServiceAction(remove, io, {
     examples: ['wellhead source delete audit_logs --yes'],
     request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json('GET', apiPath('sources', reference), sourceResponse)
+      const { name } = await client.json<Source>('GET', apiPath('sources', reference))
       await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
       await client.request('DELETE', apiPath('sources', name), { query: { confirm: name } })
       await io.stderr.write(`Deleted ${name}.\n`)
     },
-  })
-}
-
-function addCreate(source: Command, io: CommandIo): void {
-  const create = addServiceCommand(source, 'create', 'create a source')
-    .argument('<name>', 'lowercase letters, digits and _')
-    .option('--description <text>', 'what the source contains')
-    .option('--alias <name>', 'another name of the source; repeatable', collect)
-    .option('--retention <duration>', 'how long entries are kept, such as 90d (default: 90d)', retentionDays)
-    .option('--project <path>', 'path of the project in entries without a field project')
-    .option('--column <name=path>', columnHelp, collectColumn)
-  addServiceAction(create, io, {
-    examples: [
-      'wellhead source create audit_logs --retention 365d',
-      'wellhead source create web_logs --column request_url=request.url,searched --column status=status,number',
-    ],
-    request: (client, name: string, options: SourceOptions) => {
-      const json = {
-        name,
-        description: options.description,
-        aliases: options.alias,
-        retention_days: options.retention,
-        project: options.project,
-        columns: options.column,
-      }
-      return client.json('POST', '/api/sources', sourceResponse, { json })
-    },
-    print: (created) => printSource(io, created),
   })
 }
 
@@ -141,7 +104,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       'wellhead source update web_logs --column country=request.cf.country --remove-column status',
     ],
     request: async (client, name: string, options: SourceOptions) => {
-      const { columns: current } = await client.json('GET', apiPath('sources', name), sourceResponse)
+      const { columns: current } = await client.json<Source>('GET', apiPath('sources', name))
       const { column: added = [], removeColumn: removed = [] } = options
       const unknown = removed.filter((column) => current.every((each) => each.name !== column))
       if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
@@ -154,7 +117,7 @@ function addUpdate(source: Command, io: CommandIo): void {
         }),
       }
       const query = options.breaking ? { breaking: 'true' } : {}
-      return client.json('PATCH', apiPath('sources', name), sourceResponse, { json, query })
+      return client.json<Source>('PATCH', apiPath('sources', name), { json, query })
     },
     print: (updated) => printSource(io, updated),
   })

@@ -7,7 +7,6 @@ import type { Command } from 'commander'
 import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
 import { addServiceAction, addServiceOptions, collectPair, wholeNumber } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
-import { ServiceFailure } from '../service-client.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 interface SqlOptions extends RowsOptions {
@@ -39,13 +38,9 @@ export function defineSql(command: Command, io: CommandIo): void {
       const parameters = valuesOf(options.parameter ?? {})
       const { maxRows } = options
       const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
-      try {
-        const send = (control: Record<string, string>) =>
-          client.request('POST', '/api/sql', { query: control, json })
-        await showRows(options, client, io, send, '-p ')
-      } catch (error) {
-        throw await withExcerpt(error, query, io)
-      }
+      const send = (control: Record<string, string>) =>
+        client.request('POST', '/api/sql', { query: control, json })
+      await showRows(options, client, io, send, '-p ')
     },
   })
 }
@@ -84,13 +79,4 @@ function readValue(text: string): JsonValue {
   if (typeof value === 'object' && value !== null) return text
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return text
   return value as JsonValue
-}
-
-/** The error with the line of SQL that it is about. */
-async function withExcerpt(error: unknown, query: string, io: CommandIo): Promise<unknown> {
-  const { line, column } = (error instanceof ServiceFailure && error.details.error) || {}
-  if (!(error instanceof ServiceFailure) || line === undefined || column === undefined) return error
-  const { sqlExcerpt } = await import('../output/table.ts')
-  const excerpt = sqlExcerpt(query, { line, column }, io.stderr.columns)
-  return excerpt === undefined ? error : new CommandFailure(`${error.message}\n\n${excerpt}`)
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { NewSession } from '../../access/access.ts'
 import { scopeNames } from '../../access/caller.ts'
 import type { TokenView } from '../../access/token-admin.ts'
 import {
@@ -14,7 +13,7 @@ import {
 } from '../command.ts'
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { printFields, printList } from '../output/print.ts'
-import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, type ServiceClient } from '../service-client.ts'
 
 interface TokenOptions {
   scope?: string[]
@@ -25,16 +24,12 @@ interface TokenOptions {
   removeParameter?: string[]
   expires?: string
   requestsPerMinute?: number | 'none'
-  minutes?: number
 }
 
 const ratePerMinute = wholeNumber(1, 1_000_000)
 const scopeHelp = `${scopeNames}; repeatable`
 
-const tokenFields = ['id', 'scopes', 'parameters', 'expires_at'] as const
-const tokenResponse = objectWith<TokenView>(...tokenFields)
-const newTokenResponse = objectWith<TokenView & { token: string }>(...tokenFields, 'token')
-const sessionResponse = objectWith<NewSession>('token', 'token_id', 'scopes', 'parameters', 'expires_at')
+type NewToken = TokenView & { token: string }
 
 const columns = [
   'id',
@@ -56,7 +51,7 @@ export function defineToken(token: Command, io: CommandIo): void {
 
   addServiceAction(addServiceCommand(token, 'list', 'list access tokens without their secrets'), io, {
     examples: ['wellhead token list', "wellhead token list --json | jq -r '.[].id'"],
-    request: (client) => client.json('GET', '/api/access-tokens', listOf<TokenView>(...tokenFields)),
+    request: (client) => client.json<TokenView[]>('GET', '/api/access-tokens'),
     print: (tokens) => printList(io, columns, tokens, 'No access tokens besides the admin token.'),
   })
 
@@ -72,13 +67,11 @@ export function defineToken(token: Command, io: CommandIo): void {
   addServiceAction(rotate, io, {
     examples: ['wellhead token rotate 0b8f… --overlap 1h'],
     request: (client, id: string, { overlap }: { overlap?: number }) =>
-      client.json('POST', apiPath('access-tokens', id, 'rotate'), newTokenResponse, {
+      client.json<NewToken>('POST', apiPath('access-tokens', id, 'rotate'), {
         json: { overlap_seconds: overlap },
       }),
     print: (rotated) => printSecret(io, rotated),
   })
-
-  addSession(token, io)
 
   const revoke = addServiceCommand(token, 'revoke', 'revoke an access token immediately')
     .argument('<id>', 'token id')
@@ -86,7 +79,7 @@ export function defineToken(token: Command, io: CommandIo): void {
   addServiceAction(revoke, io, {
     examples: ['wellhead token revoke 0b8f… --yes'],
     request: async (client, id: string, { yes }: { yes?: true }) => {
-      const { description } = await client.json('GET', apiPath('access-tokens', id), tokenResponse)
+      const { description } = await client.json<TokenView>('GET', apiPath('access-tokens', id))
       const name = description === '' ? id : `${id} (${description})`
       await confirm(io, `The token ${name} will stop working immediately.`, yes)
       await client.request('DELETE', apiPath('access-tokens', id))
@@ -95,18 +88,14 @@ export function defineToken(token: Command, io: CommandIo): void {
   })
 }
 
-function addLimits(command: Command): Command {
+function addFields(command: Command, io: CommandIo): Command {
+  const expiry = instant(io.clock.now, 'future')
   return command
     .option('--project <project>', 'only entries of this project')
     .option('--parameter <name=value>', 'set a parameter of every request; repeatable', collectPair)
     .option('--requests-per-minute <n>', 'rate limit, or none', (value) =>
       value === 'none' ? value : ratePerMinute(value),
     )
-}
-
-function addFields(command: Command, io: CommandIo): Command {
-  const expiry = instant(io.clock.now, 'future')
-  return addLimits(command)
     .option('--description <text>', 'purpose of the token')
     .option(
       '--expires <time>',
@@ -124,7 +113,6 @@ function bodyOf(options: TokenOptions) {
     parameters: options.parameter,
     expires_at: options.expires === 'never' ? null : options.expires,
     requests_per_minute: options.requestsPerMinute === 'none' ? null : options.requestsPerMinute,
-    minutes: options.minutes,
   }
 }
 
@@ -138,7 +126,7 @@ function addCreate(token: Command, io: CommandIo): void {
       'export WELLHEAD_TOKEN=$(wellhead token create --scope admin --expires 1h)',
     ],
     request: (client, options: TokenOptions) =>
-      client.json('POST', '/api/access-tokens', newTokenResponse, { json: bodyOf(options) }),
+      client.json<NewToken>('POST', '/api/access-tokens', { json: bodyOf(options) }),
     print: (created) => printSecret(io, created),
   })
 }
@@ -160,28 +148,9 @@ function addUpdate(token: Command, io: CommandIo): void {
       if (Object.values(json).every((value) => value === undefined)) {
         throw usageFailure('There is nothing to change. See "wellhead help token update" for the flags.')
       }
-      return client.json('PATCH', apiPath('access-tokens', id), tokenResponse, { json })
+      return client.json<TokenView>('PATCH', apiPath('access-tokens', id), { json })
     },
     print: (updated) => printFields(io.stdout, Object.entries(updated)),
-  })
-}
-
-function addSession(token: Command, io: CommandIo): void {
-  const description = 'create a session: a short-lived token with the rights of an access token or fewer'
-  const session = addServiceCommand(token, 'session', description)
-    .argument('<id>', 'token id, or self for the token of this command')
-    .option('--minutes <n>', 'how long the session lasts (default: 15)', wholeNumber(1, 720))
-    .option('--scope <scope>', 'one of the scopes of the token, or a narrower one; repeatable', collect)
-  addServiceAction(addLimits(session), io, {
-    examples: [
-      'wellhead token session 0b8f… --project acme',
-      'wellhead token session self --minutes 60 --scope query:logs.all --project acme',
-    ],
-    request: (client, id: string, options: TokenOptions) =>
-      client.json('POST', apiPath('access-tokens', id, 'session'), sessionResponse, {
-        json: bodyOf(options),
-      }),
-    print: (created) => printSecret(io, created),
   })
 }
 
@@ -192,7 +161,7 @@ async function changedParameters(
   { parameter: added = {}, removeParameter: removed = [] }: TokenOptions,
 ): Promise<Record<string, string> | undefined> {
   if (Object.keys(added).length === 0 && removed.length === 0) return undefined
-  const { parameters: current } = await client.json('GET', apiPath('access-tokens', id), tokenResponse)
+  const { parameters: current } = await client.json<TokenView>('GET', apiPath('access-tokens', id))
   const unknown = removed.filter((name) => !Object.hasOwn(current, name))
   if (unknown.length > 0) throw usageFailure(`The token does not set the parameter ${unknown.join(', ')}.`)
   const kept = Object.entries(current).filter(([name]) => !removed.includes(name))

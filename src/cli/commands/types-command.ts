@@ -4,7 +4,6 @@ import { writeWhole } from '../../base/files/disk.ts'
 import type { JsonSchema } from '../../base/validation.ts'
 import { addServiceAction, addServiceOptions } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
-import { objectWith } from '../service-client.ts'
 
 interface Operation {
   parameters?: readonly { name: string; in?: string; required?: boolean; schema?: JsonSchema }[]
@@ -27,8 +26,7 @@ export function defineTypes(command: Command, io: CommandIo): void {
   addServiceAction(command, io, {
     examples: ['wellhead types', 'wellhead types src/wellhead-endpoints.d.ts'],
     request: async (client, file: string = defaultFile) => {
-      const read = objectWith<ApiDocument>('paths', 'components')
-      const text = declarationsOf(await client.json('GET', '/openapi.json', read))
+      const text = declarationsOf(await client.json<ApiDocument>('GET', '/openapi.json'))
       if (file !== '-') writeWhole(resolve(io.cwd, file), text)
       return { file, text, endpoints: text.split('\n').filter((line) => line.startsWith('    "')).length }
     },

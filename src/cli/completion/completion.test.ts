@@ -32,7 +32,7 @@ test('completes commands and subcommands, without hidden ones', async () => {
   expect(commands).toEqual(expect.arrayContaining(['serve', 'token', 'completion', 'help']))
   expect(commands.filter((name) => name.startsWith('_'))).toEqual([])
   expect(await run('__complete', 'tok')).toMatch(/^token\tcreate, list, .*\n$/)
-  expect(await complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'session', 'revoke'])
+  expect(await complete('token', '')).toEqual(['create', 'list', 'update', 'rotate', 'revoke'])
   expect(await complete('logs', 's')).toEqual(['send', 'search'])
 })
 

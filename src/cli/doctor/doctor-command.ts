@@ -49,9 +49,6 @@ async function examine({ engine, json: _, ...flags }: DoctorOptions, io: Command
   if (engine && settings.clickhouseUrl !== undefined) {
     const { checkServers } = await import('./doctor-server.ts')
     findings.push(...(await checkServers(settings, settings.clickhouseUrl, io.clock.now)))
-  } else if (engine) {
-    const { checkEmbedded } = await import('./doctor-embedded.ts')
-    findings.push(...(await checkEmbedded(settings, io, client !== undefined)))
-  }
+  } else if (engine && !client) findings.push(await local.tryEngine(settings, io))
   return findings
 }

@@ -1,15 +1,18 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { withDeadline } from '../../base/clock.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
+import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
 import type { EngineStatus } from '../../http/routes/status.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readServiceFile } from '../find-service.ts'
+import { offlineEngine } from '../offline-engine.ts'
 import { formatBytes } from '../output/format.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
-import { objectWith, ServiceClient } from '../service-client.ts'
+import { ServiceClient } from '../service-client.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 const oldestNode = '20.19'
@@ -21,7 +24,7 @@ export function checkVersions(nodeVersion: string): Finding[] {
   const node = isOld
     ? problem('node', `${nodeVersion} is too old.`, `Install Node ${oldestNode} or newer.`)
     : ok('node', nodeVersion)
-  return [ok('package', `Wellhead ${version}`), node]
+  return [ok('package', `Wellhead ${version} with chdb ${engineLibraryVersion()}`), node]
 }
 
 export function checkClock(nowMs: number): Finding {
@@ -95,13 +98,15 @@ export function runningService(settings: Settings, io: CommandIo): ServiceClient
   }
 }
 
-const healthWithinMs = 2_000
-const statusResponse = objectWith<{ ready: boolean; engine: EngineStatus }>('ready', 'engine')
+interface Status {
+  ready: boolean
+  engine: EngineStatus
+}
 
 export async function checkRunningEngine(client: ServiceClient): Promise<Finding> {
   const advice = 'Check the log of the service.'
   try {
-    const { ready, engine } = await client.json('GET', '/api/status', statusResponse)
+    const { ready, engine } = await client.json<Status>('GET', '/api/status')
     if (!engine.ready || !ready) {
       return problem('engine', engine.reason ?? 'The service is not ready.', advice)
     }
@@ -111,6 +116,24 @@ export async function checkRunningEngine(client: ServiceClient): Promise<Finding
     return warning('engine', `${text}; it has restarted ${engine.restarts} times.`, advice)
   } catch (error) {
     return problem('engine', (error as Error).message, advice)
+  }
+}
+
+/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
+export async function tryEngine(settings: Settings, io: CommandIo): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
+  const engine = offlineEngine(settings, io, { dataDir: directory })
+  try {
+    await engine.start()
+    const state = engine.state()
+    const version = state.kind === 'ready' ? state.engineVersion : ''
+    return ok('engine', `ClickHouse ${version}, the embedded server; it starts`)
+  } catch (error) {
+    const message = explainStartProblem(error, settings) ?? (error as Error).message
+    return problem('engine', message, 'The service needs the engine to start.')
+  } finally {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
@@ -134,6 +157,8 @@ export async function checkPort(settings: Settings, client: ServiceClient | unde
   }
   return problem('port', message, 'Choose another with --port or --host.')
 }
+
+const healthWithinMs = 2_000
 
 async function isWellhead(url: string): Promise<boolean> {
   try {

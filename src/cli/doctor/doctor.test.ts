@@ -1,12 +1,10 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
-import { runtimeDirectoryOf } from '../../engine/embedded/server-config.ts'
 import { runProgram } from '../program.ts'
-import { checkRuntimeDirectory } from './doctor-embedded.ts'
 import { checkAdminToken, checkClock, checkVersions, judgeSpace } from './doctor-local.ts'
 import type { Finding } from './finding.ts'
 
@@ -73,20 +71,6 @@ describe('wellhead doctor', () => {
     expect(io.stdout.text()).toMatch(/^ok {7}settings/)
     expect(io.stdout.text()).toMatch(/problem {2}data .*\n {10,}\S/)
   })
-})
-
-test('the files of the embedded engine must belong to this user alone', () => {
-  const dataDir = temporary()
-  expect(checkRuntimeDirectory(dataDir)).toMatchObject({
-    status: 'ok',
-    message: expect.stringContaining('yet'),
-  })
-  const directory = runtimeDirectoryOf(dataDir)
-  mkdirSync(directory, { mode: 0o700 })
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  expect(checkRuntimeDirectory(dataDir)).toMatchObject({ status: 'ok', message: `${directory}, private` })
-  chmodSync(directory, 0o755)
-  expect(checkRuntimeDirectory(dataDir)).toMatchObject({ status: 'problem' })
 })
 
 const checkNode = (version: string) => checkVersions(version)[1]

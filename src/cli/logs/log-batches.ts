@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import type { IntakeOutcome } from '../../intake/entry-store.ts'
-import { objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { ReadEntry } from './log-input.ts'
 
 export interface LogBatch {
@@ -22,31 +22,27 @@ export async function* gatherBatches(
   entries: AsyncIterable<ReadEntry>,
   { maxBytes, maxEntries }: { maxBytes: number; maxEntries: number },
 ): AsyncGenerator<BatchOrRejection> {
-  let texts: Buffer[] = []
+  let texts: string[] = []
   let lines: number[] = []
   let bytes = 0
   const take = (): { batch: LogBatch } => {
-    const body = Buffer.alloc(bytes, '\n')
-    let at = 0
-    for (const text of texts) at += text.copy(body, at) + 1
-    const batch = { body, lines }
+    const batch = { body: Buffer.from(texts.join('')), lines }
     texts = []
     lines = []
     bytes = 0
     return { batch }
   }
   for await (const entry of entries) {
-    const { line } = entry
-    // The service would reject the whole batch because of these entries.
-    if ('tooLong' in entry) yield { rejection: { line, reason: 'is too long to be an entry' } }
-    else if (!isUtf8(entry.text)) yield { rejection: { line, reason: 'is not valid UTF-8' } }
-    else {
-      const size = entry.text.length + 1
-      if (texts.length > 0 && (bytes + size > maxBytes || texts.length >= maxEntries)) yield take()
-      texts.push(entry.text)
-      lines.push(line)
-      bytes += size
+    // The service would reject the whole batch because of it.
+    if ('reason' in entry) {
+      yield { rejection: entry }
+      continue
     }
+    const size = Buffer.byteLength(entry.text) + 1
+    if (texts.length > 0 && (bytes + size > maxBytes || texts.length >= maxEntries)) yield take()
+    texts.push(`${entry.text}\n`)
+    lines.push(entry.line)
+    bytes += size
   }
   if (texts.length > 0) yield take()
 }
@@ -55,12 +51,7 @@ export async function* gatherBatches(
  * Creates idempotency keys from the content of a batch and its position among equal batches. Sending the same
  * input again produces the same keys, so nothing is stored twice. A different salt makes the same input a new one.
  */
-export async function batchKeys(
-  source: string,
-  salt = '',
-): Promise<(batch: Pick<LogBatch, 'body'>) => string> {
-  // Slow to load, and other commands need none of it.
-  const { createHash } = await import('node:crypto')
+export function batchKeys(source: string, salt = ''): (batch: Pick<LogBatch, 'body'>) => string {
   const seen = new Map<string, number>()
   return ({ body }) => {
     const content = createHash('sha256').update(`${source}\0`).update(body).digest('hex')
@@ -71,7 +62,7 @@ export async function batchKeys(
 }
 
 interface SendOptions {
-  client: Pick<ServiceClient, 'exchange'>
+  client: Pick<ServiceClient, 'request' | 'read' | 'parse'>
   source: string
   /** Waits; rejects when the command is stopped. */
   pause(ms: number): Promise<void>
@@ -89,8 +80,6 @@ const longestRetryAfterMs = 300_000
 /** Temporary failures. The idempotency key makes a retry safe even if the first attempt was stored. */
 const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
-const intakeResponse = objectWith<IntakeOutcome>('accepted', 'rejected', 'errors')
-
 interface SentBatch extends IntakeOutcome {
   /** Whether an earlier command had already stored the batch. */
   repeated: boolean
@@ -100,14 +89,16 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
   const { client, source, pause, onWait, maxAttempts = 14, wasReached = true } = options
   for (let attempt = 1; ; attempt++) {
     try {
-      const { body, headers } = await client.exchange('POST', '/api/logs', intakeResponse, {
+      const response = await client.request('POST', '/api/logs', {
         query: { source },
         body: batch.body,
         headers: { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': key },
       })
+      const outcome = client.parse<IntakeOutcome>(await client.read(response))
+      const withoutProject = Number(response.headers.get('wellhead-without-project') ?? 0)
       // A retry may replay what the first attempt of this command stored.
-      const repeated = attempt === 1 && headers.get('idempotency-replayed') === 'true'
-      return { ...body, withoutProject: Number(headers.get('wellhead-without-project') ?? 0), repeated }
+      const repeated = attempt === 1 && response.headers.get('idempotency-replayed') === 'true'
+      return { ...outcome, withoutProject, repeated }
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
       const { status, code, retryAfterSeconds = 0 } = error.details

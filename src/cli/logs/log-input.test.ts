@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
-import { findInputs, type LogInput, readEntries, readUnpacked } from './log-input.ts'
+import { findInputs, type LogInput, type ReadEntry, readEntries, readUnpacked } from './log-input.ts'
 
 async function* inChunks(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text)
@@ -12,7 +12,7 @@ async function* inChunks(text: string, size: number): AsyncGenerator<Buffer> {
 async function readInChunks(text: string, size: number, maxBytes = 1_000) {
   const entries: string[] = []
   for await (const entry of readEntries('input', inChunks(text, size), maxBytes)) {
-    entries.push(`${entry.line}: ${'text' in entry ? entry.text : 'too long'}`)
+    entries.push(`${entry.line}: ${'text' in entry ? entry.text : entry.reason}`)
   }
   return entries
 }
@@ -44,9 +44,25 @@ describe('readEntries', () => {
       '{"cut off":"at the begin\n{"a":2}\n',
       ['1: {"cut off":"at the begin', '2: {"a":2}'],
     ],
-    ['lines that are too long', `{"a":1}\n${long}\n{"a":2}`, ['1: {"a":1}', '2: too long', '3: {"a":2}']],
+    [
+      'lines that are too long',
+      `{"a":1}\n${long}\n{"a":2}`,
+      ['1: {"a":1}', '2: is too long to be an entry', '3: {"a":2}'],
+    ],
   ])('reads %s', async (_, text, expected) => {
     expect(await read(text)).toEqual(expected)
+  })
+
+  test('reports a line that is not UTF-8, which would make a whole batch unreadable', async () => {
+    async function* chunks() {
+      yield Buffer.from([0x7b, 0xff, 0x7d, 0x0a, 0x7b, 0x7d])
+    }
+    const entries: ReadEntry[] = []
+    for await (const entry of readEntries('input', chunks())) entries.push(entry)
+    expect(entries).toEqual([
+      { line: 1, reason: 'is not valid UTF-8' },
+      { line: 2, text: '{}' },
+    ])
   })
 
   test.each([

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Readable } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 
 export interface LogInput {
@@ -32,21 +33,15 @@ const gzipMagic = Buffer.from([0x1f, 0x8b])
 
 /** The bytes of an input. Gzip is detected by content, not by name. */
 export async function* readUnpacked(input: LogInput, signal: AbortSignal, onRead: (bytes: number) => void) {
-  const raw = input.open()
-  const stop = () => raw.destroy(new Error('stopped'))
-  signal.addEventListener('abort', stop, { once: true })
+  const raw = addAbortSignal(signal, input.open())
   try {
-    const chunks = counted(raw, onRead)
-    const head = await readUntil(chunks, gzipMagic.length)
-    const all = prepend(head, chunks)
-    yield* head.subarray(0, gzipMagic.length).equals(gzipMagic) ? gunzip(all) : all
+    yield* unpacked(counted(raw, onRead))
   } catch (error) {
     if (signal.aborted) throw error
     const { code, message } = error as NodeJS.ErrnoException
     const reason = code?.startsWith('Z_') ? 'the gzip data is incomplete or damaged' : message
     throw new CommandFailure(`Cannot read all of ${input.name}: ${reason}.`, undefined, { cause: error })
   } finally {
-    signal.removeEventListener('abort', stop)
     raw.destroy()
   }
 }
@@ -58,46 +53,26 @@ async function* counted(stream: Readable, onRead: (bytes: number) => void): Asyn
   }
 }
 
-/** Reads at least so many bytes, unless the input ends or a chunk is enough. */
-export async function readUntil(
-  chunks: AsyncGenerator<Buffer>,
-  minBytes: number,
-  isEnough: (chunk: Buffer) => boolean = () => false,
-): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let length = 0
-  while (length < minBytes) {
+async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  let head = Buffer.alloc(0)
+  while (head.length < gzipMagic.length) {
     const next = await chunks.next()
     if (next.done) break
-    parts.push(next.value)
-    length += next.value.length
-    if (isEnough(next.value)) break
+    head = Buffer.concat([head, next.value])
   }
-  return Buffer.concat(parts)
-}
-
-export async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  if (head.length > 0) yield head
-  yield* rest
-}
-
-async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const { createGunzip } = await import('node:zlib')
+  async function* all() {
+    yield head
+    yield* chunks
+  }
+  if (!head.subarray(0, gzipMagic.length).equals(gzipMagic)) return yield* all()
   const unpacker = createGunzip()
   // A failure destroys the unpacker, so that reading it throws the same error.
-  const feeding = pipeline(chunks, unpacker).catch(() => {})
-  try {
-    yield* unpacker as AsyncIterable<Buffer>
-  } finally {
-    unpacker.destroy()
-    await feeding
-  }
+  pipeline(all, unpacker).catch(() => {})
+  yield* unpacker as AsyncIterable<Buffer>
 }
 
-export type ReadEntry =
-  | { text: Buffer; line: number }
-  /** Larger than any entry that would be stored, so it is not kept in memory. */
-  | { tooLong: true; line: number }
+/** A line with an entry, or the reason why it cannot be sent. */
+export type ReadEntry = { line: number } & ({ text: string } | { reason: string })
 
 /** Longer entries are rejected without reading them into memory. */
 const maxEntryBytes = 8 * 2 ** 20
@@ -106,8 +81,7 @@ const maxEntryBytes = 8 * 2 ** 20
 export async function* readEntries(name: string, chunks: AsyncIterable<Buffer>, maxBytes = maxEntryBytes) {
   let isFirst = true
   for await (const entry of splitLines(chunks, maxBytes)) {
-    const start = isFirst && 'text' in entry ? entry.text.toString('utf8', 0, 100) : ''
-    if (/^(?:\[|\{\s*$|\{\s*"batch"\s*:\s*\[)/.test(start)) {
+    if (isFirst && 'text' in entry && /^(?:\[|\{\s*$|\{\s*"batch"\s*:\s*\[)/.test(entry.text)) {
       throw new CommandFailure(`${name} is one JSON document. Send its entries as lines: jq -c '.[]'`)
     }
     isFirst = false
@@ -126,9 +100,12 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>, maxBytes: numbe
     else parts.push(part)
   }
   function* take(): Generator<ReadEntry> {
-    const text = trimmed(Buffer.concat(parts))
-    if (bytes > maxBytes) yield { tooLong: true, line }
-    else if (text.length > 0) yield { text, line }
+    const whole = Buffer.concat(parts)
+    // Trims as the service does: it must count the same lines, or it would report wrong line numbers.
+    const text = whole.toString().replace(/^\x1e/, '').trim()
+    if (bytes > maxBytes) yield { line, reason: 'is too long to be an entry' }
+    else if (!isUtf8(whole)) yield { line, reason: 'is not valid UTF-8' }
+    else if (text !== '') yield { line, text }
     parts = []
     bytes = 0
     line++
@@ -143,13 +120,4 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>, maxBytes: numbe
     add(chunk.subarray(from))
   }
   yield* take()
-}
-
-const isPrintable = (byte: number | undefined) => byte !== undefined && byte > 0x20 && byte < 0x7f
-
-/** Trims as the service does: it must count the same lines, or it would report wrong line numbers. */
-function trimmed(text: Buffer): Buffer {
-  // Invalid text is reported later and must not change here.
-  if ((isPrintable(text[0]) && isPrintable(text.at(-1))) || !isUtf8(text)) return text
-  return Buffer.from(text.toString().replace(/^\x1e/, '').trim())
 }

@@ -1,7 +1,7 @@
 import { cursorAfter, type SearchCursor } from '../../sources/search/search-cursor.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/format.ts'
-import { apiPath, listOf, type ServiceClient } from '../service-client.ts'
+import { apiPath, type ServiceClient } from '../service-client.ts'
 
 export interface LoggedEntry {
   id: string
@@ -40,8 +40,6 @@ interface FoundEntry {
 /** The most entries that the service returns at once. */
 const pageSize = 500
 
-const entryList = listOf<LoggedEntry>('id', 'timestamp', 'project', 'event_message', 'metadata')
-
 /** Newest first, at most this many. */
 export async function* searchEntries(
   client: Pick<ServiceClient, 'request' | 'read' | 'parse'>,
@@ -57,7 +55,7 @@ export async function* searchEntries(
       json: { ...search, limit, before },
     })
     const body = await client.read(response)
-    const entries = client.parse(body, entryList)
+    const entries = client.parse<LoggedEntry[]>(body)
     const lines = body
       .toString()
       .split('\n')
@@ -77,16 +75,10 @@ export async function newestEntries(
   client: Parameters<typeof searchEntries>[0],
   source: string,
   search: Omit<EntrySearch, 'from' | 'to'>,
-  { count, nowMs }: { count: number; nowMs: number },
+  count: number,
 ): Promise<FoundEntry[]> {
-  // Most sources have enough entries in the last hour, which is faster to read than everything.
-  const hour = 3_600_000
-  let found: FoundEntry[] = []
-  for (const sinceMs of [nowMs - hour, nowMs - 24 * hour, 0]) {
-    const from = new Date(sinceMs).toISOString()
-    found = []
-    for await (const one of searchEntries(client, source, { ...search, from }, count)) found.push(one)
-    if (found.length === count) break
-  }
+  const found: FoundEntry[] = []
+  const ever = { ...search, from: '1970-01-01T00:00:00Z' }
+  for await (const one of searchEntries(client, source, ever, count)) found.push(one)
   return found.reverse()
 }

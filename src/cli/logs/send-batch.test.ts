@@ -13,13 +13,15 @@ async function send(
   const keys: unknown[] = []
   const result = await sendBatch(batch, 'key', {
     client: {
-      exchange: async (_method, _path, _shape, request) => {
+      request: async (_method, _path, request) => {
         keys.push(request?.headers?.['Idempotency-Key'])
         const next = responses.shift()
         if (next instanceof Error) throw next
         const headers = new Headers(repeated ? { 'Idempotency-Replayed': 'true' } : {})
-        return { body: next as never, headers }
+        return new Response(JSON.stringify(next), { headers })
       },
+      read: async (response) => Buffer.from(await response.arrayBuffer()),
+      parse: (body) => JSON.parse(body.toString()),
     },
     source: 'edge_logs',
     pause: async (ms) => void pauses.push(ms),

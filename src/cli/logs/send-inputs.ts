@@ -45,7 +45,7 @@ export async function sendInputs(
   const hasSizes = inputs.every(({ bytes }) => bytes !== undefined)
   const progress = new Progress('Sending', io)
   if (hasSizes) progress.totalBytes = inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
-  const keyOf = await batchKeys(source, again ? crypto.randomUUID() : '')
+  const keyOf = batchKeys(source, again ? crypto.randomUUID() : '')
   const bounds = { ...batchBounds, maxEntries: batchEntries }
   const note = (text: string) => {
     progress.end()

@@ -15,17 +15,15 @@ export async function printList<T>(
   emptyMessage: string,
 ): Promise<void> {
   if (rows.length === 0) return io.stderr.write(`${emptyMessage}\n`)
-  const shown = columns.map((column) => {
-    if (typeof column !== 'string') return { title: column.title, values: rows.map(column.of) }
-    return { title: column.replaceAll('_', ' ').toUpperCase(), values: rows.map((row) => row[column]) }
-  })
-  const titles = shown.map(({ title, values }) => {
-    return { title, align: values.every((value) => typeof value === 'number') ? 'right' : 'left' } as const
-  })
+  const titles = columns.map((column) =>
+    typeof column === 'string' ? column.replaceAll('_', ' ').toUpperCase() : column.title,
+  )
+  const values = rows.map((row) =>
+    columns.map((column) => (typeof column === 'string' ? row[column] : column.of(row))),
+  )
   // It measures text with tables of Unicode, which help and completion do not need.
   const { formatTable } = await import('./table.ts')
-  const cells = rows.map((_, index) => shown.map(({ values }) => valueText(values[index])))
-  return io.stdout.write(formatTable(titles, cells, io.stdout))
+  return io.stdout.write(formatTable(titles, values, valueText, io.stdout))
 }
 
 export function printFields(

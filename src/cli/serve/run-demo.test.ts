@@ -8,7 +8,7 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
   const stored = new Map<string, { id: string; timestamp: number; project: string }[]>()
   let left = maxRequests
   const of = (source: string) => stored.get(source) ?? []
-  const json = async (method: string, path: string, _shape: unknown, request: ServiceRequest = {}) => {
+  const json = async (method: string, path: string, request: ServiceRequest = {}) => {
     if (method === 'GET') {
       const source = path.split('/')[3] as string
       return of(source).toReversed().slice(0, Number(request.query?.limit))
@@ -25,11 +25,13 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
     stored.set(source, [...of(source), ...entries])
     return { accepted: entries.length, rejected: 0, errors: [] }
   }
-  const exchange = async (...request: Parameters<typeof json>) => ({
-    body: await json(...request),
-    headers: new Headers(),
-  })
-  const client = { json, exchange, request: async () => {} } as unknown as ServiceClient
+  const client = {
+    json,
+    request: async (...request: Parameters<typeof json>) =>
+      request[1] === '/api/logs' ? Response.json(await json(...request)) : undefined,
+    read: async (response: Response) => Buffer.from(await response.arrayBuffer()),
+    parse: (body: Buffer) => JSON.parse(body.toString()),
+  } as unknown as ServiceClient
   return { client, of, allow: (requests: number) => (left = requests) }
 }
 

@@ -6,7 +6,7 @@ import { customerRequests, type DemoSource, demoSources, demoTraffic } from '../
 import { projects } from '../../demo/world.ts'
 import { readDefinitions } from '../../endpoints/definition/definition-file.ts'
 import { batchKeys, gatherBatches, sendBatch } from '../logs/log-batches.ts'
-import { apiPath, listOf, objectWith, type ServiceClient } from '../service-client.ts'
+import { apiPath, type ServiceClient } from '../service-client.ts'
 
 interface DemoOptions {
   client: ServiceClient
@@ -16,8 +16,6 @@ interface DemoOptions {
   /** Called when the history is complete, with the number of entries that were sent. */
   onFilled: (entries: number) => void
 }
-
-const recentResponse = listOf<{ project: string; timestamp: number }>('project', 'timestamp')
 
 const livePauseMs = 1_000
 const requestPauseMs = 400
@@ -71,21 +69,14 @@ async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<
 /** Requests the endpoints with a token of each project, as the customers of a platform do. */
 async function requestAsCustomers({ client, now, signal }: DemoOptions): Promise<void> {
   const tokens = new Map<string, string>()
-  const known = await client.json(
-    'GET',
-    '/api/access-tokens',
-    listOf<{ id: string; description: string }>('id'),
-  )
+  const known = await client.json<{ id: string; description: string }[]>('GET', '/api/access-tokens')
   for (const { ref: project } of projects) {
     const description = `Demo customer ${project}`
     const id = known.find((token) => token.description === description)?.id
     const json = id === undefined ? { description, project, scopes: ['query'] } : {}
     // A restarted demo does not know the secret of its tokens.
     const path = id === undefined ? '/api/access-tokens' : apiPath('access-tokens', id, 'rotate')
-    tokens.set(
-      project,
-      (await client.json('POST', path, objectWith<{ token: string }>('token'), { json })).token,
-    )
+    tokens.set(project, (await client.json<{ token: string }>('POST', path, { json })).token)
   }
   const requests = customerRequests(now())
   await repeat(requestPauseMs, signal, async () => {
@@ -105,10 +96,10 @@ async function send(
   source: DemoSource,
   span: Parameters<typeof demoTraffic>[1],
 ): Promise<number> {
-  const keyOf = await batchKeys(source)
+  const keyOf = batchKeys(source)
   async function* entries() {
     for (const { entry } of demoTraffic(source, span)) {
-      yield { text: Buffer.from(JSON.stringify(entry)), line: 0 }
+      yield { text: JSON.stringify(entry), line: 0 }
     }
   }
   let sent = 0
@@ -124,7 +115,8 @@ async function send(
 async function newestOf(client: ServiceClient, source: DemoSource): Promise<number> {
   const ours = new Set(projects.map(({ ref }) => ref))
   const path = apiPath('sources', source, 'recent')
-  const recent = await client.json('GET', path, recentResponse, { query: { limit: '1000' } })
+  const query = { limit: '1000' }
+  const recent = await client.json<{ project: string; timestamp: number }[]>('GET', path, { query })
   const newest = recent.find(({ project }) => ours.has(project))
   return (newest?.timestamp ?? 0) / 1000
 }

@@ -3,7 +3,7 @@ import { type ServiceDefinition, titleOf } from '../../workspace/comparison.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import { apiPath, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { openChecked, printFindings } from './files.ts'
 import { effectOf, fetchDefinitions, type Plan, planFor, planTexts, sendDeployment } from './plan.ts'
 
@@ -145,9 +145,8 @@ async function replayUpdates(
     if (action !== 'updated') continue
     const endpoint = files.find((each) => each.file === file)?.fields
     const body = { endpoint, show_values: showValues === true }
-    const read = objectWith<Replay>('requests', 'skipped')
     const replay = await client
-      .json('POST', apiPath('endpoints', id, 'replay'), read, { json: body })
+      .json<Replay>('POST', apiPath('endpoints', id, 'replay'), { json: body })
       .catch((error) => {
         // The plan was valid with the sources that come with it.
         if (error instanceof ServiceFailure && error.details.code === 'invalid_query') return undefined

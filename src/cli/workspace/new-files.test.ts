@@ -124,7 +124,7 @@ test.each([
   ['a broken line', '{"a":1}\n\n{"a":', 'stdin:3: the line is not valid JSON.'],
   ['a line that is no entry', '{"a":1}\n5', 'stdin:2: an entry must be a JSON object.'],
   ['a document', '[{"a":1}]', "stdin is one JSON document. Send its entries as lines: jq -c '.[]'"],
-  ['a huge line', `{"a":1}\n${'x'.repeat(9 * 2 ** 20)}\n`, 'stdin:2: the entry is too large.'],
+  ['a huge line', `{"a":1}\n${'x'.repeat(9 * 2 ** 20)}\n`, 'stdin:2: is too long to be an entry.'],
 ])('source init explains why it cannot use %s, and writes nothing', async (_, input, message) => {
   const { path, run } = await openWorkspace()
   expect(await run(['source', 'init', 'shop_api', '--from', '-'], input)).toEqual({

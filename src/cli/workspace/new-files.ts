@@ -89,8 +89,7 @@ async function readSample(from: string, io: CommandIo): Promise<SampleEntry[]> {
     readUnpacked(input, io.signal, () => {}),
   )) {
     const position = `${input.name}:${read.line}`
-    if ('tooLong' in read) throw new CommandFailure(`${position}: the entry is too large.`)
-    const entry = readEntry(read.text.toString(), { nowMs: io.clock.now() })
+    const entry = 'reason' in read ? read : readEntry(read.text, { nowMs: io.clock.now() })
     if ('reason' in entry) throw new CommandFailure(`${position}: ${visible(entry.reason)}.`)
     entries.push(JSON.parse(entry.line.toString()) as SampleEntry)
     if (entries.length === maxSample) break

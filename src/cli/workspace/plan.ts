@@ -14,7 +14,7 @@ import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { visible } from '../output/format.ts'
-import { apiPath, listOf, objectWith, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
 
 export interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
@@ -32,9 +32,8 @@ export interface Plan extends Comparison {
 }
 
 export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
-  const read = listOf<{ id: string; name: string; version: number }>('id', 'name', 'version')
   const all = fileKinds.map(async (kind) => {
-    const views = await client.json('GET', apiPath(kind.folder), read)
+    const views = await client.json<object[]>('GET', apiPath(kind.folder))
     return views.map((view) => readServiceDefinition(kind, view))
   })
   return (await Promise.all(all)).flat()
@@ -98,8 +97,7 @@ export function sendDeployment(
     delete: byKind(pruned, ({ fields }) => fields.name),
     ...terms,
   }
-  const read = objectWith<Deployed>(...fileKinds.map(({ folder }) => folder))
-  return client.json('POST', '/api/deployments', read, { json })
+  return client.json<Deployed>('POST', '/api/deployments', { json })
 }
 
 /** Removing a column of a source breaks nothing, but makes queries slower. */

@@ -18,7 +18,7 @@ export function embeddedGrants(database: string): string[] {
 }
 
 /** The server writes its port into this file. */
-export const portFile = 'port'
+const portFile = 'port'
 
 /** Every statement needs this header, because the user that starts the server cannot have a password. */
 export const keyHeader = 'X-Wellhead-Key'

@@ -123,26 +123,6 @@ export function cliJourneys(service: () => LocalService): void {
       ).toContain('(unauthorized')
     })
 
-    test('creates a session that other commands can use', async () => {
-      const made = await data<{ id: string }>('token', 'create', '--scope', 'query')
-      const session = await run([
-        ...['token', 'session', made.id, '--minutes', '5', '--scope', 'query:logs.all'],
-        ...['--project', 'acme', '--parameter', 'project_tier=PRO', '--requests-per-minute', '60'],
-      ])
-      expect([session.code, session.stdout]).toEqual([0, expect.stringMatching(/^whs_\S+\n$/)])
-      expect(session.stderr).toMatch(
-        /^scopes +query:logs\.all\nproject +acme\nparameters +project_tier=PRO\n/m,
-      )
-      const as = { WELLHEAD_TOKEN: session.stdout.trim(), WELLHEAD_URL: service().url }
-      expect((await run(['endpoint', 'run', 'logs.all'], { environment: as })).code).toBe(0)
-      expect((await run(['token', 'session', 'self'], { environment: as })).stderr).toContain('(forbidden')
-      expect((await run(['token', 'session', made.id, '--scope', 'admin'])).stderr).toContain(
-        'does not have the scope admin',
-      )
-      expect((await run(['token', 'session', made.id, '--minutes', '721'])).code).toBe(2)
-      expect((await run(['token', 'list'])).stdout).toMatch(new RegExp(`${made.id} .* admin *$`, 'm'))
-    })
-
     test('shows, runs, restores and deletes an endpoint', async () => {
       const query =
         "SELECT number AS n, concat('a,', toString(number)) AS t, 1767225600123456 AS big, " +
@@ -231,9 +211,7 @@ export function cliJourneys(service: () => LocalService): void {
     test('shows where SQL is wrong', async () => {
       const wrong = await runAlone(['sql', 'SELECT id,\n  nothing_like_it\nFROM edge_logs'])
       expect([wrong.code, wrong.stdout]).toEqual([1, ''])
-      expect(wrong.stderr).toMatch(
-        /^wellhead: .*\(invalid_query, request [\w-]+\)\n\n2 \| {3}nothing_like_it\n {2}\| {3}\^\n$/,
-      )
+      expect(wrong.stderr).toMatch(/^wellhead: .*\(invalid_query, line 2, column 3, request [\w-]+\)\n$/)
       const typo = await run(['sql', 'SELECT @word AS w', '-p', 'wrd=x'])
       expect(typo.stderr).toContain('Did you mean word? (invalid_parameter, parameter wrd')
       expect((await run(['sql', 'SELECT 1', '--file', 'question.sql'])).code).toBe(2)
@@ -244,10 +222,12 @@ export function cliJourneys(service: () => LocalService): void {
     })
 
     test('sends entries from lines and gzip, and reports rejected entries with their line', async () => {
-      expect(await data('source', 'create', 'cli_logs', '--retention', '30d')).toMatchObject({
-        name: 'cli_logs',
-        retention_days: 30,
+      const source = await fetch(`${service().url}/api/sources`, {
+        method: 'POST',
+        headers: { 'X-API-KEY': service().token, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ name: 'cli_logs' }),
       })
+      expect(source.status).toBe(201)
       const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
       const typed = ['--column', 'size=item.size,searched', '--column', 'n=item.n']
       expect(await update('--retention', '20d', ...typed)).toMatchObject({ retention_days: 20 })
@@ -339,15 +319,6 @@ export function cliJourneys(service: () => LocalService): void {
       const find = (name: string) => checks.find((check) => check.name === name)
       expect(find('engine')).toMatchObject({ status: 'ok', message: expect.stringContaining(service().url) })
       expect(find('engine')?.message).toMatch(/^ClickHouse \d+\.\d+.*, the embedded server, /)
-      expect(find('engine library')).toMatchObject({
-        status: 'ok',
-        message: expect.stringContaining('ffi-rs'),
-      })
-      expect(find('engine files')).toMatchObject({
-        status: 'ok',
-        message: expect.stringContaining('private'),
-      })
-      expect(find('engine port')?.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+, .* closed without the key/)
       expect([find('port')?.status, find('clock')?.status, find('admin token')?.status]).toEqual([
         'ok',
         'ok',
@@ -360,7 +331,6 @@ export function cliJourneys(service: () => LocalService): void {
     test('doctor starts an embedded server where no service runs', async () => {
       const { stdout } = await runAlone(['doctor', '--port', '0', '--data-dir', join(files.path, 'new')])
       expect(stdout).toMatch(/^ok +engine +ClickHouse \d+\.\d+.*, the embedded server; it starts$/m)
-      expect(stdout).toMatch(/^ok +engine port +http:\/\/127\.0\.0\.1:\d+, .* closed without the key/m)
     })
   })
 }
