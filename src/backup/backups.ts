@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { copyFile, mkdir, open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../base/clock.ts'
 import { backupUnavailable, diskFull } from '../base/errors.ts'
@@ -210,20 +210,14 @@ export async function packBackup(pack: Pack, content: ArchiveContent): Promise<v
 async function packFile(pack: Pack, name: string, from: string): Promise<{ sha256: string; bytes: number }> {
   const { size, mtime } = await stat(from)
   const hash = createHash('sha256')
-  let settle: (error?: Error | null) => void = () => {}
-  const ended = new Promise<void>((resolve, reject) => {
-    settle = (error) => (error ? reject(error) : resolve())
-  })
-  // The reader may leave at any time; then this promise may have no other handler.
-  ended.catch(() => {})
-  const entry = pack.entry({ name, size, mtime, mode: 0o600 }, settle)
-  entry.on('error', () => {})
-  for await (const chunk of createReadStream(from, { highWaterMark: readBytes }) as AsyncIterable<Buffer>) {
-    hash.update(chunk)
-    if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), ended])
+  const hashed = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      yield chunk
+    }
   }
-  entry.end(undefined)
-  await ended
+  const entry = pack.entry({ name, size, mtime, mode: 0o600 })
+  await pipeline(createReadStream(from, { highWaterMark: readBytes }), hashed, entry)
   return { sha256: hash.digest('hex'), bytes: size }
 }
 

@@ -3,11 +3,12 @@ import { createReadStream } from 'node:fs'
 import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import { restoredFile, restoredText } from '../base/files/restored-file.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { Engine } from '../engine/engine.ts'
-import { queryRows, queryText } from '../engine/json-rows.ts'
+import { queryRows } from '../engine/json-rows.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
 import {
   checksumLine,
@@ -30,14 +31,13 @@ interface RestoreOptions {
   here: { schema: number; library: string }
   /** Checks the data before the directory gets its final name; throws to refuse it. */
   check?: ((dataDir: string, manifest: Manifest) => Promise<void>) | undefined
-  onStart?: (manifest: Manifest) => void
-  onBytes?: (bytes: number) => void
+  onBytes?: (bytes: number, totalBytes: number) => void
   signal?: AbortSignal
 }
 
 /** Creates a data directory from a backup, or nothing if any file differs from its checksum. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
-  const { from, to, here, check, onStart, signal } = options
+  const { from, to, here, check, onBytes, signal } = options
   const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
   const text = await readFile(join(from, manifestName), 'utf8').catch(
     ifMissing(new OperatorError(incomplete)),
@@ -48,14 +48,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const staged = await StagedDirectory.create(to)
   try {
     await checkSpace(dirname(staged.path), manifest)
-    onStart?.(manifest)
-    await copyFiles(options, staged, (path) => !isMutation(path))
+    const copied = (bytes: number) => onBytes?.(bytes, manifest.bytes)
+    await copyFiles(options, staged, copied, (path) => !isMutation(path))
     // Before the check, because the engine may remove files.
     await staged.flush()
     await check?.(staged.path, manifest)
     signal?.throwIfAborted()
     // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
-    await copyFiles(options, staged, isMutation)
+    await copyFiles(options, staged, copied, isMutation)
     await staged.write(restoredFile, Readable.from([Buffer.from(restoredText(manifest.taken_at))]))
     await staged.commit()
     return manifest
@@ -99,8 +99,9 @@ function isMutation(path: string): boolean {
 }
 
 async function copyFiles(
-  { from, onBytes, signal }: RestoreOptions,
+  { from, signal }: RestoreOptions,
   staged: StagedDirectory,
+  onBytes: (bytes: number) => void,
   isWanted: (path: string) => boolean,
 ): Promise<void> {
   for await (const line of checksumLines(from)) {
@@ -124,14 +125,6 @@ function ifMissing(problem: OperatorError): (error: NodeJS.ErrnoException) => ne
 
 const limits = { deadlineMs: 600_000 }
 
-/** How many alerts have webhooks, to which nothing is sent without the key of their secrets. */
-export async function countWebhookAlerts(engine: Engine): Promise<number> {
-  const sql =
-    "SELECT count() FROM (SELECT 1 FROM _catalog WHERE kind = 'alert' GROUP BY id " +
-    'HAVING NOT argMax(deleted, version) AND position(argMax(body, version), \'"secret":\') > 0)'
-  return Number(await queryText(engine, { sql }, limits))
-}
-
 /** Compares rows with the manifest, because the engine detaches unreadable parts silently. It must be at rest. */
 export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
   const sql =
@@ -148,9 +141,6 @@ export async function checkRestored(engine: Engine, manifest: Manifest): Promise
     )
   }
 }
-
-/** A manifest is a few lines for each table. */
-const maxManifestBytes = 16 * 2 ** 20
 
 /** Unpacks an archive into a new directory, which is created only if the archive is complete and undamaged. */
 export async function receiveBackup(
@@ -189,7 +179,7 @@ async function unpack(
     const content = entry as AsyncIterable<Uint8Array>
     if (manifest !== undefined || type !== 'file') throw notABackup()
     if (name === manifestName) {
-      const text = await readAll(content)
+      const text = await buffer(content)
       await staged.write(name, Readable.from([text]))
       manifest = readManifest(text.toString())
     } else if (name === checksumsName && checksums === undefined) {
@@ -216,15 +206,4 @@ async function unpack(
 
 function notABackup(): OperatorError {
   return new OperatorError('The response is not a backup of Wellhead.')
-}
-
-async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of content) {
-    length += chunk.length
-    if (length > maxManifestBytes) throw notABackup()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  compareWithService,
-  nameConflicts,
-  prunedOf,
-  pullPlan,
-  readServiceDefinition,
-  titleOf,
-} from './comparison.ts'
+import { compareWithService, prunedOf, pullPlan, readServiceDefinition, titleOf } from './comparison.ts'
 import { fileKinds } from './kinds/file-kinds.ts'
 
 const kindOf = (folder: string) => {
@@ -56,15 +49,6 @@ test('compares by id where files have ids, else by name, and keeps the version o
   expect(changed).toMatch(/^--- service\/before \(version 7\)\n\+\+\+ endpoints\/changed\.sql\n/)
   expect(changed).toContain('\n-SELECT 1\n+SELECT 2\n')
   expect(fresh).toContain('--- not on the service\n')
-})
-
-test.each([
-  ['has another id', [endpoint(1, 'a')], [`endpoints/a.sql: on the service, a has the id ${idOf(9)}.`]],
-  ['is renamed in the same deployment', [endpoint(1, 'a'), endpoint(9, 'b')], []],
-  ['has the same id', [endpoint(9, 'a')], []],
-])('reports name conflicts: the endpoint with the same name %s', (_, definitions, expected) => {
-  const service = [onService('endpoints', endpoint(9, 'a'))]
-  expect(nameConflicts(compareWithService(definitions.map(endpointFile), service))).toEqual(expected)
 })
 
 test('prunes what has no file, except sources, what is shipped, and kinds without any file', () => {

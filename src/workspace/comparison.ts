@@ -80,14 +80,6 @@ function diffOf({ kind, file, fields }: DefinitionFile, current: ServiceDefiniti
   return createTwoFilesPatch(from, file, before, after, '', '', { context: 3 }).replace(/^=====.*\n/gm, '')
 }
 
-/** Files whose name belongs to another id on the service: deploying them fails. */
-export function nameConflicts({ files, onlyOnService }: Comparison): string[] {
-  return files.flatMap(({ kind, file, fields: { name } }) => {
-    const other = onlyOnService.find((each) => each.kind === kind && each.fields.name === name)
-    return other ? [`${file}: on the service, ${name} has the id ${other.id}.`] : []
-  })
-}
-
 /** What a deployment deletes because no file has it. A workspace without files of a kind does not manage that kind. */
 export function prunedOf({ files, onlyOnService }: Comparison): ServiceDefinition[] {
   return onlyOnService.filter(

@@ -27,19 +27,17 @@ type Deployment = { error: ServiceError } | { deployed: Record<string, DeployedD
 const limits = { deadlineMs: 60_000 }
 
 /** A service with its own engine and a settable clock. It uses no network and leaves no files. */
-export async function openTemporaryService({
-  environment,
-  node,
-  shipped = [],
-}: Pick<ServiceOptions, 'environment' | 'node' | 'shipped'>) {
+export async function openTemporaryService(
+  options: Pick<ServiceOptions, 'environment' | 'node' | 'shipped'>,
+) {
   const directory = mkdtempSync(join(tmpdir(), 'wellhead-'))
   const remove = () => rmSync(directory, { recursive: true, force: true })
   let now = loadingTimeMs
   try {
-    const settings = settingsFor(environment, directory)
+    const settings = settingsFor(options.environment, directory)
     const time = systemTime({ now: () => now })
     const log = createLog(settings.logLevel)
-    const service = await startService({ settings, time, log, node, environment, shipped })
+    const service = await startService({ ...options, settings, time, log })
     const temporary = new TemporaryService(service, (nowMs) => {
       now = nowMs
     })
@@ -53,7 +51,6 @@ export async function openTemporaryService({
 export class TemporaryService {
   readonly #service: Pick<Service, 'http' | 'engine' | 'adminToken'>
   readonly #setTime: (nowMs: number) => void
-  readonly #tokens = new Map<string, string>()
   readonly #filled = new Set<string>()
   /** Sources whose entries do not expire. */
   readonly #permanent = new Set<string>()
@@ -97,13 +94,9 @@ export class TemporaryService {
   }
 
   async #tokenFor(fields: object): Promise<string> {
-    const key = JSON.stringify(fields)
-    const existing = this.#tokens.get(key)
-    if (existing !== undefined) return existing
     const content = { scopes: ['query'], ...fields }
     const { status, body } = await this.#request('POST', '/api/access-tokens', content)
     if (status !== 201) throw new Error(`Cannot create a token: ${body.error.message}`)
-    this.#tokens.set(key, body.token)
     return body.token
   }
 

@@ -24,33 +24,17 @@ export interface DefinitionFile extends FileReading {
   file: string
 }
 
-export class NotAWorkspace extends Error {}
-
 export function readWorkspace(directory: string): Workspace {
-  const files = openFiles(directory)
+  const files = new WorkspaceFiles(directory)
   const definitions = readDefinitions(files)
   const fixtures = readFixtures(files, definitions)
   const tests = readTests(files, definitions, fixtures)
   return { directory, definitions, fixtures, tests, problems: sortProblems(files.problems) }
 }
 
-/** Reads the definitions in a directory that may not be a workspace yet. */
-export function readDefinitionFiles(directory: string): Pick<Workspace, 'definitions' | 'problems'> {
-  const files = new WorkspaceFiles(directory)
-  return { definitions: readDefinitions(files), problems: files.problems }
-}
-
-function openFiles(directory: string): WorkspaceFiles {
-  const files = new WorkspaceFiles(directory)
-  if (files.isDirectory('endpoints')) return files
-  throw new NotAWorkspace(
-    `${directory} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
-  )
-}
-
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
 export function writeMissingIds(directory: string, newId: () => string) {
-  const files = openFiles(directory)
+  const files = new WorkspaceFiles(directory)
   return fileKinds.flatMap(({ folder, extension, withId }) => {
     if (!withId) return []
     return files.readAll<{ file: string; id: string }>(folder, extension, (file) => {

@@ -3,12 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Manifest } from '../../backup/manifest.ts'
-import {
-  checkRestored,
-  countWebhookAlerts,
-  receiveBackup,
-  restoreBackup,
-} from '../../backup/restore-backup.ts'
+import { checkRestored, receiveBackup, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
 import { WellheadError } from '../../base/errors.ts'
 import { createLog } from '../../base/log.ts'
@@ -68,11 +63,9 @@ export async function backUp(
 export async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
   const progress = new Progress('Restoring', io)
-  let silent = 'If it has alerts with webhooks, nothing is sent to those.'
   const check = async (dataDir: string, expected: Manifest) => {
     progress.end()
-    const count = await openAndCheck(dataDir, expected, io)
-    silent = count > 0 ? `It has ${plural(count, 'alert')} with webhooks, and nothing is sent to those.` : ''
+    await openAndCheck(dataDir, expected, io)
   }
   try {
     const manifest = await restoreBackup({
@@ -81,16 +74,16 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
       here: { schema: schemaVersion, library: engineLibraryVersion() },
       signal: io.signal,
       check: options.open ? check : undefined,
-      onStart: ({ bytes }) => {
-        progress.totalBytes = bytes
+      onBytes: (bytes, totalBytes) => {
+        progress.totalBytes = totalBytes
+        progress.add(bytes)
       },
-      onBytes: (bytes) => progress.add(bytes),
     })
     progress.end()
-    if (silent !== '' && !existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
+    if (!existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
       await io.stderr.write(
-        `WARNING: The backup has no alert-key. ${silent} Copy the file alert-key from the data directory that was backed up ` +
-          `to ${target}, or set WELLHEAD_ALERT_KEY as it was. Otherwise remove the webhooks, then add them again.\n`,
+        'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
+          `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,
       )
     }
     if (options.json) return await printManifest(target, manifest, io)
@@ -106,8 +99,8 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
   }
 }
 
-/** Opens the restored data with the engine and compares the rows with the manifest. Returns how many alerts have webhooks. */
-async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<number> {
+/** Opens the restored data with the engine and compares the rows with the manifest. */
+async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<void> {
   const reading = readSettings(io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const { settings } = reading
@@ -120,7 +113,6 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
       )
     })
     await checkRestored(engine, manifest)
-    return await countWebhookAlerts(engine)
   } finally {
     await engine.close()
   }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import type { ServiceOptions } from '../../app/service-options.ts'
 import { OperatorError } from '../../base/operator-error.ts'
@@ -13,7 +12,7 @@ import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
-import { inWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
+import { findWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {
   strict?: true
@@ -22,7 +21,7 @@ export interface CheckOptions {
 }
 
 export async function checkFiles(directory: string, { strict, fix, json }: CheckOptions, io: CommandIo) {
-  const fixed = fix ? inWorkspace(() => writeMissingIds(resolve(io.cwd, directory), randomUUID)) : []
+  const fixed = fix ? writeMissingIds(findWorkspace(directory, io), randomUUID) : []
   for (const { file, id } of json ? [] : fixed) await io.stdout.write(`${visible(file)}: added id ${id}\n`)
   const workspace = openWorkspace(directory, io)
   const { problems, warnings } = await withService({ ...io, shipped: usedShipped(workspace) }, (service) =>
@@ -111,33 +110,22 @@ function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestO
 
 /** Runs work with a temporary service, which is removed afterwards and when the command is stopped. */
 async function withService<T>(
-  { environment, node, signal, shipped }: CommandIo & Pick<ServiceOptions, 'shipped'>,
+  { environment, node, signal, shipped = [] }: CommandIo & Pick<ServiceOptions, 'shipped'>,
   work: (service: TemporaryService) => Promise<T>,
 ): Promise<T> {
-  const { temporary, close } = await openTemporaryService({
-    environment,
-    node,
-    shipped: shipped ?? [],
-  }).catch((error: unknown) => {
-    throw explainOpenError(error)
+  const { temporary, close } = await openTemporaryService({ environment, node, shipped }).catch((error) => {
+    const isExpected = error instanceof OperatorError || error instanceof EngineStartError
+    if (!isExpected) throw error
+    const message = `The embedded engine cannot start: ${error.message} Set TMPDIR to use another temporary directory.`
+    throw new CommandFailure(message, undefined, { cause: error })
   })
-  const finished = new AbortController()
-  const stopped = once(signal, 'abort', { signal: finished.signal }).then(() => Promise.reject(signal.reason))
-  // Also rejects when the work has finished.
-  stopped.catch(() => {})
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
   try {
     signal.throwIfAborted()
     return await Promise.race([work(temporary), stopped])
   } finally {
-    finished.abort()
     await close()
   }
-}
-
-function explainOpenError(error: unknown): unknown {
-  if (error instanceof OperatorError) {
-    return new CommandFailure(`${error.message} Set TMPDIR to use another temporary directory.`)
-  }
-  if (!(error instanceof EngineStartError)) return error
-  return new CommandFailure(`The embedded engine cannot start: ${error.message}`, undefined, { cause: error })
 }

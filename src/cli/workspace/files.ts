@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import {
   describeFinding,
   type FileProblem,
@@ -6,22 +7,21 @@ import {
   sortProblems,
 } from '../../workspace/file-problem.ts'
 import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
-import { NotAWorkspace, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
+import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
 
 export function openWorkspace(directory: string, io: CommandIo): Workspace {
-  return inWorkspace(() => readWorkspace(resolve(io.cwd, directory)))
+  return readWorkspace(findWorkspace(directory, io))
 }
 
-/** Does work in a workspace. A directory that is none is an invalid argument. */
-export function inWorkspace<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw error instanceof NotAWorkspace ? usageFailure(error.message) : error
-  }
+export function findWorkspace(directory: string, io: CommandIo): string {
+  const path = resolve(io.cwd, directory)
+  if (existsSync(join(path, 'endpoints'))) return path
+  throw usageFailure(
+    `${path} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
+  )
 }
 
 /** Reads a workspace whose definitions have no problems. */

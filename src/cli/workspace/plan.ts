@@ -4,7 +4,6 @@ import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/chec
 import {
   type Comparison,
   compareWithService,
-  nameConflicts,
   prunedOf,
   readServiceDefinition,
   type ServiceDefinition,
@@ -12,7 +11,7 @@ import {
 import type { FileWarning } from '../../workspace/file-problem.ts'
 import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
 import type { Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure, type CommandIo } from '../command-io.ts'
+import type { CommandIo } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
@@ -46,11 +45,6 @@ export async function planFor(
   io: CommandIo,
 ): Promise<Plan> {
   const comparison = compareWithService(definitions, await fetchDefinitions(client))
-  const conflicts = nameConflicts(comparison)
-  if (conflicts.length > 0) {
-    const advice = 'Use that id in the file to update it, or choose another name.'
-    throw new CommandFailure([...conflicts, advice].join('\n'))
-  }
   const { files } = comparison
   const pruned = prune ? prunedOf(comparison) : []
   const deployed = await sendDeployment(client, { files, pruned }, { dry_run: true }).catch(async (error) => {

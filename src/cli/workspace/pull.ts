@@ -4,7 +4,7 @@ import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { pullPlan, type ServiceDefinition } from '../../workspace/comparison.ts'
-import { readDefinitionFiles } from '../../workspace/workspace.ts'
+import { readWorkspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { fetchDefinitions } from './plan.ts'
@@ -27,8 +27,8 @@ export async function pullFiles(
   const chosen =
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
-      : findByName(name, all, available)
-  const { definitions, problems } = readDefinitionFiles(directory)
+      : findByName(name, available)
+  const { definitions, problems } = readWorkspace(directory)
   const existing = new Set([...definitions, ...problems].map(({ file }) => file))
   const plan = pullPlan(definitions, existing, withUsed(chosen, available))
   const lost = new Set(plan.flatMap(({ loses }) => loses))
@@ -48,27 +48,12 @@ export async function pullFiles(
 }
 
 /** What has the name or id. */
-function findByName(
-  name: string,
-  all: readonly ServiceDefinition[],
-  available: readonly ServiceDefinition[],
-): ServiceDefinition[] {
-  const named = all.filter(({ id, fields }) => fields.name === name || id === name)
-  const reserved = named.find(({ kind, fields }) => kind.isReserved(fields.name))
-  if (reserved) {
-    const show = `wellhead ${reserved.kind.folder.slice(0, -1)} show ${name}`
-    throw new CommandFailure(
-      `${name} is part of the service. Show it with "${show}", and save a copy with another name.`,
-    )
-  }
-  if (named.length === 0) {
-    const closest = closestName(
-      name,
-      available.map(({ fields }) => fields.name),
-    )
-    throw new CommandFailure(`The service has nothing with the name "${name}".${didYouMean(closest)}`)
-  }
-  return named
+function findByName(name: string, available: readonly ServiceDefinition[]): ServiceDefinition[] {
+  const named = available.filter(({ id, fields }) => fields.name === name || id === name)
+  if (named.length > 0) return named
+  const names = available.map(({ fields }) => fields.name)
+  const closest = didYouMean(closestName(name, names))
+  throw new CommandFailure(`The service has nothing with the name "${name}" for a workspace.${closest}`)
 }
 
 /** With what they refer to, shipped or not, so that a check finds it. */

@@ -2,6 +2,7 @@ import { type Document, isMap, isSeq } from 'yaml'
 import { alertShape } from '../../alerts/alert.ts'
 import { isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { newSourceShape } from '../../catalog/source.ts'
+import { dashboardShape, panelsOf } from '../../dashboards/dashboard.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -16,7 +17,6 @@ import { endpointFields } from '../../endpoints/manage/endpoint-kind.ts'
 import { within } from '../../sql/errors.ts'
 import { possibleSources } from '../../sql/tokens.ts'
 import { withId } from '../authoring/missing-id.ts'
-import { dashboardFiles } from './dashboard-files.ts'
 import type { FileKind } from './file-kind.ts'
 import { yamlKind } from './yaml-kind.ts'
 
@@ -81,6 +81,37 @@ export const alertFiles = yamlKind({
   // The names of targets would be resolved.
   offline: (fields) => ({ ...fields, notify: [] }),
 })
+
+export const dashboardFiles = yamlKind({
+  folder: 'dashboards',
+  shape: dashboardShape,
+  example: 'title: Traffic',
+  prunes: true,
+  isReserved: () => false,
+  refersTo: (fields) => panelsOf(fields as never).map(({ panel }) => `endpoints/${panel.endpoint}`),
+  format: writeInLines,
+})
+
+const defaults = { type: 'string', required: false, empty_is_omitted: false, description: '' }
+
+/** Each parameter and each item in one line, without defaults. */
+function writeInLines(document: Document): void {
+  const parameters = document.get('parameters')
+  for (const { value } of isMap(parameters) ? parameters.items : []) {
+    if (!isMap(value)) continue
+    value.flow = true
+    for (const [field, preset] of Object.entries(defaults))
+      if (value.get(field) === preset) value.delete(field)
+  }
+  const rows = document.get('rows')
+  for (const row of isSeq(rows) ? rows.items : []) {
+    const items = isMap(row) ? row.get('items') : undefined
+    for (const item of isSeq(items) ? items.items : []) {
+      // Text has line breaks.
+      if (isMap(item) && !item.has('markdown')) item.flow = true
+    }
+  }
+}
 
 /** In the order of references: a kind refers to those before it. */
 export const fileKinds: readonly FileKind[] = [sourceFiles, endpointFiles, alertFiles, dashboardFiles]

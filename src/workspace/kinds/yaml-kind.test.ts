@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { dashboardFiles } from './dashboard-files.ts'
+
 import type { FileKind } from './file-kind.ts'
-import { alertFiles, sourceFiles } from './file-kinds.ts'
+import { alertFiles, dashboardFiles, sourceFiles } from './file-kinds.ts'
 
 const read = (kind: FileKind, content: string) => {
   const reading = kind.read('x/shop.yaml', 'shop', content)

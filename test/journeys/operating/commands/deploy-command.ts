@@ -212,9 +212,10 @@ export function deployCommandJourneys(service: () => LocalService): void {
       const pull = (...args: string[]) => run('pull', ...args, '--directory', 'pulled')
       expect(await pull('ordrs.count')).toMatchObject({
         code: 1,
-        stderr: 'wellhead: The service has nothing with the name "ordrs.count". Did you mean orders.count?\n',
+        stderr:
+          'wellhead: The service has nothing with the name "ordrs.count" for a workspace. Did you mean orders.count?\n',
       })
-      expect((await pull('wellhead.top-callers')).stderr).toContain('is part of the service')
+      expect((await pull('wellhead.top-callers')).stderr).toContain('for a workspace')
       expect((await pull('usage.api-counts')).stdout).toBe('written endpoints/usage.api-counts.sql\n')
       expect((await pull('orders.count')).stdout).toBe(
         'written endpoints/orders.count.sql\nwritten sources/order_logs.yaml\n',
