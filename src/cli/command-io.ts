@@ -1,4 +1,4 @@
-import { type Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import type { Clock } from '../base/clock.ts'
 import { visible } from './output/format.ts'
@@ -58,19 +58,13 @@ export function usageFailure(message: string): CommandFailure {
 export async function confirm(io: CommandIo, warning: string, yes: boolean | undefined): Promise<void> {
   if (yes) return
   if (!io.stdinIsTerminal) throw usageFailure(`${warning} Confirm with --yes.`)
+  await io.stderr.write(`${visible(warning)} Continue? [y/N] `)
   // Few commands ask.
-  const { createInterface } = await import('node:readline/promises')
-  const output = new Writable({
-    write: (text, _encoding, done) => void io.stderr.write(text).then(() => done()),
-  })
-  const lines = createInterface({ input: io.stdin, output })
-  try {
-    // The end of the input counts as "no".
-    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
-    const question = lines.question(`${visible(warning)} Continue? [y/N] `, { signal: io.signal })
-    const answer = await Promise.race([question, ended])
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('Nothing was changed.')
-  } finally {
-    lines.close()
+  const { createInterface } = await import('node:readline')
+  // The end of the input and a signal count as "no".
+  for await (const answer of createInterface({ input: io.stdin, signal: io.signal })) {
+    if (/^y(es)?$/i.test(answer.trim())) return
+    break
   }
+  throw new CommandFailure('Nothing was changed.')
 }

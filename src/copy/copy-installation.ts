@@ -22,9 +22,6 @@ export async function copyInstallation(options: CopySides): Promise<CopiedRows[]
   const { from, to, topology } = options
   await checkSchema(options)
   const sources = await readSources(from)
-  if (sources.length === 0) {
-    throw new OperatorError('The catalog of the data directory is empty: nothing to copy.')
-  }
   await refuseUsed(to)
   await recordCopy(to, topology, 'begun')
   await migrate(to, topology)
@@ -51,18 +48,10 @@ async function checkSchema({ from }: CopySides): Promise<void> {
   const tables = await tableNames(from)
   if (!tables.includes('_catalog'))
     throw new OperatorError('The data directory has no catalog: nothing to copy.')
-  const done = await readDone(from)
-  const newest = Math.max(0, ...done)
-  if (newest > schemaVersion) {
-    throw new OperatorError(
-      'The data directory was written by a newer version of Wellhead. Use that version to copy it.',
-    )
-  }
-  if (newest < schemaVersion) {
-    throw new OperatorError(
-      'The data directory was written by an older version of Wellhead. Start this version on it once, stop it, then copy.',
-    )
-  }
+  if (Math.max(0, ...(await readDone(from))) === schemaVersion) return
+  throw new OperatorError(
+    'Another version of Wellhead wrote the data directory. Use that version to copy it, or start a newer one on it once.',
+  )
 }
 
 async function refuseUsed(engine: Engine): Promise<void> {
@@ -163,8 +152,8 @@ export interface CopySides {
   topology: Topology
   signal: AbortSignal
   now: () => number
-  /** Approximate bytes of one insert. */
-  chunkBytes: number
+  /** Maximum rows of one insert. */
+  chunkRows: number
   onBytes: (bytes: number, note: string) => void
 }
 
@@ -202,8 +191,8 @@ async function compareTable(sides: CopySides, table: CopiedTable, isThere: boole
   return { name: table.title, rows: Number(there.rows), copied: Number(here.rows), equal }
 }
 
-type Digest = Record<'rows' | 'bytes' | 'checksum', string>
-const noRows: Digest = { rows: '0', bytes: '0', checksum: '0' }
+type Digest = Record<'rows' | 'checksum', string>
+const noRows: Digest = { rows: '0', checksum: '0' }
 
 /** The checksum is of all bytes of all rows, in any order. */
 async function digest(
@@ -212,11 +201,8 @@ async function digest(
   { columns, from, kept }: CopiedTable,
   statement: Pick<Statement, 'parameters' | 'settings'>,
 ): Promise<Digest> {
-  // A timestamp has 26 characters.
-  const bytes = columns.map((column) => `length(toString(${column})) + 1`).join(' + ')
-  const sql =
-    `SELECT toString(count()) AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS checksum, ` +
-    `toString(sum(${bytes})) AS bytes FROM ${from} WHERE ${kept}`
+  const checksum = `sum(cityHash64(${columns.join(', ')}))`
+  const sql = `SELECT toString(count()) AS rows, toString(${checksum}) AS checksum FROM ${from} WHERE ${kept}`
   const limits = { deadlineMs: digestDeadlineMs, signal }
   const [found] = await queryRows<Digest>(engine, { sql, ...statement }, limits)
   return found ?? noRows
@@ -230,16 +216,16 @@ async function copyTable(sides: CopySides, table: CopiedTable): Promise<void> {
 }
 
 /** Reads rows as TabSeparated, which keeps every byte, by their positions in the files of the engine. */
-async function* readChunks(sides: CopySides, table: CopiedTable): AsyncGenerator<Buffer> {
-  const { from, signal, now, chunkBytes } = sides
-  const { name, columns, kept } = table
+async function* readChunks(
+  { from, signal, now, chunkRows }: CopySides,
+  { name, columns, kept }: CopiedTable,
+): AsyncGenerator<Buffer> {
   const parameters = { until: expiryLimit(now) }
-  const { rows, bytes } = await digest(sides, from, table, { parameters })
   const limits = { deadlineMs: chunkDeadlineMs, signal }
   const filtered = `FROM \`${name}\` WHERE (${kept})`
   const sql = `SELECT _part AS file, toFloat64(max(_part_offset)) AS last ${filtered} GROUP BY file ORDER BY file`
   const files = await queryRows<{ file: string; last: number }>(from, { sql, parameters }, limits)
-  let step = Math.max(1, Math.floor((chunkBytes * Number(rows)) / Math.max(1, Number(bytes))))
+  let step = chunkRows
   for (const { file, last } of files) {
     for (let at = 0; at <= last; ) {
       const place = `_part = ${sqlText(file)} AND _part_offset >= ${at} AND _part_offset < ${at + step}`

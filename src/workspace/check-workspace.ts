@@ -102,9 +102,13 @@ export function warningsOf(
   )
 }
 
-export type TestOutcome =
-  | { test: EndpointTest; kind: 'passed' }
-  | { test: EndpointTest; kind: 'failed'; message: string; rows?: readonly Record<string, unknown>[] }
+export interface TestOutcome {
+  test: EndpointTest
+  /** Undefined if the test passed. */
+  failure?: string
+  /** What a failed test can expect instead. */
+  rows?: readonly Row[]
+}
 
 /** Runs tests in sequence, grouped by fixtures so that each group loads them once. */
 export async function runTests(
@@ -141,12 +145,10 @@ function uncached({ kind, fields }: DefinitionFile) {
 
 async function runTest(test: EndpointTest, service: TemporaryService): Promise<TestOutcome> {
   const response = await service.call(test)
-  const message = compareResponse(test, response)
-  if (message === undefined) return { test, kind: 'passed' }
-  const { rows, code, status } = test
-  const wantsRows = rows !== undefined || (code === undefined && (status ?? 200) === 200)
-  const updatable = wantsRows && response.status === 200
-  return { test, kind: 'failed', message, ...(updatable && { rows: response.body.result }) }
+  const failure = compareResponse(test, response)
+  if (failure === undefined) return { test }
+  const hasRows = !wantsError(test) && response.status === 200
+  return { test, failure, ...(hasRows && { rows: response.body.result }) }
 }
 
 type Expected = Pick<EndpointTest, 'rows' | 'row_count' | 'status' | 'code'>
@@ -154,19 +156,13 @@ type Row = Readonly<Record<string, unknown>>
 
 /** Describes how a response differs from the expected one; undefined if it does not. */
 export function compareResponse(expected: Expected, { status, body }: ServiceResponse): string | undefined {
-  const code: string | undefined = body.error?.code
-  const wantsError = expected.code !== undefined || (expected.status ?? 200) !== 200
-  if (status !== 200 || wantsError) {
-    const matches =
-      wantsError &&
-      (expected.status ?? status) === status &&
-      (expected.code ?? code) === code &&
-      status >= 400
-    if (matches) return undefined
-    const wanted = [expected.status ?? (wantsError ? undefined : 200), expected.code]
+  if (status !== 200 || wantsError(expected)) {
+    const code: string | undefined = body.error?.code
+    const wanted = expected.status ?? (wantsError(expected) ? undefined : 200)
+    if ((wanted ?? status) === status && (expected.code ?? code) === code) return undefined
     const got =
       status === 200 ? `200 with ${rowsText(body.result.length)}` : `${status} ${code}: ${body.error.message}`
-    return `Expected ${wanted.filter(Boolean).join(' ')}, got ${got}`
+    return `Expected ${[wanted, expected.code].filter(Boolean).join(' ')}, got ${got}`
   }
   const rows: Row[] = body.result
   if (expected.row_count !== undefined) {
@@ -180,6 +176,10 @@ export function compareResponse(expected: Expected, { status, body }: ServiceRes
       : `No rows are expected yet; got ${rowsText(rows.length)}. Save them with wellhead test --update`
   }
   return isDeepStrictEqual(plain(expected.rows), plain(rows)) ? undefined : diffRows(expected.rows, rows)
+}
+
+function wantsError({ code, status = 200 }: Expected): boolean {
+  return code !== undefined || status !== 200
 }
 
 function rowsText(count: number): string {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { describeFinding } from './file-problem.ts'
-import { type RowsUpdate, readTestFile, updateRows } from './test-file.ts'
+import { readTestFile, updateRows } from './test-file.ts'
 
 function read(...lines: string[]) {
   const reading = readTestFile('tests/usage.yaml', lines.join('\n'))
@@ -97,7 +97,7 @@ describe('readTestFile', () => {
 })
 
 describe('updateRows', () => {
-  function updated(text: string, ...updates: RowsUpdate[]): string {
+  function updated(text: string, ...updates: Parameters<typeof updateRows>[2]): string {
     const reading = readTestFile('tests/a.yaml', text)
     if ('problems' in reading) throw new Error(JSON.stringify(reading.problems))
     return updateRows(reading, text, updates)

@@ -111,13 +111,12 @@ export function readTestFile(file: string, content: string): TestFile | { proble
   return { file, tests, yaml }
 }
 
-export interface RowsUpdate {
-  index: number
-  rows: readonly Record<string, unknown>[]
-}
-
 /** The file's text with new expected rows. Keeps comments and order. */
-export function updateRows({ yaml, tests }: TestFile, text: string, updates: readonly RowsUpdate[]): string {
+export function updateRows(
+  { yaml, tests }: TestFile,
+  text: string,
+  updates: readonly { index: number; rows: readonly Record<string, unknown>[] }[],
+): string {
   const { document } = yaml
   for (const { index, rows } of updates) {
     const path = ['tests', index]

@@ -21,7 +21,7 @@ import { formatBytes, plural } from '../output/format.ts'
 import { printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
 import { explainStartProblem } from '../serve/start-problems.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import type { ServiceClient } from '../service-client.ts'
 
 export interface RestoreOptions {
   dataDir: string
@@ -130,19 +130,12 @@ function amountOf({ tables, files, bytes }: Manifest): string {
 
 /** Adds to a failure that nothing was kept, and what to do next. */
 function explain(error: unknown, what: string, retry: string, io: CommandIo): unknown {
-  const options = { cause: error }
-  if (error instanceof ServiceFailure && isInterrupted(error)) {
-    return new CommandFailure(`${error.message} Nothing was kept. ${retry}`, undefined, options)
-  }
   const isExplained = error instanceof CommandFailure || error instanceof OperatorError
   if (isExplained || io.signal.aborted) return error
   const { message } = error as Error
-  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, options)
-}
-
-/** The engine or the connection failed. Without any service, the message already says how to start one. */
-function isInterrupted({ details: { status, code } }: ServiceFailure): boolean {
-  return status === 503 || (status === 0 && code !== 'ECONNREFUSED')
+  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, {
+    cause: error,
+  })
 }
 
 export interface CopyOptions {
@@ -152,7 +145,7 @@ export interface CopyOptions {
 }
 
 /** A chunk is in memory up to three times: as the engine's result, as a response and as a request. */
-const chunkBytes = 16 * 2 ** 20
+const chunkRows = 10_000
 
 export async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
   const settings = settingsOf(options, io)
@@ -174,13 +167,15 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
       topology: topologyOf(to),
       signal: io.signal,
       now: io.clock.now,
-      chunkBytes,
+      chunkRows,
       onBytes: (bytes, note) => {
         progress.note = note
         progress.add(bytes)
       },
     }).catch((error) => {
-      throw explainCopy(error, io)
+      if (!(error instanceof WellheadError) || io.signal.aborted) throw error
+      const again = 'Drop the database on the server, then copy again.'
+      throw new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
     })
     progress.end()
     await reportCopy(tables, options, io)
@@ -193,13 +188,7 @@ export async function copyToServer(options: CopyOptions, io: CommandIo): Promise
 type CopySettings = Settings & { clickhouseUrl: string }
 
 function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
-  if (/^\w+:\/\//.test(from)) {
-    throw usageFailure('--from must be a data directory. A server can only be the target of a copy.')
-  }
-  const reading = readSettings(io.environment, {
-    dataDir: resolve(io.cwd, from),
-    clickhouseUrl: to,
-  })
+  const reading = readSettings(io.environment, { dataDir: resolve(io.cwd, from), clickhouseUrl: to })
   if ('problems' in reading) {
     throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
   }
@@ -212,12 +201,6 @@ function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
     throw usageFailure(`${settings.dataDir} is not a data directory of Wellhead.`)
   }
   return settings as CopySettings
-}
-
-function explainCopy(error: unknown, io: CommandIo): unknown {
-  if (!(error instanceof WellheadError) || io.signal.aborted) return error
-  const again = 'Drop the database on the server, then copy again.'
-  return new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
 }
 
 export async function reportCopy(

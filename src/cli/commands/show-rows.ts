@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
-import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
+import { type CommandIo, usageFailure } from '../command-io.ts'
 import { plural } from '../output/format.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import type { ServiceClient } from '../service-client.ts'
 
 const formats = ['table', ...outputFormats.map(({ name }) => name)] as const
 
@@ -26,19 +26,13 @@ export async function showRows(
   client: ServiceClient,
   io: CommandIo,
   request: (control: Record<string, string>) => Promise<Response>,
-  /** Comes before the name of a parameter on the command line. */
-  flag: '-p ' | '' = '',
 ): Promise<void> {
   const format = formatOf(options, io)
   const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
   const startedMs = performance.now()
   // Numbers do not tell which of them are timestamps; the service knows the types.
   const control = format === 'table' ? { _format: 'json', _timestamps: 'iso' } : { _format: format }
-  const response = await request(control).catch((error) => {
-    if (!(error instanceof ServiceFailure)) throw error
-    const message = error.message.replace(/ \(missing_parameter, parameter (\w+)/, ` Add ${flag}$1=….$&`)
-    throw message === error.message ? error : new CommandFailure(message)
-  })
+  const response = await request(control)
   const body = await client.read(response)
   const elapsedMs = performance.now() - startedMs
   const { output, rows } = await render(body, format, client, io)

@@ -40,7 +40,7 @@ export function defineSql(command: Command, io: CommandIo): void {
       const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
       const send = (control: Record<string, string>) =>
         client.request('POST', '/api/sql', { query: control, json })
-      await showRows(options, client, io, send, '-p ')
+      await showRows(options, client, io, send)
     },
   })
 }

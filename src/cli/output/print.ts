@@ -49,3 +49,13 @@ function valueText(value: unknown): string {
 export function shortTime(iso: string | null): string | null {
   return iso?.replace(/(T[\d:]{8})\.\d+Z$/, '$1Z') ?? null
 }
+
+/** The lines of a patch, with colors for what is removed and added. */
+export function coloredPatch(patch: string, colors: CommandOutput['colors']): string {
+  const lines = patch.split('\n').map((line) => {
+    if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
+    if (line.startsWith('-')) return colors.red(visible(line))
+    return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
+  })
+  return lines.join('\n')
+}

@@ -7,11 +7,11 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 import { checkWorkspace, runTests, type TestOutcome, usedShipped } from '../../workspace/check-workspace.ts'
 import { openTemporaryService, type TemporaryService } from '../../workspace/temporary-service.ts'
-import { type RowsUpdate, updateRows } from '../../workspace/test-file.ts'
+import { updateRows } from '../../workspace/test-file.ts'
 import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
-import { printJson } from '../output/print.ts'
+import { coloredPatch, printJson } from '../output/print.ts'
 import { findWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {
@@ -55,7 +55,7 @@ export async function testWorkspace(directory: string, options: TestOptions, io:
   }
   const show = (outcome: TestOutcome) => void (json || io.stdout.write(outcomeText(outcome, options, io)))
   const { problems, outcomes } = await withService(io, (service) => runTests(workspace, tests, service, show))
-  const failed = outcomes.filter(({ kind }) => kind === 'failed')
+  const failed = outcomes.filter(({ failure }) => failure !== undefined)
   const updated = options.update ? saveRows(workspace, outcomes) : []
   const remaining = failed.filter((outcome) => !updated.includes(outcome))
   await (json
@@ -74,33 +74,25 @@ export async function testWorkspace(directory: string, options: TestOptions, io:
 function outcomeText(outcome: TestOutcome, options: TestOptions, { stdout: { colors } }: CommandIo): string {
   const { endpoint, name, file, line } = outcome.test
   const title = visible(`${endpoint}: ${name}`)
-  if (outcome.kind === 'passed') return `${colors.green('passed')} ${title}\n`
+  if (outcome.failure === undefined) return `${colors.green('passed')} ${title}\n`
   if (options.update && outcome.rows) return `${colors.yellow('updated')} ${title}\n`
-  const message = outcome.message.split('\n').map((text) => {
-    const shown = visible(text)
-    if (/^-(?!--)/.test(shown)) return `  ${colors.red(shown)}\n`
-    return /^\+(?!\+\+)/.test(shown) ? `  ${colors.green(shown)}\n` : `  ${shown}\n`
-  })
-  return `${colors.red('failed')} ${title} (${file}:${line})\n${message.join('')}`
+  const failure = coloredPatch(outcome.failure, colors).replace(/^/gm, '  ')
+  return `${colors.red('failed')} ${title} (${file}:${line})\n${failure}\n`
 }
 
 function outcomeJson(outcome: TestOutcome, updated: readonly TestOutcome[]) {
   const { file, line, endpoint, name } = outcome.test
   const test = { file, line, endpoint, name }
   if (updated.includes(outcome)) return { ...test, outcome: 'updated' }
-  if (outcome.kind === 'passed') return { ...test, outcome: 'passed' }
-  return { ...test, outcome: 'failed', message: outcome.message }
+  if (outcome.failure === undefined) return { ...test, outcome: 'passed' }
+  return { ...test, outcome: 'failed', message: outcome.failure }
 }
 
 function saveRows(workspace: Workspace, outcomes: readonly TestOutcome[]): TestOutcome[] {
-  const updated: TestOutcome[] = []
+  const updated = outcomes.filter(({ rows }) => rows !== undefined)
   for (const file of workspace.tests) {
-    const updates: RowsUpdate[] = []
-    for (const outcome of outcomes) {
-      if (outcome.kind !== 'failed' || !outcome.rows || outcome.test.file !== file.file) continue
-      updates.push({ index: outcome.test.index, rows: outcome.rows })
-      updated.push(outcome)
-    }
+    const own = updated.filter(({ test }) => test.file === file.file)
+    const updates = own.map(({ test, rows = [] }) => ({ index: test.index, rows }))
     if (updates.length === 0) continue
     const path = join(workspace.directory, file.file)
     writeFileAtomic.sync(path, updateRows(file, readFileSync(path, 'utf8'), updates))

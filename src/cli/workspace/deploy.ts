@@ -2,7 +2,7 @@ import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage
 import { type ServiceDefinition, titleOf } from '../../workspace/comparison.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'
-import { printJson } from '../output/print.ts'
+import { coloredPatch, printJson } from '../output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { openChecked, printFindings } from './files.ts'
 import { effectOf, fetchDefinitions, type Plan, planFor, planTexts, sendDeployment } from './plan.ts'
@@ -23,22 +23,14 @@ export async function diff(
   const changed = planTexts(plan, io).filter(({ action }) => action !== 'unchanged')
   if (json) await printJson(io, { ...plan.planned, only_on_server: onlyOnService })
   else {
-    for (const { text, diff } of changed) await io.stdout.write(`${(text + colored(diff, io)).trimEnd()}\n\n`)
+    for (const { text, diff } of changed)
+      await io.stdout.write(`${(text + coloredPatch(diff, io.stdout.colors)).trimEnd()}\n\n`)
     if (onlyOnService.length > 0) await io.stdout.write(`only on the service: ${onlyOnService.join(', ')}\n`)
     await printWarnings(plan, io)
     const unchanged = plan.all.length - changed.length
     await io.stdout.write(`${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`)
   }
   if (exitCode && changed.length > 0) throw new CommandFailure('')
-}
-
-function colored(diff: string, { stdout: { colors } }: CommandIo): string {
-  const lines = diff.split('\n').map((line) => {
-    if (/^(---|\+\+\+)/.test(line)) return colors.bold(visible(line))
-    if (line.startsWith('-')) return colors.red(visible(line))
-    return line.startsWith('+') ? colors.green(visible(line)) : visible(line)
-  })
-  return lines.join('\n')
 }
 
 function printWarnings({ all }: Plan, io: CommandIo): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type CommandChoices, runCommand, startCommand } from '../../../support/command.ts'
-import type { LocalService } from './cli.ts'
+import { createSource, type LocalService } from './cli.ts'
 
 /** Searches and tails entries with commands. */
 export function logCommandJourneys(service: () => LocalService): void {
@@ -16,7 +16,7 @@ export function logCommandJourneys(service: () => LocalService): void {
 
   describe('the commands of entries', () => {
     test('searches and tails entries by text, project, metadata and time, and shows their paths', async () => {
-      expect((await run(['source', 'create', source])).code).toBe(0)
+      await createSource(service(), source)
       const hourAgo = new Date(Date.now() - 2 * 3_600_000).toISOString()
       const metadata =
         '{"status":500,"a":{"b":"x=y","f":1.5,"t":true,"none":null,"list":[1]},"k.e":"dot","empty":"","big":18446744073709551615}'
