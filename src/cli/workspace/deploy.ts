@@ -1,11 +1,21 @@
 import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage/replays.ts'
-import { type ServiceDefinition, titleOf } from '../../workspace/comparison.ts'
+import { endpointFiles } from '../../workspace/kinds/file-kinds.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'
 import { coloredPatch, printJson } from '../output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { openChecked, printFindings } from './files.ts'
-import { effectOf, fetchDefinitions, type Plan, planFor, planTexts, sendDeployment } from './plan.ts'
+import {
+  effectOf,
+  fetchDefinitions,
+  type Plan,
+  planFor,
+  planJson,
+  planText,
+  type ServiceDefinition,
+  sendDeployment,
+  titleOf,
+} from './plan.ts'
 
 export interface DiffOptions {
   exitCode?: true
@@ -20,24 +30,24 @@ export async function diff(
 ): Promise<void> {
   const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
   const onlyOnService = plan.onlyOnService.map(titleOf)
-  const changed = planTexts(plan, io).filter(({ action }) => action !== 'unchanged')
-  if (json) await printJson(io, { ...plan.planned, only_on_server: onlyOnService })
+  const changed = plan.planned.filter(({ action }) => action !== 'unchanged')
+  if (json) await printJson(io, { ...planJson(plan), only_on_server: onlyOnService })
   else {
-    for (const { text, diff } of changed)
-      await io.stdout.write(`${(text + coloredPatch(diff, io.stdout.colors)).trimEnd()}\n\n`)
+    for (const each of changed) {
+      const text = planText(each, io) + coloredPatch(each.diff, io.stdout.colors)
+      await io.stdout.write(`${text.trimEnd()}\n\n`)
+    }
     if (onlyOnService.length > 0) await io.stdout.write(`only on the service: ${onlyOnService.join(', ')}\n`)
     await printWarnings(plan, io)
-    const unchanged = plan.all.length - changed.length
+    const unchanged = plan.planned.length - changed.length
     await io.stdout.write(`${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`)
   }
   if (exitCode && changed.length > 0) throw new CommandFailure('')
 }
 
-function printWarnings({ all }: Plan, io: CommandIo): Promise<void> {
-  return printFindings(
-    all.flatMap(({ warnings }) => warnings),
-    io,
-  )
+function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
+  const warnings = planned.flatMap((each) => each.warnings)
+  return printFindings(warnings, io)
 }
 
 export interface DeployOptions {
@@ -60,7 +70,7 @@ export async function deploy(
 ): Promise<void> {
   const { json, note, breaking: allow_breaking = false } = options
   const plan = await planFor(await openChecked(directory, json, io), client, options, io)
-  const { all, pruned } = plan
+  const { planned, pruned } = plan
   if (!json) await printWarnings(plan, io)
   const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
   const refusals = refusalsOf(plan, replays, options)
@@ -69,13 +79,12 @@ export async function deploy(
     await confirm(io, `${pruned.map(titleOf).join(', ')} will be deleted.`, options.yes)
     await refuseChanged(pruned, client)
   }
-  if (deployed && all.some(({ action }) => action !== 'unchanged')) {
+  if (deployed && planned.some(({ action }) => action !== 'unchanged')) {
     const terms = { allow_breaking, ...(note !== undefined && { note }) }
     const response = await sendDeployment(client, plan, terms)
     // What is new got its id only now.
-    for (const [folder, planned] of Object.entries(plan.planned)) {
-      for (const one of planned)
-        one.id = response[folder]?.find(({ name }) => name === one.name)?.id ?? one.id
+    for (const one of planned) {
+      one.id = response[one.kind.folder]?.find(({ name }) => name === one.name)?.id ?? one.id
     }
     for (const { name, secrets = [] } of Object.values(response).flat()) {
       // To the standard error, so that a report does not contain them.
@@ -83,12 +92,12 @@ export async function deploy(
         await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
     }
   }
-  if (json) await printJson(io, { deployed, ...plan.planned, ...(options.replay && { replays }) })
-  else for (const { text } of planTexts(plan, io)) await io.stdout.write(text)
+  if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
+  else for (const one of planned) await io.stdout.write(planText(one, io))
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
   if (json) return
   const actions = ['created', 'updated', 'unchanged', ...(options.prune ? ['deleted'] : [])]
-  const counts = actions.map((each) => `${all.filter(({ action }) => action === each).length} ${each}`)
+  const counts = actions.map((each) => `${planned.filter(({ action }) => action === each).length} ${each}`)
   await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 
@@ -100,19 +109,19 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
   throw new CommandFailure(`${changed.map(titleOf).join(', ')} changed meanwhile; nothing was deployed.`)
 }
 
-function refusalsOf({ all }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
+function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (count: number, one: string, many: string, advice: string) => {
     if (count > 0) refusals.push(`${plural(count, one, many)}; ${outcome}. ${advice} to deploy anyway.`)
   }
-  const effects = all.flatMap(({ changes }) => changes.map(effectOf))
+  const effects = planned.flatMap(({ changes }) => changes.map(effectOf))
   const count = (effect: string) => effects.filter((each) => each === effect).length
   if (!options.breaking) {
     refuse(count('breaking'), 'change would break callers', 'changes would break callers', 'Use --breaking')
   }
   if (options.strict) {
-    const warnings = all.flatMap((planned) => planned.warnings).length + count('warning')
+    const warnings = planned.flatMap(({ warnings }) => warnings).length + count('warning')
     refuse(warnings, 'warning found', 'warnings found', 'Omit --strict')
   }
   if (options.replay === 'strict') {
@@ -133,8 +142,8 @@ async function replayUpdates(
   io: CommandIo,
 ): Promise<Replay[]> {
   const replays: Replay[] = []
-  for (const { id, name, action, file } of planned.endpoints ?? []) {
-    if (action !== 'updated') continue
+  for (const { kind, id, name, action, file } of planned) {
+    if (kind !== endpointFiles || action !== 'updated') continue
     const endpoint = files.find((each) => each.file === file)?.fields
     const body = { endpoint, show_values: showValues === true }
     const replay = await client

@@ -1,22 +1,111 @@
+import { createTwoFilesPatch } from 'diff'
+import { z } from 'zod'
+import { OperatorError } from '../../base/operator-error.ts'
+import { firstProblem } from '../../base/validation.ts'
+import { shippedBy } from '../../definitions/definitions.ts'
 import type { DefinitionChange } from '../../definitions/kind.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
 import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/check-workspace.ts'
-import {
-  type Comparison,
-  compareWithService,
-  prunedOf,
-  readServiceDefinition,
-  type ServiceDefinition,
-} from '../../workspace/comparison.ts'
 import type { FileWarning } from '../../workspace/file-problem.ts'
+import type { DefinitionFields, FileKind } from '../../workspace/kinds/file-kind.ts'
 import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
-import type { Workspace } from '../../workspace/workspace.ts'
+import type { DefinitionFile, Workspace } from '../../workspace/workspace.ts'
 import type { CommandIo } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
 
-export interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
+export interface ServiceDefinition {
+  kind: FileKind
+  fields: DefinitionFields
+  id: string
+  version: number
+  /** Whether the service created it, and nobody changed it since. */
+  isShipped: boolean
+}
+
+export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
+  const all = fileKinds.map(async (kind) => {
+    const views = await client.json<object[]>('GET', apiPath(kind.folder))
+    return views.map((view) => readServiceDefinition(kind, view))
+  })
+  return (await Promise.all(all)).flat()
+}
+
+/** A definition of a response, without the fields that only the service sets. */
+export function readServiceDefinition(kind: FileKind, view: object): ServiceDefinition {
+  const { id, name, version, updated_by } = view as Record<'id' | 'name' | 'updated_by', string> & {
+    version: number
+  }
+  try {
+    return { kind, fields: kind.fieldsOf(view), id, version, isShipped: updated_by === shippedBy }
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error
+    const { field, message } = firstProblem(error)
+    throw new OperatorError(
+      `Cannot read ${kind.folder}/${name} of the service: ${field} ${message}. ` +
+        'Use the same version of Wellhead for the command and the service.',
+    )
+  }
+}
+
+type Keyed = Pick<ServiceDefinition, 'kind' | 'fields'>
+
+export function keyOf({ kind, fields }: Keyed): string {
+  return `${kind.folder}/${fields.id ?? fields.name}`
+}
+
+/** As lists show it. */
+export function titleOf({ kind, fields }: Keyed): string {
+  return `${kind.label}${fields.name}`
+}
+
+/** A file, compared with the definition of the service that has the same id, or the same name if files have no ids. */
+interface ComparedFile extends DefinitionFile {
+  current: ServiceDefinition | undefined
+  /** Empty if both are equal. */
+  diff: string
+}
+
+interface Comparison {
+  files: ComparedFile[]
+  onlyOnService: ServiceDefinition[]
+}
+
+export function compareWithService(
+  definitions: readonly DefinitionFile[],
+  service: readonly ServiceDefinition[],
+): Comparison {
+  const byKey = new Map(service.map((each) => [keyOf(each), each]))
+  const keys = new Set(definitions.map(keyOf))
+  return {
+    files: definitions.map((file) => {
+      const current = byKey.get(keyOf(file))
+      return { ...file, current, diff: diffOf(file, current) }
+    }),
+    onlyOnService: service.filter(
+      (each) => !each.kind.isReserved(each.fields.name) && !keys.has(keyOf(each)),
+    ),
+  }
+}
+
+/** Both sides are written the same way, so that only meaningful differences show. */
+function diffOf({ kind, file, fields }: DefinitionFile, current: ServiceDefinition | undefined): string {
+  const [before, after] = [current ? kind.write(current.fields) : '', kind.write(fields)]
+  if (current && before === after) return ''
+  const from = current ? `service/${current.fields.name} (version ${current.version})` : 'not on the service'
+  return createTwoFilesPatch(from, file, before, after, '', '', { context: 3 }).replace(/^=====.*\n/gm, '')
+}
+
+/** What a deployment deletes because no file has it. A workspace without files of a kind does not manage that kind. */
+export function prunedOf({ files, onlyOnService }: Comparison): ServiceDefinition[] {
+  return onlyOnService.filter(
+    ({ kind, isShipped }) => kind.prunes && !isShipped && files.some((file) => file.kind === kind),
+  )
+}
+
+interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
+  kind: FileKind
   /** Undefined if it is deleted. */
   file?: string
   server_version: number
@@ -26,16 +115,7 @@ export interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> 
 
 export interface Plan extends Comparison {
   pruned: ServiceDefinition[]
-  planned: ByKind<PlannedDefinition>
-  all: PlannedDefinition[]
-}
-
-export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
-  const all = fileKinds.map(async (kind) => {
-    const views = await client.json<object[]>('GET', apiPath(kind.folder))
-    return views.map((view) => readServiceDefinition(kind, view))
-  })
-  return (await Promise.all(all)).flat()
+  planned: PlannedDefinition[]
 }
 
 export async function planFor(
@@ -54,28 +134,23 @@ export async function planFor(
     await refuseProblems(problem ? [problem] : [], json, io)
     throw error
   })
-  const planned = fileKinds.map((kind) => {
+  const planned = fileKinds.flatMap((kind) => {
     const own = deployed[kind.folder] ?? []
-    const items = own.map(({ warnings: _, ...one }): PlannedDefinition => {
+    return own.map((one): PlannedDefinition => {
       const file = files.find((each) => each.kind === kind && each.fields.name === one.name)
-      const server_version = (file ? file.current?.version : one.version) ?? 0
-      const diff = file?.diff ?? ''
+      if (!file) return { kind, ...one, server_version: one.version, diff: '', warnings: [] }
+      const server_version = file.current?.version ?? 0
       return {
-        ...(file && { file: file.file }),
+        kind,
+        file: file.file,
         ...one,
         server_version,
-        diff,
-        warnings: file ? warningsOf(file, own) : [],
+        diff: file.diff,
+        warnings: warningsOf(file, own),
       }
     })
-    return [kind.folder, items] as const
   })
-  return {
-    ...comparison,
-    pruned,
-    planned: Object.fromEntries(planned),
-    all: planned.flatMap(([, items]) => items),
-  }
+  return { ...comparison, pruned, planned }
 }
 
 type Deployed = ByKind<DeployedDefinition & { secrets?: { url: string; secret: string }[] }>
@@ -99,18 +174,17 @@ export function effectOf({ breaking, kind }: DefinitionChange): 'breaking' | 'wa
   return breaking ? 'breaking' : kind === 'column_removed' ? 'warning' : 'compatible'
 }
 
-export function planTexts({ planned }: Plan, { stdout: { colors } }: CommandIo) {
+export function planText(planned: PlannedDefinition, { stdout: { colors } }: CommandIo): string {
+  const { kind, name, action, version, server_version, changes } = planned
   const colorOf = { breaking: colors.red, warning: colors.yellow, compatible: String }
-  return fileKinds.flatMap(({ folder, label }) =>
-    (planned[folder] ?? []).map((definition) => {
-      const { name, action, version, server_version, changes } = definition
-      const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
-      const lines = changes.map((change) => {
-        const effect = effectOf(change)
-        const padding = ' '.repeat(12 - effect.length)
-        return `  ${colorOf[effect](effect)}${padding}${visible(change.message)}\n`
-      })
-      return { ...definition, text: `${action} ${label}${name} (${versions})\n${lines.join('')}` }
-    }),
-  )
+  const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
+  const lines = changes.map((change) => {
+    const effect = effectOf(change)
+    return `  ${colorOf[effect](effect)}${' '.repeat(12 - effect.length)}${visible(change.message)}\n`
+  })
+  return `${action} ${kind.label}${name} (${versions})\n${lines.join('')}`
+}
+
+export function planJson({ planned }: Plan) {
+  return byKind(planned, ({ kind: _, ...one }) => one)
 }

@@ -3,11 +3,10 @@ import { dirname, join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { pullPlan, type ServiceDefinition } from '../../workspace/comparison.ts'
-import { readWorkspace } from '../../workspace/workspace.ts'
+import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { fetchDefinitions } from './plan.ts'
+import { fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
 
 export interface PullOptions {
   all?: true
@@ -70,4 +69,34 @@ function withUsed(
     }
   }
   return [...found]
+}
+
+interface PulledFile {
+  file: string
+  content: string
+  action: 'written' | 'replaced' | 'unchanged'
+  /** Files whose content is lost: this file, and a file with another name that has the same definition. */
+  loses: string[]
+}
+
+/** The files that match what a service has. An equivalent file keeps its content. */
+export function pullPlan(
+  local: readonly DefinitionFile[],
+  /** All existing files, including unreadable ones. */
+  existing: ReadonlySet<string>,
+  pulled: readonly ServiceDefinition[],
+): PulledFile[] {
+  const byKey = new Map(local.map((each) => [keyOf(each), each]))
+  return pulled.map((definition): PulledFile => {
+    const { kind, fields } = definition
+    const before = byKey.get(keyOf(definition))
+    const isSameName = before?.fields.name === fields.name
+    const file = isSameName ? before.file : `${kind.folder}/${fields.name}${kind.suffix}`
+    const content = kind.write(fields)
+    if (isSameName && kind.write(before.fields) === content) {
+      return { file, content, action: 'unchanged', loses: [] }
+    }
+    const loses = new Set([...(before ? [before.file] : []), ...(existing.has(file) ? [file] : [])])
+    return { file, content, action: loses.size > 0 ? 'replaced' : 'written', loses: [...loses] }
+  })
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compareWithService, prunedOf, pullPlan, readServiceDefinition, titleOf } from './comparison.ts'
-import { fileKinds } from './kinds/file-kinds.ts'
+import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
+import { compareWithService, prunedOf, readServiceDefinition, titleOf } from './plan.ts'
+import { pullPlan } from './pull.ts'
 
 const kindOf = (folder: string) => {
   const found = fileKinds.find((kind) => kind.folder === folder)
