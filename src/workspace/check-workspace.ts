@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
-import { grouped } from '../base/grouped.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { packageFile } from '../base/package-file.ts'
 import type { DeployedDefinition } from '../definitions/step.ts'
@@ -110,7 +109,7 @@ export interface TestOutcome {
   rows?: readonly Row[]
 }
 
-/** Runs tests in sequence, grouped by fixtures so that each group loads them once. */
+/** Runs tests in sequence. */
 export async function runTests(
   workspace: Workspace,
   tests: readonly EndpointTest[],
@@ -123,15 +122,12 @@ export async function runTests(
   )
   const { problems } = await deployFiles({ definitions, problems: [] }, service, { fieldsOf: uncached })
   if (problems.length > 0) return { problems, outcomes: [] }
+  await service.load(workspace.fixtures)
   const outcomes: TestOutcome[] = []
-  for (const group of grouped(tests, ({ fixtures }) => JSON.stringify(fixtures)).values()) {
-    const sets = group[0]?.fixtures ?? []
-    await service.load(sets.flatMap((set) => workspace.fixtures.get(set) ?? []))
-    for (const test of group) {
-      const outcome = await runTest(test, service)
-      outcomes.push(outcome)
-      onOutcome(outcome)
-    }
+  for (const test of tests) {
+    const outcome = await runTest(test, service)
+    outcomes.push(outcome)
+    onOutcome(outcome)
   }
   return { problems, outcomes }
 }

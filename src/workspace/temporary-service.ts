@@ -51,9 +51,6 @@ export async function openTemporaryService(
 export class TemporaryService {
   readonly #service: Pick<Service, 'http' | 'engine' | 'adminToken'>
   readonly #setTime: (nowMs: number) => void
-  readonly #filled = new Set<string>()
-  /** Sources whose entries do not expire. */
-  readonly #permanent = new Set<string>()
 
   constructor(service: Pick<Service, 'http' | 'engine' | 'adminToken'>, setTime: (nowMs: number) => void) {
     this.#service = service
@@ -67,22 +64,21 @@ export class TemporaryService {
     return status < 300 ? { deployed: body } : { error: body.error }
   }
 
-  /** Replaces all entries by those of the files. */
+  /** Replaces the entries of sources by those of the files. They do not expire. */
   async load(files: readonly FixtureFile[]): Promise<void> {
-    for (const name of this.#filled) await this.#command(`TRUNCATE TABLE \`${name}\``)
-    this.#filled.clear()
+    const lines = new Map<string, Buffer[]>()
+    for (const file of files) {
+      const path = `/api/sources/${encodeURIComponent(file.source)}`
+      const { name: table } = (await this.#request('GET', path)).body
+      lines.set(table, [...(lines.get(table) ?? []), ...file.lines])
+    }
     // Bypasses the intake, which rejects entries that are older than the retention of their source.
     const settings = { max_partitions_per_insert_block: 0 }
-    for (const { source, lines } of files) {
-      const { name: table } = (await this.#request('GET', `/api/sources/${encodeURIComponent(source)}`)).body
-      if (!this.#permanent.has(table)) {
-        await this.#command(`TRUNCATE TABLE \`${table}\``)
-        await this.#command(`ALTER TABLE \`${table}\` REMOVE TTL`)
-        this.#permanent.add(table)
-      }
-      this.#filled.add(table)
-      const rows = Buffer.concat(lines)
-      await this.#service.engine.insert({ table, format: 'JSONEachRow', settings }, rows, limits)
+    for (const [table, rows] of lines) {
+      await this.#command(`TRUNCATE TABLE \`${table}\``)
+      await this.#command(`ALTER TABLE \`${table}\` REMOVE TTL`)
+      const target = { table, format: 'JSONEachRow', settings } as const
+      await this.#service.engine.insert(target, Buffer.concat(rows), limits)
     }
   }
 

@@ -18,26 +18,24 @@ describe('readTestFile', () => {
     const tests = read(
       'endpoint: usage',
       'now: 2026-01-02T03:04:05Z',
-      'fixtures: busy',
       'tests:',
       '  - name: first',
       '    parameters: { hours: 3, on: true, project: abc }',
       '    rows: [{ n: 1 }]',
       '  - name: second',
       '    now: 2026-01-02T03:04:05.678+01:00',
-      '    fixtures: [quiet, default]',
       '    token: { project: abc }',
       '    status: 400',
     )
     const common = { file: 'tests/usage.yaml', endpoint: 'usage', column: 5 }
     expect(tests).toEqual([
       {
-        ...{ ...common, line: 5, index: 0, name: 'first', nowMs: Date.UTC(2026, 0, 2, 3, 4, 5) },
-        ...{ fixtures: ['busy'], parameters: { hours: '3', on: 'true', project: 'abc' }, rows: [{ n: 1 }] },
+        ...{ ...common, line: 4, index: 0, name: 'first', nowMs: Date.UTC(2026, 0, 2, 3, 4, 5) },
+        ...{ parameters: { hours: '3', on: 'true', project: 'abc' }, rows: [{ n: 1 }] },
       },
       {
-        ...{ ...common, line: 8, index: 1, name: 'second', nowMs: Date.UTC(2026, 0, 2, 2, 4, 5, 678) },
-        ...{ now: '2026-01-02T03:04:05.678+01:00', fixtures: ['quiet', 'default'], parameters: {} },
+        ...{ ...common, line: 7, index: 1, name: 'second', nowMs: Date.UTC(2026, 0, 2, 2, 4, 5, 678) },
+        ...{ now: '2026-01-02T03:04:05.678+01:00', parameters: {} },
         ...{ token: { project: 'abc' }, status: 400 },
       },
     ])

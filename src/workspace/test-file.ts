@@ -13,13 +13,6 @@ const instant = z
     error: 'must not be more precise than a millisecond',
   })
 
-const setName = text.regex(/^[A-Za-z][\w-]{0,63}$/, {
-  error: 'must start with a letter and have at most 64 letters, digits, underscores and dashes',
-})
-const fixtures = z.union([setName.transform((name) => [name]), z.array(setName)], {
-  error: 'must be the name of a fixture set, or a list of names',
-})
-
 const values = z.record(
   text.regex(/^[^_]/, { error: 'must not start with _: such names are reserved' }),
   z.union([z.string(), z.number(), z.boolean()], must('text, a number, true or false')).transform(String),
@@ -31,7 +24,6 @@ const test = z
     {
       name: text.min(1, { error: 'must not be empty' }),
       now: instant.optional(),
-      fixtures: fixtures.optional(),
       parameters: values.default({}),
       token: z
         .strictObject(
@@ -62,7 +54,6 @@ const testFile = z
   .strictObject({
     endpoint: text,
     now: instant.optional(),
-    fixtures: fixtures.optional(),
     tests: z.array(test, must('a list of tests')).min(1, { error: 'must have at least one test' }),
   })
   .superRefine(({ now, tests }, context) => {
@@ -76,9 +67,6 @@ const testFile = z
     }
   })
 
-/** The fixtures directly in fixtures/, not in a subdirectory. */
-export const defaultSet = 'default'
-
 export interface EndpointTest extends z.output<typeof test> {
   file: string
   line: number
@@ -86,7 +74,6 @@ export interface EndpointTest extends z.output<typeof test> {
   index: number
   endpoint: string
   nowMs: number
-  fixtures: string[]
 }
 
 export interface TestFile {
@@ -106,7 +93,6 @@ export function readTestFile(file: string, content: string): TestFile | { proble
     index,
     endpoint: value.endpoint,
     nowMs: Number((parseIsoTimestamp(one.now ?? value.now ?? '') ?? 0n) / 1000n),
-    fixtures: one.fixtures ?? value.fixtures ?? [defaultSet],
   }))
   return { file, tests, yaml }
 }

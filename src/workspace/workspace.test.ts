@@ -45,15 +45,15 @@ describe('readWorkspace', () => {
     expect(shipped.tests.map(({ tests }) => tests[0]?.endpoint)).toEqual(names)
   })
 
-  test('reads fixtures of declared sources, and fixture sets in directories', () => {
+  test('reads fixtures of declared sources', () => {
     const { problems, fixtures, definitions } = workspaceOf({
       'endpoints/a.sql': endpoint(),
       'sources/orders.yaml': 'description: Orders.\n',
       'sources/plain.yaml': '# Nothing to say.\n',
       'fixtures/orders.ndjson': '{"timestamp":1767225600}\n',
-      'fixtures/busy/plain.ndjson': '{"timestamp":1767225600}\n{"timestamp":1767225601}\n',
+      'fixtures/plain.ndjson': '{"timestamp":1767225600}\n{"timestamp":1767225601}\n',
       'fixtures/notes.txt': 'x',
-      'tests/a.yaml': oneTest('a', '    fixtures: [busy, default]\n'),
+      'tests/a.yaml': oneTest('a'),
       'tests/.hidden.yaml': 'x',
     })
     expect(problems).toEqual([])
@@ -62,9 +62,9 @@ describe('readWorkspace', () => {
       ['sources/plain.yaml', 'plain', ''],
       ['endpoints/a.sql', 'a', ''],
     ])
-    expect([...fixtures].map(([set, files]) => [set, ...files.map(({ lines }) => lines.length)])).toEqual([
-      ['default', 1],
-      ['busy', 2],
+    expect(fixtures.map(({ source, lines }) => [source, lines.length])).toEqual([
+      ['orders', 1],
+      ['plain', 2],
     ])
   })
 
@@ -84,9 +84,8 @@ describe('readWorkspace', () => {
         'alerts/ax.yaml': 'endpoint: a\n',
         'alerts/ax.yml': 'endpoint: a\n',
         'fixtures/nothing.ndjson': '',
-        'fixtures/default/edge_logs.ndjson': '',
         'fixtures/edge_logs.ndjson': '{"timestamp":1767225600}\n{}\n',
-        'tests/a.yaml': oneTest('gone', '  - name: b\n    fixtures: quiet\n'),
+        'tests/a.yaml': oneTest('gone'),
         'tests/c.yaml': oneTest('c'),
       }),
     ).toEqual([
@@ -96,7 +95,6 @@ describe('readWorkspace', () => {
       'endpoints/c.sql:1:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
       'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
-      'fixtures/default:1:1: The default set is the files directly in fixtures/. Rename this directory.',
       'fixtures/edge_logs.ndjson:2:1: The entry needs a timestamp.',
       'fixtures/nothing.ndjson:1:1: Unknown source "nothing". To declare it, create sources/nothing.yaml, for example with: wellhead source init nothing --from <file of entries>',
       'sources/Orders.yaml:1:1: The source name must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',
@@ -104,7 +102,6 @@ describe('readWorkspace', () => {
       'sources/own.yaml:1:1: Unknown field "retention".',
       'sources/sx.yml:1:1: sources/sx.yaml declares the same source. Remove one of the files.',
       'tests/a.yaml:1:1: endpoints/gone.sql does not exist.',
-      'tests/a.yaml:7:5: The directory fixtures/quiet does not exist.',
     ])
   })
 

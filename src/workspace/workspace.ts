@@ -7,13 +7,13 @@ import { declareAdvice, type FileProblem, sortProblems } from './file-problem.ts
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import type { FileKind, FileReading } from './kinds/file-kind.ts'
 import { endpointFiles, fileKinds, sourceFiles } from './kinds/file-kinds.ts'
-import { defaultSet, readTestFile, type TestFile } from './test-file.ts'
+import { readTestFile, type TestFile } from './test-file.ts'
 
 export interface Workspace {
   directory: string
   /** Those first that others refer to. */
   definitions: DefinitionFile[]
-  fixtures: ReadonlyMap<string, readonly FixtureFile[]>
+  fixtures: FixtureFile[]
   tests: TestFile[]
   /** Unreadable files; all others are loaded anyway. */
   problems: FileProblem[]
@@ -28,7 +28,7 @@ export function readWorkspace(directory: string): Workspace {
   const files = new WorkspaceFiles(directory)
   const definitions = readDefinitions(files)
   const fixtures = readFixtures(files, definitions)
-  const tests = readTests(files, definitions, fixtures)
+  const tests = readTests(files, definitions)
   return { directory, definitions, fixtures, tests, problems: sortProblems(files.problems) }
 }
 
@@ -81,33 +81,19 @@ function reportSharedIds(files: WorkspaceFiles, definitions: readonly Definition
   }
 }
 
-/** fixtures/<source>.ndjson belongs to the set "default", fixtures/<set>/<source>.ndjson to another set. */
-function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFile[]) {
+function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFile[]): FixtureFile[] {
   const own = definitions.filter(({ kind }) => kind === sourceFiles).map(({ fields }) => fields)
   const sources = new Set(
     [...builtInSources, ...own].flatMap(({ name, aliases }) => [name, ...(aliases as string[])]),
   )
-  const readSet = (directory: string) =>
-    files.readAll(directory, /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
-      if (sources.has(source)) return readFixtureFile(file, source, content)
-      const message = `Unknown source "${source}". ${declareAdvice(source)}`
-      return { problems: [{ file, line: 1, column: 1, message }] }
-    })
-  const sets = new Map([[defaultSet, readSet('fixtures')]])
-  for (const name of files.list('fixtures')) {
-    const path = `fixtures/${name}`
-    if (!files.isDirectory(path)) continue
-    if (name !== defaultSet) sets.set(name, readSet(path))
-    else files.report(path, 'The default set is the files directly in fixtures/. Rename this directory.')
-  }
-  return sets
+  return files.readAll('fixtures', /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
+    if (sources.has(source)) return readFixtureFile(file, source, content)
+    const message = `Unknown source "${source}". ${declareAdvice(source)}`
+    return { problems: [{ file, line: 1, column: 1, message }] }
+  })
 }
 
-function readTests(
-  files: WorkspaceFiles,
-  definitions: readonly DefinitionFile[],
-  fixtures: ReadonlyMap<string, unknown>,
-): TestFile[] {
+function readTests(files: WorkspaceFiles, definitions: readonly DefinitionFile[]): TestFile[] {
   const tests = files.readAll('tests', /\.ya?ml$/, (file, _name, content) => readTestFile(file, content))
   const endpoints = definitions.filter(({ kind }) => kind === endpointFiles)
   // An unreadable endpoint is already reported.
@@ -115,12 +101,6 @@ function readTests(
   for (const { file, tests: cases, yaml } of tests) {
     const endpoint = `endpoints/${cases[0]?.endpoint}.sql`
     if (!known.has(endpoint)) files.report(file, `${endpoint} does not exist.`, yaml.positionOf(['endpoint']))
-    for (const { index, fixtures: sets } of cases) {
-      for (const set of sets.filter((each) => !fixtures.has(each))) {
-        const at = yaml.positionOf(['tests', index, 'fixtures'])
-        files.report(file, `The directory fixtures/${set} does not exist.`, at)
-      }
-    }
   }
   return tests
 }

@@ -12,7 +12,7 @@ const nowMs = Date.UTC(2027, 4, 6, 7, 8)
 function create(
   query: string,
   values: Record<string, JsonValue> = {},
-  fixtures = new Map<string, { file: string; source: string; lines: Buffer[] }[]>(),
+  fixtures: { file: string; source: string; lines: Buffer[] }[] = [],
 ) {
   const files = newEndpointFiles({ name: 'mine', id, query, values, nowMs }, fixtures)
   expect(Object.keys(files)).toEqual(['endpoints/mine.sql', 'tests/mine.yaml'])
@@ -44,7 +44,7 @@ test('takes types from the use in the SQL, and refuses an example of another typ
     'SELECT 1 FROM edge_logs WHERE timestamp BETWEEN @since AND @now AND status_code >= @status ' +
     'AND match(id, @pattern) AND metadata.retried::Bool = @retried AND project = @project LIMIT @n'
   const columnsOf = () => [{ name: 'status_code', path: 's', type: 'number' } as const]
-  const files = newEndpointFiles({ name: 'mine', id, query, values: { n: 5 }, nowMs }, new Map(), columnsOf)
+  const files = newEndpointFiles({ name: 'mine', id, query, values: { n: 5 }, nowMs }, [], columnsOf)
   const reading = readDefinition('mine.sql', files['endpoints/mine.sql'] as string)
   if ('problems' in reading) throw new Error(JSON.stringify(reading))
   const { parameters } = reading.definition
@@ -79,7 +79,7 @@ test('tests the project and the time of the newest fixture', () => {
   const lines = newWorkspaceFiles('supabase', () => id)['fixtures/edge_logs.ndjson'] as string
   const file = readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', lines)
   if ('problems' in file) throw new Error('unreadable')
-  const { definition, tests } = create('SELECT @project AS project', {}, new Map([['default', [file]]]))
+  const { definition, tests } = create('SELECT @project AS project', {}, [file])
   expect(definition.parameters.project).toMatchObject({ required: true, example: 'shop' })
   expect(tests).toMatchObject([{ parameters: { project: 'shop' }, nowMs: Date.UTC(2026, 0, 31, 12) }])
 })

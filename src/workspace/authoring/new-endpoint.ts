@@ -13,7 +13,6 @@ import { leavesOf } from '../../sources/seen-paths.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import type { ColumnsOf } from '../../sql/paths.ts'
 import { sourceFiles } from '../kinds/file-kinds.ts'
-import { defaultSet } from '../test-file.ts'
 import type { Workspace } from '../workspace.ts'
 
 interface NewEndpoint {
@@ -62,7 +61,7 @@ const hourMs = 3_600_000
 
 function newestEntry(fixtures: Workspace['fixtures']): { ms: number; project: string } | undefined {
   let newest: { ms: number; project: string } | undefined
-  for (const { lines } of fixtures.get(defaultSet) ?? []) {
+  for (const { lines } of fixtures) {
     for (const line of lines) {
       const { timestamp, project } = JSON.parse(line.toString()) as { timestamp: string; project: string }
       const ms = Number(timestamp) * 1000
