@@ -158,21 +158,13 @@ const [list, object, wrappedObject] = [0, 1, 2]
 export async function wrapObjects(body: Buffer): Promise<Buffer> {
   // A brace becomes at most two bytes.
   const wrapped = Buffer.allocUnsafe(2 * body.length)
-  let progress = { at: 0, length: 0, isString: false, open: [] as number[] }
-  while (progress.at < body.length) {
-    progress = wrapPart(body, wrapped, progress)
-    await giveWay()
-  }
-  return wrapped.subarray(0, progress.length)
-}
-
-function wrapPart(
-  body: Buffer,
-  wrapped: Buffer,
-  { at, length, isString, open }: { at: number; length: number; isString: boolean; open: number[] },
-) {
-  const end = Math.min(at + turnBytes, body.length)
-  for (; at < end; at++) {
+  const open: number[] = []
+  let [length, isString, turn] = [0, false, turnBytes]
+  for (let at = 0; at < body.length; at++) {
+    if (at >= turn) {
+      await giveWay()
+      turn = at + turnBytes
+    }
     const byte = body[at] as number
     const isWrapped =
       byte === openObject && !isString && open.length >= outerLevels && open[open.length - 1] !== list
@@ -186,5 +178,5 @@ function wrapPart(
     else if ((byte === closeObject || byte === closeList) && open.pop() === wrappedObject)
       wrapped[length++] = closeList
   }
-  return { at, length, isString, open }
+  return wrapped.subarray(0, length)
 }

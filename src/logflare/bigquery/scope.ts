@@ -2,6 +2,7 @@ import { grouped } from '../../base/grouped.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Budget } from './budget.ts'
 import {
+  type Column,
   type JsonPath,
   jsonObject,
   jsonOf,
@@ -10,21 +11,14 @@ import {
   pathValue,
   typedColumn,
   type Value,
-  type ValueType,
 } from './value.ts'
-
-export interface Column {
-  name: string
-  type: ValueType
-  nested?: Value['nested']
-}
 
 /** All uses of a subquery share them. */
 export type Columns = ReturnType<typeof columnsOf>
 
-/** The columns of a table, and their positions by name in lower case. */
+/** The columns of a table, also by name in lower case. */
 export function columnsOf(list: readonly Column[]) {
-  return { list, positions: grouped([...list.keys()], (index) => list[index]?.name.toLowerCase() ?? '') }
+  return { list, byName: grouped(list, ({ name }) => name.toLowerCase()) }
 }
 
 export interface ScopeTable {
@@ -35,7 +29,8 @@ export interface ScopeTable {
   columns: Columns
   /** Whether its rows are entries. Then * does not select the last column. */
   isLog: boolean
-  valueAt(column: number): Value
+  /** The value of a column where this table is read. */
+  read(column: Column): Value
 }
 
 /** What names mean inside of one SELECT. Names of tables, columns and aliases ignore case, as in BigQuery. */
@@ -124,8 +119,8 @@ export class Scope {
   }
 
   ofTable(table: ScopeTable, [name = '', ...rest]: readonly string[], at: number): Value {
-    const [position] = table.columns.positions.get(name.toLowerCase()) ?? []
-    if (position !== undefined) return inside(table.valueAt(position), rest) ?? this.#noField(name, rest, at)
+    const [column] = table.columns.byName.get(name.toLowerCase()) ?? []
+    if (column) return inside(table.read(column), rest) ?? this.#noField(name, rest, at)
     const names = namesOf(table)
     const closest = didYouMean(closestName(name, names))
     throw this.budget.refuse(
@@ -141,8 +136,8 @@ export class Scope {
   #column(lower: string, at: number): Value | undefined {
     const known = this.merged.get(lower) ?? this.#found.get(lower)
     if (known) return known
-    const [found, ...others] = this.tables.flatMap(({ columns, valueAt }) =>
-      (columns.positions.get(lower) ?? []).map((position) => valueAt(position)),
+    const [found, ...others] = this.tables.flatMap(({ columns, read }) =>
+      (columns.byName.get(lower) ?? []).map(read),
     )
     const help = `Write the table before it: table.${lower}.`
     if (others.length > 0) throw this.budget.refuse(`The name "${lower}" is ambiguous. ${help}`, at)
@@ -186,8 +181,9 @@ export class Scope {
 }
 
 /** What * selects. */
-export function shownColumns({ columns: { list }, isLog, valueAt }: ScopeTable) {
-  return list.slice(0, isLog ? -1 : list.length).map(({ name }, index) => ({ name, value: valueAt(index) }))
+export function shownColumns({ columns: { list }, isLog, read }: ScopeTable): Column[] {
+  const shown = isLog ? list.slice(0, -1) : list
+  return shown.map((column) => ({ name: column.name, value: read(column) }))
 }
 
 function namesOf(table: ScopeTable): string[] {

@@ -2,7 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import type { Budget } from './budget.ts'
 import { type Columns, columnsOf, type ScopeTable } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
-import { type ColumnOf, dateTimeText, nothing, type Value, type ValueType } from './value.ts'
+import { type Column, dateTimeText, nothing, type Value, type ValueType } from './value.ts'
 
 export interface LogTable {
   view: string
@@ -15,45 +15,39 @@ export interface LogTable {
 export const baseColumns = ['id', 'timestamp', 'event_message', 'metadata', 'project']
 
 const logColumns = columnsOf([
-  { name: 'id', type: 'string' },
-  { name: 'timestamp', type: 'timestamp' },
-  { name: 'event_message', type: 'string' },
-  { name: 'metadata', type: 'json' },
-  { name: 'identifier', type: 'string' },
+  { name: 'id', value: { sql: 'id', type: 'string' } },
+  { name: 'timestamp', value: { sql: 'timestamp', type: 'timestamp' } },
+  { name: 'event_message', value: { sql: 'event_message', type: 'string' } },
+  { name: 'metadata', value: { sql: 'metadata', type: 'json' } },
+  { name: 'identifier', value: { sql: 'project', type: 'string' } },
 ])
 
 export function logTable(ref: string, names: readonly string[], table: LogTable): ScopeTable {
-  const columnOf: ColumnOf = (path) => table.columns.find((column) => column.path === path)
   const base = `${ref}.metadata`
+  const columnOf = (path: string) => table.columns.find((column) => column.path === path)
   const metadata: Value = {
     sql: table.wholeMetadata?.(base) ?? base,
     type: 'json',
     path: { base, keys: [], typed: { table: ref, columnOf } },
     nested: 'field',
   }
-  const valueAt = (index: number): Value => {
-    const { name = '', type = 'null' } = logColumns.list[index] ?? {}
-    if (name === 'metadata') return metadata
-    return { sql: `${ref}.${name === 'identifier' ? 'project' : name}`, type }
-  }
-  return { ref, names, columns: logColumns, isLog: true, valueAt }
+  const read = ({ name, value }: Column) =>
+    name === 'metadata' ? metadata : { ...value, sql: `${ref}.${value.sql}` }
+  return { ref, names, columns: logColumns, isLog: true, read }
 }
 
 export function derivedTable(ref: string, names: readonly string[], columns: Columns): ScopeTable {
-  const valueAt = (index: number) => {
-    const { type = 'null', nested } = columns.list[index] ?? {}
-    return { sql: `${ref}.O${index + 1}`, type, nested } as const
-  }
-  return { ref, names, columns, isLog: false, valueAt }
+  const read = ({ value }: Column) => ({ ...value, sql: `${ref}.${value.sql}` })
+  return { ref, names, columns, isLog: false, read }
 }
 
 /** For the right side of a LEFT JOIN: without this, the engine fills missing rows with zeros and empty texts. */
 export function nullable(sql: string, { list: columns }: Columns, budget: Budget): string {
-  const list = columns.map((_, index) => `toNullable(O${index + 1}) AS O${index + 1}`)
+  const list = columns.map(({ value }) => `toNullable(${value.sql}) AS ${value.sql}`)
   return budget.produce(`SELECT ${list.join(', ')} FROM (\n${sql}\n)`, 0)
 }
 
-export function byName(outputs: readonly { name: string; value: Value }[]): ReadonlyMap<string, Value> {
+export function byName(outputs: readonly Column[]): ReadonlyMap<string, Value> {
   return new Map(outputs.map(({ name, value }) => [name.toLowerCase(), value]))
 }
 

@@ -3,7 +3,7 @@ import { sqlName } from '../../sql/names.ts'
 import { Budget } from './budget.ts'
 import { callFunction } from './functions.ts'
 import { parseQuery } from './parse-query.ts'
-import { type Column, type Columns, columnsOf, Scope, type ScopeTable, shownColumns } from './scope.ts'
+import { type Columns, columnsOf, Scope, type ScopeTable, shownColumns } from './scope.ts'
 import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 import {
   baseColumns,
@@ -18,7 +18,7 @@ import {
   output,
 } from './table-columns.ts'
 import { ExpressionTranslator } from './translate-expression.ts'
-import { commonType, convert, type JsonPath, pathOf, sortKey, type Value, type ValueType } from './value.ts'
+import { type Column, commonType, convert, type JsonPath, pathOf, sortKey, type Value } from './value.ts'
 
 interface Translation {
   sql: string
@@ -63,12 +63,12 @@ class Translator {
     const { sql, columns } = this.#query(query, new Map())
     const names = distinctNames(columns.map(({ name }) => name))
     const selected = columns.map(
-      ({ type }, index) => `${output(`R.O${index + 1}`, type)} AS ${sqlName(names[index] ?? '')}`,
+      ({ value }, index) => `${output(`R.${value.sql}`, value.type)} AS ${sqlName(names[index] ?? '')}`,
     )
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {
       sql: this.#budget.produce(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n) AS R`, 0),
-      json: names.filter((_, index) => columns[index]?.type === 'json'),
+      json: names.filter((_, index) => columns[index]?.value.type === 'json'),
     }
   }
 
@@ -95,12 +95,8 @@ class Translator {
     if (body.kind === 'select') return this.#select(body.select, query, ctes, new Scope(this.#budget, around))
     const { sql, columns } = this.#union(body, ctes, around)
     const scope = new Scope(this.#budget)
-    const outputs = columns.map(({ name, type, nested }, index) => ({
-      name,
-      value: { sql: `O${index + 1}`, type, nested },
-    }))
-    scope.outputs = byName(outputs)
-    const order = this.#order(query, outputs, this.#expressions(scope, ctes))
+    scope.outputs = byName(columns)
+    const order = this.#order(query, columns, this.#expressions(scope, ctes))
     return { sql: `SELECT * FROM (\n${sql}\n)${order}${limits(query)}`, columns }
   }
 
@@ -112,14 +108,15 @@ class Translator {
       const message = `The queries of a UNION must have the same number of columns: ${first.columns.length}, not ${parts[odd]?.columns.length}.`
       throw this.#refuse(message, branches[odd]?.at ?? 0)
     }
-    const columns = first.columns.map(({ name }, index) => {
-      const own = parts.map((part) => part.columns[index] as Column)
-      return { name, type: commonType(own), nested: own.find(({ type }) => type === 'json')?.nested }
+    const columns = first.columns.map(({ name, value: { sql } }, index): Column => {
+      const own = parts.map((part) => (part.columns[index] as Column).value)
+      const nested = own.find(({ type }) => type === 'json')?.nested
+      return { name, value: { sql, type: commonType(own), nested } }
     })
     const selects = parts.map(({ sql, columns: own }) => {
-      const items = columns.map(({ type }, index) => {
-        const value = { sql: `O${index + 1}`, type: own[index]?.type as ValueType }
-        return `${value.type === type ? value.sql : convert(value, type)} AS O${index + 1}`
+      const items = own.map(({ value }, index) => {
+        const { type = value.type } = columns[index]?.value ?? {}
+        return `${value.type === type ? value.sql : convert(value, type)} AS ${value.sql}`
       })
       return `SELECT ${items.join(', ')} FROM (\n${sql}\n)`
     })
@@ -133,7 +130,7 @@ class Translator {
       const { sql, columns } = this.#query(query, ctes)
       if (columns.length !== 1)
         throw this.#refuse('A subquery in an expression must have one column.', query.at)
-      return { sql: `(${sql})`, type: columns[0]?.type ?? 'null' }
+      return { sql: `(${sql})`, type: columns[0]?.value.type ?? 'null' }
     })
   }
 
@@ -198,7 +195,7 @@ class Translator {
       sql:
         `${fields}SELECT ${select.distinct ? 'DISTINCT ' : ''}${list.join(', ')}${from}${where}${group}${having}${qualify}${order}` +
         `${tie ? `, ${table.ref}.id ${direction}` : ''}${limits(query)}`,
-      columns: outputs.map(({ name, value: { type, nested } }) => ({ name, type, nested })),
+      columns: outputs,
     }
   }
 
@@ -264,11 +261,7 @@ class Translator {
     throw this.#refuse(`${clause} BY ${key.value}: there are only ${columns.length} columns.`, key.at)
   }
 
-  #order(
-    { order }: Query,
-    outputs: readonly { name: string; value: Value }[],
-    expressions: ExpressionTranslator,
-  ): string {
+  #order({ order }: Query, outputs: readonly Column[], expressions: ExpressionTranslator): string {
     if (order.length === 0) return ''
     const keys = order.map((key) => {
       const value = this.#atPosition(key.by, outputs, 'ORDER')?.value ?? expressions.value(key.by)

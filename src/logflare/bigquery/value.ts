@@ -25,11 +25,12 @@ export interface Value {
   readonly path?: JsonPath
   /** Set if it is JSON of metadata, where BigQuery has an array of one object for each object that is not an element. */
   readonly nested?: 'field' | 'element' | undefined
-  readonly members?: readonly Member[]
+  readonly members?: readonly Column[]
   readonly literal?: string
 }
 
-interface Member {
+/** A column of a table or of a query, or a field of a struct. */
+export interface Column {
   name: string
   value: Value
 }
@@ -218,11 +219,11 @@ function withArrays(object: string, levels = 6): string {
 }
 
 /** An object as JSON text. */
-export function jsonObject(members: readonly Member[]): Value {
+export function jsonObject(members: readonly Column[]): Value {
   return { sql: objectOf(members, jsonOf), type: 'json', members }
 }
 
-function objectOf(members: readonly Member[], write: (value: Value) => string): string {
+function objectOf(members: readonly Column[], write: (value: Value) => string): string {
   const parts = members.map(
     ({ name, value }, index) =>
       `${sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, ${write(value)}`,
