@@ -17,7 +17,7 @@ import { codeTokens, identifierOf, isSymbol } from '../sql/tokens.ts'
 import { subqueryNames } from '../sql/with.ts'
 import { translateBigQuery } from './bigquery/translate.ts'
 import { withTime } from './bigquery/value.ts'
-import { bigQueryDefinition, sourceTables, viewTables } from './log-views.ts'
+import { bigQueryDefinition, logTables } from './log-views.ts'
 
 export interface LogEndpointsOptions {
   engine: Engine
@@ -31,7 +31,7 @@ type LogRequest = { name: string } & Pick<EndpointCall, 'parameters' | 'caller' 
 /** What depends on the typed columns of the sources. */
 interface Compiled {
   from: ReturnType<Sources['readable']>
-  tables: ReturnType<typeof viewTables>
+  tables: ReturnType<typeof logTables>
   endpoints: ReadonlyMap<string, Endpoint>
 }
 
@@ -56,8 +56,8 @@ export class LogEndpoints {
 
   /** Translates into SQL over the sources, without running it. */
   translate(sql: string): string {
-    const from = this.#options.sources.readable()
-    return translateBigQuery(sql, sourceTables(from.typedColumns)).sql
+    const { typedColumns } = this.#options.sources.readable()
+    return translateBigQuery(sql, logTables(typedColumns, 'sources')).sql
   }
 
   async run(request: LogRequest): Promise<Buffer> {
@@ -120,7 +120,7 @@ export class LogEndpoints {
     )
     const byName = new Map(endpoints.map((endpoint) => [endpoint.definition.name, endpoint]))
     for (const name of otelNames) byName.set(name, byName.get('logs.all.otel') as Endpoint)
-    return { from, tables: viewTables(from.typedColumns), endpoints: byName }
+    return { from, tables: logTables(from.typedColumns, 'views'), endpoints: byName }
   }
 }
 

@@ -36,35 +36,23 @@ function withHeaders(metadata: string): string {
   return `if(${lacks}, ${object(members)}, ${metadata})`
 }
 
-/** The tables of BigQuery SQL. Each has the columns of a source. */
-function tablesOf(
-  typedColumnsOf: TypedColumnsOf,
-  viewOf: (source: string) => string,
-  wholeMetadata?: LogTable['wholeMetadata'],
-): Map<string, LogTable> {
-  const tables = new Map<string, LogTable>()
-  for (const source of Object.keys(logSources)) {
-    const columns = typedColumnsOf(source) ?? []
-    const isEdge = source === 'edge_logs'
-    tables.set(source, { view: viewOf(source), columns, ...(isEdge && wholeMetadata && { wholeMetadata }) })
-  }
-  const nothing = `(SELECT ${baseColumns.join(', ')} FROM ${viewOf('edge_logs')} WHERE 0)`
-  for (const name of emptyTables) tables.set(name, { view: nothing, columns: [] })
-  return tables
-}
-
 /** A capital letter, because no source has one: the name of a view must not be that of a source. */
 function viewOf(source: string): string {
   return `View_${source}`
 }
 
-export function viewTables(typedColumnsOf: TypedColumnsOf): Map<string, LogTable> {
-  return tablesOf(typedColumnsOf, viewOf, withHeaders)
-}
-
-/** For queries that read the sources themselves. */
-export function sourceTables(typedColumnsOf: TypedColumnsOf): Map<string, LogTable> {
-  return tablesOf(typedColumnsOf, (source) => source)
+/** The tables of BigQuery SQL, each with the columns of a source: its view, or the source itself. */
+export function logTables(typedColumnsOf: TypedColumnsOf, read: 'views' | 'sources'): Map<string, LogTable> {
+  const nameOf = read === 'views' ? viewOf : (source: string) => source
+  const tables = new Map<string, LogTable>()
+  for (const source of Object.keys(logSources)) {
+    const isShown = read === 'views' && source === 'edge_logs'
+    const columns = typedColumnsOf(source) ?? []
+    tables.set(source, { view: nameOf(source), columns, ...(isShown && { wholeMetadata: withHeaders }) })
+  }
+  const nothing = `(SELECT ${baseColumns.join(', ')} FROM ${nameOf('edge_logs')} WHERE 0)`
+  for (const name of emptyTables) tables.set(name, { view: nothing, columns: [] })
+  return tables
 }
 
 const parameters = {

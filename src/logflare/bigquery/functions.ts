@@ -50,7 +50,11 @@ const alternatives = new Map(Object.entries(words.alternatives))
 const formats = new Map(Object.entries(words.formats))
 
 const noModifiers: CallModifiers = {
-  ...{ distinct: false, ignoresNulls: false, order: undefined, limit: undefined, window: '' },
+  distinct: false,
+  ignoresNulls: false,
+  order: undefined,
+  limit: undefined,
+  window: '',
 }
 
 export function callFunction(
@@ -65,11 +69,12 @@ export function callFunction(
   if (!special && !rule) throw unknown(written)
   const isAggregate = aggregates.has(name) || specialAggregates.has(name)
   const { distinct, ignoresNulls, order, limit, window } = modifiers
+  const [, , sql = ''] = rule ?? []
   const refused = [
-    distinct && !/\$[dl]/.test(rule?.[2] ?? '') && 'DISTINCT',
-    ignoresNulls && !/\$[ln]/.test(rule?.[2] ?? '') && 'IGNORE NULLS',
-    order && !rule?.[2].includes('$l') && 'ORDER BY',
-    limit !== undefined && !rule?.[2].includes('$l') && 'LIMIT',
+    distinct && !/\$[dl]/.test(sql) && 'DISTINCT',
+    ignoresNulls && !/\$[ln]/.test(sql) && 'IGNORE NULLS',
+    order && !sql.includes('$l') && 'ORDER BY',
+    limit !== undefined && !sql.includes('$l') && 'LIMIT',
     window !== '' && !isAggregate && !isWindow && 'OVER',
   ].find(Boolean)
   if (refused) throw invalidQuery(`${refused} is not supported in ${shown(written)}.`)
@@ -119,7 +124,7 @@ function ofRule(
   const shared = { common: commonType(ofType('common')), compared: comparedType(ofType('compared', 'exact')) }
   const others = values.slice(1)
   const list = values.map((value, index) =>
-    argument(typeAt(index) ?? '', value, { name, others, shared, word: args[index]?.word }),
+    argument(typeAt(index) ?? '', value, name, args[index]?.word, others, shared),
   )
   for (const type of types.slice(list.length)) if (type.includes('=')) list.push(type.replace(/^.*?=/, ''))
   const text = sql.replace(/\$([\d*+?dlnw])/g, (_, place: string) => {
@@ -163,15 +168,15 @@ function resultType(result: string, values: readonly Value[], common: ValueType)
   return result as ValueType
 }
 
-interface Place {
-  name: string
-  /** Arguments after the first. */
-  others: readonly Value[]
-  shared: Record<'common' | 'compared', ValueType>
-  word: string | undefined
-}
-
-function argument(type: string, value: Value, { name, others, shared, word }: Place): string {
+/** The SQL of an argument. It can depend on the others: those after the first, and the types that they share. */
+function argument(
+  type: string,
+  value: Value,
+  name: string,
+  word: string | undefined,
+  others: readonly Value[],
+  shared: Record<'common' | 'compared', ValueType>,
+): string {
   switch (type) {
     case 'json':
       return jsonOf(value)

@@ -23,6 +23,10 @@ export function isReserved(word: string): boolean {
   return reserved.has(word.toUpperCase())
 }
 
+function call(name: string, args: readonly Expression[], at: number): Expression {
+  return { kind: 'call', name, args, at }
+}
+
 /** Reads expressions with the precedence of BigQuery. */
 export abstract class ExpressionParser extends TokenReader {
   protected abstract readonly query: () => Query
@@ -48,13 +52,12 @@ export abstract class ExpressionParser extends TokenReader {
     const term = () => (name === 'or' ? this.#logic('and') : this.#not())
     const args = [term()]
     while (this.skip(name)) args.push(term())
-    return args.length === 1 ? (args[0] as Expression) : { kind: 'call', name, args, at }
+    return args.length === 1 ? (args[0] as Expression) : call(name, args, at)
   }
 
   #not(): Expression {
     const { at } = this
-    if (!this.skip('not')) return this.#comparison()
-    return { kind: 'call', name: 'not', args: [this.nested(() => this.#not())], at }
+    return this.skip('not') ? call('not', [this.nested(() => this.#not())], at) : this.#comparison()
   }
 
   #comparison(): Expression {
@@ -62,19 +65,18 @@ export abstract class ExpressionParser extends TokenReader {
     for (;;) {
       const { at } = this
       const operator = this.oneOf(comparisons)
-      if (operator !== undefined) {
-        left = { kind: 'call', name: operator, args: [left, this.#sum()], at }
-      } else if (this.skip('is')) {
+      if (operator !== undefined) left = call(operator, [left, this.#sum()], at)
+      else if (this.skip('is')) {
         const not = this.skip('not') ? 'not ' : ''
-        const what = this.skip('distinct', 'from') ? 'distinct from' : this.oneOf(['null', 'true', 'false'])
-        if (what === undefined) throw this.unexpected('NULL, TRUE, FALSE or DISTINCT FROM')
-        const args = what === 'distinct from' ? [left, this.#sum()] : [left]
-        left = { kind: 'call', name: `is ${not}${what}`, args, at }
+        const what = this.oneOf(['null', 'true', 'false'])
+        if (what !== undefined) left = call(`is ${not}${what}`, [left], at)
+        else if (this.skip('distinct', 'from')) left = call(`is ${not}distinct from`, [left, this.#sum()], at)
+        else throw this.unexpected('NULL, TRUE, FALSE or DISTINCT FROM')
       } else {
         const not = predicates.some((word) => this.is('not', word)) && this.skip('not')
         const word = this.oneOf(predicates)
         if (word === undefined) return left
-        left = { kind: 'call', name: not ? `not ${word}` : word, args: [left, ...this.#predicate(word)], at }
+        left = call(not ? `not ${word}` : word, [left, ...this.#predicate(word)], at)
       }
     }
   }
@@ -113,7 +115,7 @@ export abstract class ExpressionParser extends TokenReader {
       const right = operand()
       const isInterval = right.kind === 'call' && /^intervals?$/.test(right.name)
       const name = isInterval ? (operator === '-' ? 'timestamp_sub' : 'timestamp_add') : operator
-      left = { kind: 'call', name, args: [left, right], at }
+      left = call(name, [left, right], at)
     }
   }
 
@@ -121,7 +123,7 @@ export abstract class ExpressionParser extends TokenReader {
     const { at } = this
     if (this.skip('+')) return this.nested(() => this.#unary())
     if (!this.skip('-')) return this.#suffixes(this.#primary())
-    return { kind: 'call', name: 'negate', args: [this.nested(() => this.#unary())], at }
+    return call('negate', [this.nested(() => this.#unary())], at)
   }
 
   /** Fields, elements and casts after a value. */
@@ -134,9 +136,8 @@ export abstract class ExpressionParser extends TokenReader {
         // Names keep their parts together, since only the scope tells a table from a column.
         if (of.kind === 'name') of.parts.push(key)
         else of = { kind: 'element', of, key, at }
-      } else if (this.skip('::')) of = { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
-      else if (this.skip('at', 'time', 'zone'))
-        of = { kind: 'call', name: 'cast timestamp', args: [of, this.#primary()], at }
+      } else if (this.skip('::')) of = call(`cast ${this.#type()}`, [of], at)
+      else if (this.skip('at', 'time', 'zone')) of = call('cast timestamp', [of, this.#primary()], at)
       else if (this.skip('[')) {
         of = { kind: 'element', of, key: this.#offset(), at }
         this.expect(']')
@@ -163,7 +164,7 @@ export abstract class ExpressionParser extends TokenReader {
     if (this.skip('array', '[') || this.skip('[')) {
       const args = this.list(this.expression, [']'])
       this.expect(']')
-      return { kind: 'call', name: 'array', args, at }
+      return call('array', args, at)
     }
     if (current.kind === 'word') {
       const found = this.#keyword(current.text.toLowerCase(), at)
@@ -195,7 +196,7 @@ export abstract class ExpressionParser extends TokenReader {
     }
     if (this.next.kind === 'string' && /^(?:timestamp|datetime|date)$/.test(word)) {
       this.take()
-      return { kind: 'call', name: `cast ${word}`, args: [this.#primary()], at }
+      return call(`cast ${word}`, [this.#primary()], at)
     }
     if (!this.is(word, '(')) return undefined
     if (this.skip('struct')) return this.inBrackets(() => this.#struct(at))
@@ -203,33 +204,29 @@ export abstract class ExpressionParser extends TokenReader {
       return this.inBrackets(() => {
         const name = `extract ${this.name('a part of a date').toLowerCase()}`
         this.expect('from')
-        return { kind: 'call', name, args: [this.expression()], at }
+        return call(name, [this.expression()], at)
       })
     }
     if (!this.skip('cast') && !this.skip('safe_cast')) return undefined
     return this.inBrackets(() => {
       const of = this.expression()
       this.expect('as')
-      return { kind: 'call', name: `cast ${this.#type()}`, args: [of], at }
+      return call(`cast ${this.#type()}`, [of], at)
     })
   }
 
   /** A number and its unit. PostgreSQL has them in a string, which can have several. */
   #interval(at: number): Expression {
     const { kind, text } = this.current
-    const of = (number: Expression, word = this.name('a unit of time')): Expression => {
-      const unit: Expression = { kind: 'name', parts: [word], at }
-      return { kind: 'call', name: 'interval', args: [number, unit], at }
-    }
+    const of = (number: Expression, word = this.name('a unit of time')) =>
+      call('interval', [number, { kind: 'name', parts: [word], at }], at)
     if (kind !== 'string') return of(this.nested(() => this.#sum()))
     if (!/^(?:[+-]?\d+|(?:[+-]?\d+ *[a-z]+ *)+)$/i.test(text.trim())) throw this.refuse(wholeInterval)
     this.take()
     const parts = [...text.matchAll(/([+-]?\d+) *([a-z]+)?/gi)].map(([, number = '', word]) =>
       of({ kind: 'literal', type: 'int', value: number.replace('+', ''), at }, word),
     )
-    return parts.length === 1
-      ? (parts[0] as Expression)
-      : { kind: 'call', name: 'intervals', args: parts, at }
+    return parts.length === 1 ? (parts[0] as Expression) : call('intervals', parts, at)
   }
 
   #struct(at: number): Expression {
@@ -249,11 +246,11 @@ export abstract class ExpressionParser extends TokenReader {
     while (this.skip('when')) {
       const when = this.expression()
       this.expect('then')
-      args.push(of ? { kind: 'call', name: '=', args: [of, when], at } : when, this.expression())
+      args.push(of ? call('=', [of, when], at) : when, this.expression())
     }
     args.push(this.skip('else') ? this.expression() : { kind: 'literal', type: 'null', value: 'null', at })
     this.expect('end')
-    return { kind: 'call', name: 'case', args, at }
+    return call('case', args, at)
   }
 
   #type(): string {
@@ -269,7 +266,7 @@ export abstract class ExpressionParser extends TokenReader {
     const name = this.name('a value')
     if (!isQuoted && this.is('(')) return this.#call(name.toLowerCase(), at)
     if (!isQuoted && /^current_(?:timestamp|datetime|date)$/i.test(name))
-      return { kind: 'call', name: name.toLowerCase(), args: [], at }
+      return call(name.toLowerCase(), [], at)
     // A path in one pair of backticks is a path.
     return { kind: 'name', parts: isQuoted ? name.split('.') : [name], at }
   }
@@ -291,7 +288,7 @@ export abstract class ExpressionParser extends TokenReader {
     const [unit, ...of] = args
     if (name === 'date_trunc' && unit?.kind === 'literal' && /^[a-z]+$/i.test(unit.value)) {
       const value = unit.value.toLowerCase() === 'week' ? 'isoweek' : unit.value
-      return { kind: 'call', name: 'timestamp_trunc', args: [...of, { ...unit, value }], at }
+      return call('timestamp_trunc', [...of, { ...unit, value }], at)
     }
     return { kind: 'call', name, args, modifiers: { distinct, ignoresNulls, order, limit, over }, at }
   }

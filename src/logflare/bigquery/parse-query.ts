@@ -29,17 +29,16 @@ class QueryParser extends ExpressionParser {
       : this.unexpected('the end of the query')
   }
 
-  protected readonly query = (): Query => this.nested(() => this.#unnestedQuery())
-
-  #unnestedQuery(): Query {
-    const { at } = this
-    const ctes = this.skip('with') ? this.list(() => this.#cte(), ['select']) : []
-    const body = this.#body()
-    const order = this.order()
-    const limit = this.skip('limit') ? this.wholeNumber('a number of rows') : undefined
-    const offset = this.skip('offset') ? this.wholeNumber('a number of rows') : undefined
-    return { at, ctes, body, order, limit, offset }
-  }
+  protected readonly query = (): Query =>
+    this.nested(() => {
+      const { at } = this
+      const ctes = this.skip('with') ? this.list(() => this.#cte(), ['select']) : []
+      const body = this.#body()
+      const order = this.order()
+      const limit = this.skip('limit') ? this.wholeNumber('a number of rows') : undefined
+      const offset = this.skip('offset') ? this.wholeNumber('a number of rows') : undefined
+      return { at, ctes, body, order, limit, offset }
+    })
 
   #cte(): Query['ctes'][number] {
     const name = this.name('the name of a subquery')
@@ -82,11 +81,9 @@ class QueryParser extends ExpressionParser {
     if (this.skip(',')) items.push(...this.list(() => this.#item(), afterItems))
     const from = this.skip('from') ? this.#from() : undefined
     const where = this.skip('where') ? this.expression() : undefined
-    const group = this.skip('group', 'by')
-      ? this.skip('all')
-        ? ('all' as const)
-        : this.list(this.expression)
-      : []
+    const isGrouped = this.skip('group', 'by')
+    const isByAll = isGrouped && this.skip('all')
+    const group = isByAll ? 'all' : isGrouped ? this.list(this.expression) : []
     const having = this.skip('having') ? this.expression() : undefined
     const qualify = this.skip('qualify') ? this.expression() : undefined
     this.#refuseClause()

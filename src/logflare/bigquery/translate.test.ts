@@ -1,10 +1,10 @@
 import { Session } from 'node:inspector/promises'
 import { setFlagsFromString } from 'node:v8'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { viewTables } from '../log-views.ts'
+import { logTables } from '../log-views.ts'
 import { translateBigQuery } from './translate.ts'
 
-const tables = viewTables(() => undefined)
+const tables = logTables(() => undefined, 'views')
 
 function outcome(sql: string): string {
   try {
