@@ -20,7 +20,7 @@ import { LogIntake } from '../intake/log-intake.ts'
 import { LogSearch } from '../sources/log-search.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceInfo } from '../sources/source-info.ts'
-import { SourceUsage } from '../sources/source-usage.ts'
+import { sourceUsage } from '../sources/source-usage.ts'
 import { auditSource } from '../sql/audit-source.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Observability } from './create-observability.ts'
@@ -125,7 +125,7 @@ export function createHttp(
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
     searches: new SavedSearches(catalog, sources),
-    usage: new SourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
+    usage: sourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
     reports: settings.statistics ? requestReports(calls, clock) : undefined,
     console: readConsoleFiles(packageFile('dist/console'), {
       ...settings,

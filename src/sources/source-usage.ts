@@ -14,7 +14,8 @@ interface SourceUsageOptions {
   reserveBytes: number
 }
 
-export type Usage = Awaited<ReturnType<SourceUsage['read']>>
+export type SourceUsage = ReturnType<typeof sourceUsage>
+export type Usage = Awaited<ReturnType<SourceUsage>>
 
 /** How far back entries are counted, and for how long all requests share one count. */
 export const usageIntervals = {
@@ -36,55 +37,25 @@ interface Counts {
   bySource: Map<string, number[]>
 }
 
-export class SourceUsage {
-  readonly #options: SourceUsageOptions
-  readonly #kept: LRUCache<string, Promise<unknown>>
-
-  constructor(options: SourceUsageOptions) {
-    this.#options = options
-    this.#kept = new LRUCache({ max: 10, ttlResolution: 0, perf: options.clock })
-  }
-
-  async read(interval: UsageInterval) {
-    const { engine, sources, freeBytes, reserveBytes } = this.#options
-    const [stored, lastHour, counts] = await Promise.all([
-      this.#keep('stored', usageIntervals['1hr'].keepMs, () =>
-        readStoredTables(engine, sources.topology, { deadlineMs }),
-      ),
-      this.#counts('1hr'),
-      this.#counts(interval),
-    ])
-    const free = freeBytes()
-    return {
-      disk: free === undefined ? null : { free_bytes: free, reserve_bytes: reserveBytes },
-      sources: sources.list().map(({ name }) => ({
-        name,
-        entries: stored.get(name)?.rows ?? 0,
-        bytes: stored.get(name)?.bytes ?? 0,
-        /** By timestamp, oldest minute first. */
-        per_minute: lastHour.bySource.get(name) ?? new Array<number>(usageIntervals['1hr'].buckets).fill(0),
-      })),
-      /** Oldest first. Sources without entries in a bucket are left out of it. */
-      entries: entriesOf(counts, interval),
-    }
-  }
+/** Returns a function that reads the size of each source and its new entries. */
+export function sourceUsage(options: SourceUsageOptions) {
+  const { engine, sources, clock, freeBytes, reserveBytes } = options
+  const kept = new LRUCache<string, Promise<unknown>>({ max: 10, ttlResolution: 0, perf: clock })
 
   /** All requests within this time share one result. */
-  #keep<T>(key: string, keepMs: number, work: () => Promise<T>): Promise<T> {
-    const known = this.#kept.get(key)
+  function keep<T>(key: string, ttl: number, work: () => Promise<T>): Promise<T> {
+    const known = kept.get(key)
     if (known) return known as Promise<T>
     const value = work()
-    this.#kept.set(key, value, { ttl: keepMs })
-    value.catch(() => this.#kept.delete(key))
+    kept.set(key, value, { ttl })
+    value.catch(() => kept.delete(key))
     return value
   }
 
-  #counts(interval: UsageInterval): Promise<Counts> {
-    return this.#keep(interval, usageIntervals[interval].keepMs, () => this.#count(interval))
-  }
+  const counts = (interval: UsageInterval) =>
+    keep(interval, usageIntervals[interval].keepMs, () => count(interval))
 
-  async #count(interval: UsageInterval): Promise<Counts> {
-    const { engine, sources, clock } = this.#options
+  async function count(interval: UsageInterval): Promise<Counts> {
     const { buckets, bucketSeconds } = usageIntervals[interval]
     const first = Math.floor(clock.now() / (bucketSeconds * 1000)) - buckets + 1
     const names = sources.list().map(({ name }) => name)
@@ -105,10 +76,32 @@ export class SourceUsage {
     const bySource = new Map(names.map((name) => [name, new Array<number>(buckets).fill(0)]))
     for (const { source, bucket, n } of rows.flat()) {
       const index = Number(bucket) - first
-      const counts = bySource.get(source)
-      if (counts && index >= 0 && index < buckets) counts[index] = Number(n)
+      const found = bySource.get(source)
+      if (found && index >= 0 && index < buckets) found[index] = Number(n)
     }
     return { first, bySource }
+  }
+
+  return async (interval: UsageInterval) => {
+    const hour = usageIntervals['1hr']
+    const [stored, lastHour, entries] = await Promise.all([
+      keep('stored', hour.keepMs, () => readStoredTables(engine, sources.topology, { deadlineMs })),
+      counts('1hr'),
+      counts(interval),
+    ])
+    const free = freeBytes()
+    return {
+      disk: free === undefined ? null : { free_bytes: free, reserve_bytes: reserveBytes },
+      sources: sources.list().map(({ name }) => ({
+        name,
+        entries: stored.get(name)?.rows ?? 0,
+        bytes: stored.get(name)?.bytes ?? 0,
+        /** By timestamp, oldest minute first. */
+        per_minute: lastHour.bySource.get(name) ?? new Array<number>(hour.buckets).fill(0),
+      })),
+      /** Oldest first. Sources without entries in a bucket are left out of it. */
+      entries: entriesOf(entries, interval),
+    }
   }
 }
 

@@ -30,10 +30,6 @@ export interface MetadataPath extends TokenRange {
   column: string
   /** Keys of objects, one list per array on the way. */
   steps: string[][]
-  /** The type after ".:". */
-  element: string | undefined
-  /** Whether it was written with ".^". */
-  isObject: boolean
   written: PathCast | undefined
   /** Its cast, if the value can be read with that type directly. */
   cast: PathCast | undefined
@@ -59,32 +55,21 @@ export function pathAt(
   }
   let at = column + 1
   const keys: string[] = []
-  const isObject =
-    isSymbol(tokens[at], '.') && isSymbol(tokens[at + 1], '^') && identifierOf(tokens[at + 2]) !== undefined
-  if (isObject) {
-    keys.push(identifierOf(tokens[at + 2]) as string)
-    at += 3
-  }
   const steps = [keys]
   for (;;) {
     if (isPart(at)) steps.at(-1)?.push(identifierOf(tokens[at + 1]) as string)
-    else if (!isObject && keys.length > 0 && isSymbol(tokens[at], '[') && isSymbol(tokens[at + 1], ']')) {
-      steps.push([])
-    } else break
+    else if (keys.length > 0 && isSymbol(tokens[at], '[') && isSymbol(tokens[at + 1], ']')) steps.push([])
+    else break
     at += 2
   }
   if (keys.length === 0 || isSymbol(tokens[at], '(')) return undefined
-  const isTyped = !isObject && isSymbol(tokens[at], '.') && isSymbol(tokens[at + 1], ':')
-  const type = isTyped ? typeAt(tokens, at + 2) : undefined
   const start = tokens[first]?.start
   const path = {
     first,
-    end: type?.end ?? at,
+    end: at,
     qualifier: column === first ? '' : sql.slice(start, tokens[column - 1]?.end),
     column: sql.slice(start, tokens[column]?.end),
     steps,
-    element: type?.type.replace(/^[`"](.*)[`"]$/, '$1'),
-    isObject,
   }
   const written = castOf(tokens, path)
   return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
@@ -114,9 +99,9 @@ const isDirect = (type: string) => typedCast.test(type) && type.split('(').lengt
 
 function castOf(
   tokens: readonly CodeToken[],
-  { first, end, steps, element, isObject }: Omit<MetadataPath, 'cast' | 'written'>,
+  { first, end, steps }: Omit<MetadataPath, 'cast' | 'written'>,
 ): PathCast | undefined {
-  if (steps.length > 1 || element !== undefined || isObject) return undefined
+  if (steps.length > 1) return undefined
   if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {
     const cast = typeAt(tokens, end + 2)
     return cast && { ...cast, first }
@@ -157,10 +142,8 @@ export function columnRead(kind: 'text' | 'number', column: string, rest: string
   return integer && narrowed(`ifNull(${column}, ${rest})`, type, integer)
 }
 
-export function pathExpression({ column, steps, element, isObject, cast }: MetadataPath): string {
+export function pathExpression({ column, steps, cast }: MetadataPath): string {
   const last = (from: string, keys: readonly string[]) => {
-    if (isObject) return extract(from, keys, 'JSON')
-    if (element !== undefined) return `dynamicElement(${extract(from, keys, 'Dynamic')}, ${sqlText(element)})`
     const integer = narrow.exec(cast?.type ?? '')?.[1]
     if (cast && integer) return narrowed(extract(from, keys, 'Nullable(Float64)'), cast.type, integer)
     return extract(from, keys, cast?.type ?? 'Dynamic')
@@ -169,7 +152,7 @@ export function pathExpression({ column, steps, element, isObject, cast }: Metad
     const keys = steps[level] as string[]
     if (level === steps.length - 1) return last(from, keys)
     // The path ends with the array itself.
-    if (steps[level + 1]?.length === 0 && level === steps.length - 2 && element === undefined) {
+    if (steps[level + 1]?.length === 0 && level === steps.length - 2) {
       return extract(from, keys, 'Array(JSON)')
     }
     const item = `metadata_item_${level + 1}`
@@ -189,14 +172,13 @@ export function tableNameOf({ qualifier }: MetadataPath): string {
 
 /** The name that the engine gives to a result column. The table is part of it only for later tables of a join. */
 export function columnNameOf(path: MetadataPath, scope?: SelectScope): string {
-  const { steps, element, isObject, qualifier } = path
+  const { steps, qualifier } = path
   const isFirst = !scope || scope.tables.length < 2 || scope.tables[0]?.qualifier === tableNameOf(path)
   const [keys = [], ...arrays] = steps
   const parts = [
     `${isFirst ? '' : qualifier}${metadata}`,
-    ...(isObject ? [`^\`${keys[0]}\``, ...keys.slice(1)] : keys),
+    ...keys,
     ...arrays.flatMap((inner) => [':`Array(JSON)`', ...inner]),
-    ...(element === undefined ? [] : [`:\`${element}\``]),
   ]
   return parts.join('.')
 }

@@ -31,18 +31,15 @@ describe('a path of metadata', () => {
     ['metadata /* x */ . a -- y\n', "JSONExtract(metadata, 'a', 'Dynamic') -- y\n"],
     ['metadata.metadata.a', "JSONExtract(metadata, 'metadata', 'a', 'Dynamic')"],
     ['metadata.a[1]', "JSONExtract(metadata, 'a', 'Dynamic')[1]"],
-    ['metadata.^a.b', "JSONExtract(metadata, 'a', 'b', 'JSON')"],
-    ['metadata.a.:Int64', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Int64')"],
-    ['metadata.a.:`Array(String)`', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Array(String)')"],
     ['metadata.a[]', "JSONExtract(metadata, 'a', 'Array(JSON)')"],
     [
       'metadata.a[].b',
       "arrayMap(metadata_item_1 -> JSONExtract(metadata_item_1, 'b', 'Dynamic'), JSONExtractArrayRaw(metadata, 'a'))",
     ],
     [
-      'metadata.a[].b[].c.:String',
+      'metadata.a[].b[].c',
       'arrayMap(metadata_item_1 -> arrayMap(metadata_item_2 -> ' +
-        "dynamicElement(JSONExtract(metadata_item_2, 'c', 'Dynamic'), 'String'), JSONExtractArrayRaw(metadata_item_1, 'b')), " +
+        "JSONExtract(metadata_item_2, 'c', 'Dynamic'), JSONExtractArrayRaw(metadata_item_1, 'b')), " +
         "JSONExtractArrayRaw(metadata, 'a'))",
     ],
   ])('%s', (path, expected) => expect(condition(path)).toBe(expected))
@@ -64,7 +61,6 @@ describe('a path of metadata', () => {
     ['metadata.a::Array(Int64)', "JSONExtract(metadata, 'a', 'Dynamic')::Array(Int64)"],
     ['CAST(metadata.a AS DateTime)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') AS DateTime)"],
     ['CAST(metadata.a + 1 AS Int64)', "CAST(JSONExtract(metadata, 'a', 'Dynamic') + 1 AS Int64)"],
-    ['metadata.a.:Int64::String', "dynamicElement(JSONExtract(metadata, 'a', 'Dynamic'), 'Int64')::String"],
   ])('is read with the type of its cast: %s', (path, expected) => expect(condition(path)).toBe(expected))
 
   test.each([
@@ -303,7 +299,7 @@ describe('paths that are read from JSON text', () => {
     'SELECT metadata.a FROM edge_logs, auth_logs',
     'SELECT metadata.a FROM (SELECT metadata FROM edge_logs)',
     'WITH t AS (SELECT metadata FROM edge_logs) SELECT metadata.a FROM t',
-    'SELECT metadata.a[].b, metadata.^a FROM edge_logs',
+    'SELECT metadata.a[].b FROM edge_logs',
     'SELECT metadata FROM edge_logs',
   ])('leave out what a typed column might not hold: %s', (sql) => expect(paths(sql)).toEqual([]))
 })

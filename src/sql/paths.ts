@@ -83,7 +83,7 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
   const paths = new Map<string, JsonPath>()
   for (const found of findPaths(sql, codeTokens(sql))) {
     const { place, path: read } = found
-    if (!place || found.isColumn || read.steps.length > 1 || read.isObject) continue
+    if (!place || found.isColumn || read.steps.length > 1) continue
     if (sourceColumn(found, columnsOf)) continue
     const { source, path } = place
     const key = `${source}.${path}`

@@ -52,7 +52,7 @@ export function addUsageRoutes(
     handler: async ({ query }) => {
       const { entries: results, maxBytes, refreshFailures, ...figures } = calls.cache.figures
       const cache = { results, max_bytes: maxBytes, refresh_failures: refreshFailures, ...figures }
-      return { ...(await usage.read(query.interval)), cache }
+      return { ...(await usage(query.interval)), cache }
     },
   })
   route('GET /api/cache', 'getCache', 'Show which endpoints have cached results', {

@@ -6,16 +6,7 @@ import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from
 import { pathSql } from '../names.ts'
 import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
-import {
-  argumentsOf,
-  callOf,
-  dottedName,
-  type RefusedSql,
-  shown,
-  tableAt,
-  textBetween,
-  textOf,
-} from './sql-words.ts'
+import { argumentsOf, callOf, dottedName, type RefusedSql, shown, textBetween, textOf } from './sql-words.ts'
 
 const refused = new Set(refusedFunctions.map((name) => name.toLowerCase()))
 
@@ -31,22 +22,20 @@ export function refuseFunction(name: string, sql: string): WellheadError {
     : isGenerator(name)
       ? `The function ${name} is not allowed here. Read it after FROM.`
       : unknownFunction(name, text, at)
-  return invalidQuery(message, positionOfToken(sql, text.tokens, at))
+  return invalidQuery(message, positionOfToken(sql, text.tokens[at]))
 }
 
-function positionOfToken(sql: string, tokens: readonly CodeToken[], at = -1) {
-  const token = tokens[at]
+function positionOfToken(sql: string, token: CodeToken | undefined) {
   return token && positionOf(sql, token.start)
 }
 
 export function refuseTableFunction(name: string, sql: string): WellheadError {
   const tokens = codeTokens(sql)
-  const at = callOf(tokens, name)
   const hint = tableFunctionHint(name)
   const message = hint
     ? `There is no table function ${name}. ${hint}`
     : `The table function ${name} is not allowed. Read a source, or a generator such as numbers().`
-  return invalidQuery(message, positionOfToken(sql, tokens, at))
+  return invalidQuery(message, positionOfToken(sql, tokens[callOf(tokens, name)]))
 }
 
 export function tableFunctionHint(name: string): string | undefined {
@@ -54,7 +43,7 @@ export function tableFunctionHint(name: string): string | undefined {
   return hint && shown(hint)
 }
 
-export function unknownFunction(name: string, text: RefusedSql, at: number | undefined): string {
+export function unknownFunction(name: string, text: RefusedSql, at: number): string {
   const missing = `There is no function ${name}.`
   const known = functionHint(name, text, at)
   if (known !== undefined) return `${missing} ${known}`
@@ -65,7 +54,7 @@ export function unknownFunction(name: string, text: RefusedSql, at: number | und
   return missing + didYouMean(other)
 }
 
-export function functionHint(name: string, text: RefusedSql, at: number | undefined): string | undefined {
+export function functionHint(name: string, text: RefusedSql, at: number): string | undefined {
   const lower = name.toLowerCase()
   const hint = functionHints.get(lower)
   if (hint !== undefined) return truncated(lower, text, at) ?? shown(filled(hint, firstExpression(text, at)))
@@ -74,9 +63,9 @@ export function functionHint(name: string, text: RefusedSql, at: number | undefi
 }
 
 /** The author's own expression: what WITHIN GROUP orders by, or the first argument. */
-export function firstExpression(text: RefusedSql, call: number | undefined): string | undefined {
+export function firstExpression(text: RefusedSql, call: number): string | undefined {
   const { tokens } = text
-  if (call === undefined) return undefined
+  if (call < 0) return undefined
   const within = closingOf(tokens, dottedName(tokens, call)?.end ?? call + 1) + 1
   const isOrdered = isKeyword(tokens[within], 'WITHIN')
   const ranges = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
@@ -127,8 +116,8 @@ function isUntypedPath(column: string): boolean {
 }
 
 /** TIMESTAMP_TRUNC(timestamp, DAY) */
-function truncated(name: string, text: RefusedSql, call: number | undefined): string | undefined {
-  if (!name.endsWith('_trunc') || call === undefined) return undefined
+function truncated(name: string, text: RefusedSql, call: number): string | undefined {
+  if (!name.endsWith('_trunc') || call < 0) return undefined
   const [time, unit] = argumentsOfCall(text, call)
   if (!time || !unit) return undefined
   const word = textBetween(text, unit.first, unit.end)
@@ -141,14 +130,13 @@ function argumentsOfCall({ tokens }: RefusedSql, call: number) {
 }
 
 /** The path that a call reads: f(metadata, '$.a.b'), f(metadata, 'a', 'b') or f(metadata, 'a.b'). */
-function readPath({ tokens }: RefusedSql, call: number | undefined): string | undefined {
-  const open = call === undefined ? undefined : dottedName(tokens, call)?.end
-  if (open === undefined) return undefined
-  const [from, ...rest] = argumentsOf(tokens, open)
+function readPath({ tokens }: Pick<RefusedSql, 'tokens'>, call: number): string | undefined {
+  const open = dottedName(tokens, call)?.end
+  const [from, ...rest] = open === undefined ? [] : argumentsOf(tokens, open)
   if (!from) return undefined
   const column = dottedName(tokens, from.first)
   // A call around another one reads the path of the inner one.
-  if (column && isSymbol(tokens[column.end], '(')) return readPath({ tokens } as RefusedSql, from.first)
+  if (column && isSymbol(tokens[column.end], '(')) return readPath({ tokens }, from.first)
   const texts = rest.map(({ first }) => textOf(tokens[first]))
   if (!column?.name.endsWith('metadata') || texts.length === 0 || texts.length > 20) return undefined
   const keys = texts.flatMap((key) => key?.replace(/^\$\.?/, '').split(/[.[\]'"]+/) ?? [''])
@@ -171,9 +159,16 @@ export function refuseSource(
   return invalidQuery(`Unknown source "${name}". ${hint}`, positionOfTable(name, sql))
 }
 
+/** The position of the first use of a name as a table. */
 export function positionOfTable(name: string, sql: string) {
   const tokens = codeTokens(sql)
-  return positionOfToken(sql, tokens, tableAt(tokens, name))
+  const uses = tokens.flatMap((_, at) => (dottedName(tokens, at)?.name === name ? at : []))
+  const isTable = (at: number) => {
+    let before = at - 1
+    while (isSymbol(tokens[before], '(')) before--
+    return /^(?:from|join|in|,)$/i.test(tokens[before]?.text ?? '')
+  }
+  return positionOfToken(sql, tokens[uses.find(isTable) ?? uses[0] ?? -1])
 }
 
 export function sourceHint(
@@ -197,6 +192,8 @@ export function sourceHint(
 /** The position of a name that stands in the SQL without an alias of the engine. */
 export function positionOfPart(name: string, sql: string) {
   const last = name.split('.').at(-1)?.replaceAll('`', '')
-  const token = codeTokens(sql).find((each) => identifierOf(each) === last)
-  return token && positionOf(sql, token.start)
+  return positionOfToken(
+    sql,
+    codeTokens(sql).find((token) => identifierOf(token) === last),
+  )
 }

@@ -16,8 +16,8 @@ export interface RefusedSql {
 
 export interface Hint {
   message: string
-  /** Index of the token that is the mistake. */
-  at?: number | undefined
+  /** Index of the token that is the mistake; -1 if that is not known. */
+  at: number
 }
 
 /** A sentence as it is shown: backticks only mark SQL. */
@@ -39,26 +39,13 @@ export function dottedName(
   return { name: parts.join('.'), end }
 }
 
-export function callOf(tokens: readonly CodeToken[], name: string): number | undefined {
+/** Index of the first call of a function, or -1. */
+export function callOf(tokens: readonly CodeToken[], name: string): number {
   const lower = name.toLowerCase()
-  const found = tokens.findIndex((_, at) => {
+  return tokens.findIndex((_, at) => {
     const dotted = dottedName(tokens, at)
     return dotted?.name.toLowerCase() === lower && isSymbol(tokens[dotted.end], '(')
   })
-  return found < 0 ? undefined : found
-}
-
-const beforeTable = ['FROM', 'JOIN', 'IN', ','] as const
-
-/** Index of the first use of a name as a table. */
-export function tableAt(tokens: readonly CodeToken[], name: string): number | undefined {
-  const uses = tokens.flatMap((_, at) => (dottedName(tokens, at)?.name === name ? at : []))
-  const isTable = (at: number) => {
-    let before = at - 1
-    while (isSymbol(tokens[before], '(')) before--
-    return beforeTable.includes((tokens[before]?.text.toUpperCase() ?? '') as 'IN')
-  }
-  return uses.find(isTable) ?? uses[0]
 }
 
 /** The arguments of the call whose bracket is at this index. */

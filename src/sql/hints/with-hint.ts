@@ -44,7 +44,7 @@ export async function withHint(error: unknown, sql: string, options: HintOptions
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))
-  const start = hint?.at === undefined ? undefined : text.tokens[hint.at]?.start
+  const start = tokens[hint?.at ?? -1]?.start
   const position =
     start === undefined ? (at ?? positionOfName(own.message, sql, tokens)) : positionOf(sql, start)
   const message = hint?.message ?? own.message
@@ -113,10 +113,10 @@ const longUnits: Readonly<Record<string, string>> = { s: 'SECOND', m: 'MINUTE', 
 function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql): Hint {
   const { tokens } = text
   const at = nameAt(tokens, name)
-  const token = at === undefined ? undefined : tokens[at]
+  const token = tokens[at]
   const value = valueHints.get(name.toLowerCase())
   if (value) return { message: shown(value), at }
-  if (units.test(name) && at !== undefined) return bareUnit(name, text, at)
+  if (units.test(name) && at >= 0) return bareUnit(name, text, at)
   if (/^\$\w+$/.test(name)) {
     const own = /^\$[A-Za-z]/.test(name) ? name.slice(1) : undefined
     return { message: parameterHint(name, own, text.isSandbox), at }
@@ -129,7 +129,7 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
     return { message: `Text needs single quotes. Write ${write} instead of ${token.text}.`, at }
   }
   const [, closest] = /Maybe you meant: \['(.{1,200}?)'/.exec(input) ?? []
-  const mayBeText = closest === undefined && at !== undefined && isCompared(tokens, at)
+  const mayBeText = closest === undefined && at >= 0 && isCompared(tokens, at)
   const path = knownPath(name, text, at)
   if (path?.isSame || (path && closest === undefined && !mayBeText)) {
     return { message: `There is no column ${name}.${didYouMean(path.sql)}`, at }
@@ -142,7 +142,7 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
 }
 
 /** route and s.route for a path of the entries. */
-function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at = -1) {
+function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at: number) {
   const [first = '', ...rest] = name.split('.')
   if (closestName(first, [metadata]) !== undefined) return undefined
   const isTable = tokens.some((token, index) => identifierOf(token) === first && !isPartAt(tokens, index))
@@ -173,11 +173,11 @@ function quotedParameter(match: RegExpExecArray, { tokens, isSandbox }: RefusedS
   const name = match[1] ?? match[2] ?? match[3]
   const at = tokens.findIndex((token) => match[0].includes(`converting ${token.text} to`))
   const written = tokens[at]?.text ?? 'this text'
-  return { message: parameterHint(written, name, isSandbox), at: at < 0 ? undefined : at }
+  return { message: parameterHint(written, name, isSandbox), at }
 }
 
 /** Index of the first token of a name, or of its last part if the engine has added the rest. */
-function nameAt(tokens: readonly CodeToken[], name: string): number | undefined {
+function nameAt(tokens: readonly CodeToken[], name: string): number {
   const last = name.split('.').at(-1)
   const found = [
     tokens.findIndex((_, at) => dottedName(tokens, at)?.name === name),
@@ -185,7 +185,7 @@ function nameAt(tokens: readonly CodeToken[], name: string): number | undefined 
     // A name that starts with a digit is two tokens here.
     tokens.findIndex((token, at) => token.kind === 'number' && token.text + tokens[at + 1]?.text === name),
   ]
-  return found.find((at) => at >= 0)
+  return found.find((at) => at >= 0) ?? -1
 }
 
 /** Whether it stands where a text would: after a comparison, or in a list. */
@@ -221,10 +221,8 @@ function unknownType({ 1: name = '' }: RegExpExecArray, { tokens }: RefusedSql):
   const lower = name.toLowerCase()
   const type = Object.hasOwn(types, lower) ? types[lower] : undefined
   const hint = typeHints.get(lower) ?? (type && `Write ${type}.`)
-  const found = tokens.findIndex((token) => identifierOf(token)?.toLowerCase() === lower)
-  return hint === undefined
-    ? undefined
-    : { message: `There is no type ${name}. ${shown(hint)}`, at: found < 0 ? undefined : found }
+  const at = tokens.findIndex((token) => identifierOf(token)?.toLowerCase() === lower)
+  return hint === undefined ? undefined : { message: `There is no type ${name}. ${shown(hint)}`, at }
 }
 
 /** A path without a type, in the clause that needs one. */
@@ -233,7 +231,7 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
   const paths = tokens.flatMap((_, at) => {
     if (isSymbol(tokens[at - 1], '.')) return []
     const path = pathAt(sql, tokens, at, false)
-    return !path || path.written || path.element !== undefined ? [] : [path]
+    return !path || path.written ? [] : [path]
   })
   const clause = by ? tokens.findLastIndex((token) => isKeyword(token, by, 'PARTITION')) : -1
   const path = paths.find(({ first }) => first > clause) ?? paths[0]

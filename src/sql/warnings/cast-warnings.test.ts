@@ -61,8 +61,6 @@ describe('cast_hides_missing', () => {
     'metadata.status::Nullable(Int64)',
     'metadata.status::nullable(int64)',
     'metadata.status',
-    'metadata.status.:Int64',
-    'metadata.^user',
     'metadata.tags::Array(String)',
     'metadata.items[].name',
     'metadata.user::LowCardinality(Nullable(String))',

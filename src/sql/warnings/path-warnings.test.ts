@@ -57,7 +57,7 @@ describe('unknown_path', () => {
 
   test.each([
     ['a path that entries have', 'SELECT metadata.request.path FROM edge_logs', { paths }],
-    ['an object', 'SELECT metadata.request.headers, metadata.^request FROM edge_logs', { paths }],
+    ['an object', 'SELECT metadata.request.headers, metadata.request FROM edge_logs', { paths }],
     ['an element of a list', 'SELECT metadata.tags[1], metadata.tags[].name FROM edge_logs', { paths }],
     ['a rare path', 'SELECT metadata.error.code FROM edge_logs', { paths, rare: ['error.code'] }],
     ['the path of a typed column', 'SELECT metadata.response.origin_time FROM edge_logs', { paths }],

@@ -69,7 +69,6 @@ export async function pathWarnings(
         : firstOfEach(own.filter((found) => isReadForEach(query, found))).filter(
             ({ place, path }) =>
               path.steps.length === 1 &&
-              !path.isObject &&
               isScalar(sample.paths.get(place.path)) &&
               columnPath.test(place.path) &&
               columns.every((column) => column.path !== place.path),

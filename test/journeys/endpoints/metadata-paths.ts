@@ -56,7 +56,7 @@ const selected = [
     'metadata.a::Bool',
   ],
   ...['lower(metadata.b.c::String)', 'metadata.a + 1', "metadata.b.c = 'x'", 'metadata.nope IS NULL'],
-  ...['metadata.a.:Int64', 'metadata.^b', 'metadata.l[].x', 'metadata.l[].x.:Int64', 'metadata.n[1]::Int64'],
+  ...['metadata.l[].x', 'metadata.n[1]::Int64'],
   ...['arrayMap(i -> i + metadata.a::Int64, [1, 2])', 'toTypeName(metadata.b.c)', 'dynamicType(metadata.a)'],
   ...['sum(metadata.a::Int64) OVER (PARTITION BY metadata.b.c::String)', 'metadata.d', 'metadata.a x'],
   ...[

@@ -103,7 +103,7 @@ export function endpointWarnings(running: () => RunningService, nowMs: number): 
         },
       ])
       expect(await of('realtime_logs')).toEqual([])
-      const known = 'metadata.request.path::Nullable(String) AS path, metadata.^request AS request'
+      const known = 'metadata.request.path::Nullable(String) AS path, metadata.request AS request'
       expect(await check(`SELECT ${known} FROM edge_logs WHERE ${recent}`)).toEqual([])
     })
 
