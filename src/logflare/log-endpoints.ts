@@ -69,7 +69,12 @@ export class LogEndpoints {
     if (!project) throw missingParameter('project')
     const isBigQuery = name === 'logs.all'
     if (isBigQuery && !sql) throw missingParameter('sql')
-    const query = isBigQuery ? await this.#translated(compiled, sql as string, request) : undefined
+    // In the caller's turn: nobody waits for SQL of others to be read.
+    const translate = async () => {
+      await giveWay()
+      return translateBigQuery(sql as string, compiled.tables)
+    }
+    const query = isBigQuery ? await this.#options.runner.inTurn(request, translate) : undefined
     const call = {
       endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
       parameters: {
@@ -93,14 +98,6 @@ export class LogEndpoints {
       // Positions would refer to the translated SQL, and so would the names of its tables.
       throw invalidQuery(error.message.replace(/\b[TQR]\d*\./g, '').replace(/\bView_(\w+)/g, '$1'))
     }
-  }
-
-  /** Translates in the caller's turn: nobody waits for SQL of others to be read. */
-  #translated({ tables }: Compiled, sql: string, turn: LogRequest) {
-    return this.#options.runner.inTurn(turn, async () => {
-      await giveWay()
-      return translateBigQuery(sql, tables)
-    })
   }
 
   /** Compiled once, and again when the typed columns of a source change. */

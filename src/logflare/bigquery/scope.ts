@@ -33,6 +33,9 @@ export interface ScopeTable {
   read(column: Column): Value
 }
 
+/** Subqueries of WITH clauses by name, and how many tables each reads. */
+export type Ctes = Map<string, { ref: string; columns: Columns; uses: number }>
+
 /** What names mean inside of one SELECT. Names of tables, columns and aliases ignore case, as in BigQuery. */
 export class Scope {
   readonly tables: ScopeTable[] = []
@@ -48,11 +51,13 @@ export class Scope {
   /** Selected columns by name, where they can be used. */
   outputs: ReadonlyMap<string, Value> | undefined
   readonly budget: Budget
+  readonly ctes: Ctes
   /** That of the query around this one. */
   readonly #outer: Scope | undefined
 
-  constructor(budget: Budget, outer?: Scope) {
+  constructor(budget: Budget, ctes: Ctes, outer?: Scope) {
     this.budget = budget
+    this.ctes = ctes
     this.#outer = outer
   }
 

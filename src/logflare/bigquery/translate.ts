@@ -3,7 +3,7 @@ import { sqlName } from '../../sql/names.ts'
 import { Budget } from './budget.ts'
 import { callFunction } from './functions.ts'
 import { parseQuery } from './parse-query.ts'
-import { type Columns, columnsOf, Scope, type ScopeTable, shownColumns } from './scope.ts'
+import { type Ctes, columnsOf, Scope, type ScopeTable, shownColumns } from './scope.ts'
 import type { Body, Expression, From, Join, Query, Select, SelectItem, Table } from './syntax.ts'
 import {
   baseColumns,
@@ -46,8 +46,6 @@ interface Selected {
   name: string
   value: (expressions: ExpressionTranslator) => Value
 }
-
-type Ctes = Map<string, { ref: string; columns: Columns; uses: number }>
 
 class Translator {
   readonly #budget: Budget
@@ -92,11 +90,11 @@ class Translator {
 
   #body(query: Query, ctes: Ctes, around?: Scope): Derived {
     const { body } = query
-    if (body.kind === 'select') return this.#select(body.select, query, ctes, new Scope(this.#budget, around))
+    if (body.kind === 'select') return this.#select(body.select, query, new Scope(this.#budget, ctes, around))
     const { sql, columns } = this.#union(body, ctes, around)
-    const scope = new Scope(this.#budget)
+    const scope = new Scope(this.#budget, ctes)
     scope.outputs = byName(columns)
-    const order = this.#order(query, columns, this.#expressions(scope, ctes))
+    const order = this.#order(query, columns, this.#expressions(scope))
     return { sql: `SELECT * FROM (\n${sql}\n)${order}${limits(query)}`, columns }
   }
 
@@ -123,11 +121,11 @@ class Translator {
     return { sql: selects.join(distinct ? '\nUNION DISTINCT\n' : '\nUNION ALL\n'), columns }
   }
 
-  #expressions(scope: Scope, ctes: Ctes): ExpressionTranslator {
+  #expressions(scope: Scope): ExpressionTranslator {
     return new ExpressionTranslator(scope, (query, isOneColumn) => {
-      if (!isOneColumn) return { sql: this.#exists(query, scope, ctes), type: 'bool' }
+      if (!isOneColumn) return { sql: this.#exists(query, scope), type: 'bool' }
       // The engine returns wrong counts if these use columns of the query around them.
-      const { sql, columns } = this.#query(query, ctes)
+      const { sql, columns } = this.#query(query, scope.ctes)
       if (columns.length !== 1)
         throw this.#refuse('A subquery in an expression must have one column.', query.at)
       return { sql: `(${sql})`, type: columns[0]?.value.type ?? 'null' }
@@ -135,7 +133,8 @@ class Translator {
   }
 
   /** Whether a query has rows depends neither on their order nor on what is selected, some of which the engine refuses. */
-  #exists(query: Query, around: Scope, ctes: Ctes): string {
+  #exists(query: Query, around: Scope): string {
+    const { ctes } = around
     const { at, body, limit, offset } = query
     if (body.kind === 'union' || limit === 0 || offset !== undefined)
       return `EXISTS (${this.#query(query, ctes, around).sql})`
@@ -146,10 +145,10 @@ class Translator {
     const areFields = from && joins.every(({ table }) => table.kind === 'unnest')
     if (areFields && group.length === 0 && !having) {
       // There is one row, unless the first field is missing.
-      const scope = new Scope(this.#budget, around)
-      for (const join of joins) this.#join(join, scope, ctes, false)
-      const first = this.#expressions(around, ctes).value((from.first as Table & { kind: 'unnest' }).of)
-      return `ifNull(isNotNull(${first.sql}) AND ${where ? this.#expressions(scope, ctes).condition(where) : 1}, 0)`
+      const scope = new Scope(this.#budget, ctes, around)
+      for (const join of joins) this.#join(join, scope, false)
+      const first = this.#expressions(around).value((from.first as Table & { kind: 'unnest' }).of)
+      return `ifNull(isNotNull(${first.sql}) AND ${where ? this.#expressions(scope).condition(where) : 1}, 0)`
     }
     const one = { kind: 'literal', type: 'int', value: '1', at } as const
     const items = body.select.items.map((item) =>
@@ -160,9 +159,9 @@ class Translator {
     return `EXISTS (${this.#query(rows, ctes, around).sql})`
   }
 
-  #select(select: Select, query: Query, ctes: Ctes, scope: Scope): Derived {
-    const from = select.from ? `\nFROM ${this.#from(select.from, scope, ctes)}` : ''
-    const expressions = this.#expressions(scope, ctes)
+  #select(select: Select, query: Query, scope: Scope): Derived {
+    const from = select.from ? `\nFROM ${this.#from(select.from, scope)}` : ''
+    const expressions = this.#expressions(scope)
     scope.fields = []
     const where = select.where ? `\nWHERE ${expressions.condition(select.where)}` : ''
     if (expressions.hasAggregate)
@@ -270,16 +269,16 @@ class Translator {
     return `\nORDER BY ${keys.join(', ')}`
   }
 
-  #from({ first, joins }: From, scope: Scope, ctes: Ctes, isNullable = false): string {
+  #from({ first, joins }: From, scope: Scope, isNullable = false): string {
     // These joins keep rows of the right side for which all tables before have none.
     const last = joins.findLastIndex(({ type }) => type === 'RIGHT' || type === 'FULL')
-    const table = this.#table(first, scope, ctes, isNullable || last >= 0)
-    return table + joins.map((join, index) => this.#join(join, scope, ctes, index < last)).join('')
+    const table = this.#table(first, scope, isNullable || last >= 0)
+    return table + joins.map((join, index) => this.#join(join, scope, index < last)).join('')
   }
 
-  #join({ type, table, on, using }: Join, scope: Scope, ctes: Ctes, isNullable: boolean): string {
+  #join({ type, table, on, using }: Join, scope: Scope, isNullable: boolean): string {
     this.#budget.read(1, table.at)
-    const path = this.#unnested(table, scope, ctes)
+    const path = this.#unnested(table, scope)
     if (path) {
       if (on && !isTrue(on)) {
         throw this.#refuse('UNNEST can only be joined ON TRUE. Put the condition into WHERE.', on.at)
@@ -289,13 +288,13 @@ class Translator {
       return ''
     }
     const shared = using.map((name) => [name, scope.resolve([name], table.at)] as const)
-    const right = this.#table(table, scope, ctes, isNullable || type === 'LEFT' || type === 'FULL')
+    const right = this.#table(table, scope, isNullable || type === 'LEFT' || type === 'FULL')
     const same = shared.map(([name, value]) => this.#merge(name, value, scope, type, table.at))
     if (same.length > 0) return `\n${type} JOIN ${right} ON ${same.join(' AND ')}`
     if (!on && type !== 'CROSS') throw this.#refuse('JOIN needs ON.', table.at)
     if (!on || ((type === 'INNER' || type === 'CROSS') && isTrue(on))) return `\nCROSS JOIN ${right}`
     if (type === 'CROSS') throw this.#refuse('CROSS JOIN cannot have ON. Use JOIN.', on.at)
-    return `\n${type} JOIN ${right} ON ${this.#expressions(scope, ctes).condition(on)}`
+    return `\n${type} JOIN ${right} ON ${this.#expressions(scope).condition(on)}`
   }
 
   /** The condition for a column of USING, which means both columns afterward. */
@@ -308,10 +307,10 @@ class Translator {
   }
 
   /** The path that a table of FROM stands for: UNNEST(m.request), or m.request alone. */
-  #unnested(table: Table, scope: Scope, ctes: Ctes): JsonPath | undefined {
+  #unnested(table: Table, scope: Scope): JsonPath | undefined {
     if (table.kind === 'table') {
       const [first = ''] = table.parts
-      const isPath = table.parts.length > 1 && scope.has(first) && !ctes.has(first.toLowerCase())
+      const isPath = table.parts.length > 1 && scope.has(first) && !scope.ctes.has(first.toLowerCase())
       return isPath ? this.#pathOf({ kind: 'name', parts: table.parts, at: table.at }, scope) : undefined
     }
     return table.kind === 'unnest' ? this.#pathOf(table.of, scope) : undefined
@@ -327,10 +326,11 @@ class Translator {
     throw this.#refuse('UNNEST is only supported for metadata and its fields.', expression.at)
   }
 
-  #table(table: Table, scope: Scope, ctes: Ctes, isNullable: boolean): string {
+  #table(table: Table, scope: Scope, isNullable: boolean): string {
+    const { ctes } = scope
     if (table.kind === 'joined') {
-      const own = new Scope(this.#budget)
-      const sql = this.#from(table.from, own, ctes, isNullable)
+      const own = new Scope(this.#budget, ctes)
+      const sql = this.#from(table.from, own, isNullable)
       // The others must be fields of its metadata.
       if (own.tables.length > 1)
         throw this.#refuse('A join in brackets can only have one table. Use a subquery.', table.at)
@@ -350,9 +350,7 @@ class Translator {
       return `(\n${isNullable ? nullable(sql, own, this.#budget) : sql}\n) AS ${ref}`
     }
     const name = (table.parts.at(-1) ?? '').toLowerCase()
-    const names = [...(table.alias === undefined ? [] : [table.alias]), name].map((each) =>
-      each.toLowerCase(),
-    )
+    const names = [table.alias?.toLowerCase() ?? name, name]
     const cte = table.parts.length === 1 ? ctes.get(name) : undefined
     if (cte) {
       this.#budget.read(cte.uses, table.at)

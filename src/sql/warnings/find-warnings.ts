@@ -1,3 +1,4 @@
+import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { positionOf } from '../errors.ts'
 import type { ColumnsOf } from '../paths.ts'
@@ -99,18 +100,14 @@ function clockWarnings({ tokens }: QueryText): Finding[] {
 
 /** A choice between intervals in different units, which the engine converts to one of them. */
 function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
-  const units = new Map<number, string[]>()
-  for (const [at, { text }] of tokens.entries()) {
+  const units = tokens.flatMap(({ text }, at) => {
     const unit = isKeyword(tokens[at], 'INTERVAL')
       ? titled(tokens[at + 2]?.text ?? '')
       : /^toInterval(\w+)$/i.exec(text)?.[1]
-    if (unit === undefined || !isSymbol(tokens[at - 1], ',')) continue
-    const call = (brackets[at] ?? 0) - 1
-    const before = units.get(call)
-    if (before) before.push(unit)
-    else units.set(call, [unit])
-  }
-  return [...units].flatMap(([at, [first = '', ...others]]): Finding[] => {
+    return unit && isSymbol(tokens[at - 1], ',') ? { unit, call: (brackets[at] ?? 0) - 1 } : []
+  })
+  return [...grouped(units, ({ call }) => call)].flatMap(([at, chosen]): Finding[] => {
+    const [first = '', ...others] = chosen.map(({ unit }) => unit)
     const other = others.find((unit) => unit.toLowerCase() !== first.toLowerCase())
     if (other === undefined || !/^(?:if|multiIf)$/i.test(tokens[at]?.text ?? '')) return []
     const bucket = (unit: string) => `toStartOfInterval(timestamp, toInterval${unit}(1))`
