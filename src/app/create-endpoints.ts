@@ -10,7 +10,7 @@ import { resultTag } from '../endpoints/definition/endpoint.ts'
 import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
 import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { LiveResults } from '../live/live-results.ts'
-import { PathSamples } from '../sources/path-samples.ts'
+import { pathSamples } from '../sources/path-samples.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -33,7 +33,7 @@ export function createEndpoints(
   onRun: (purpose: string, ms: number) => void,
 ) {
   const clock = time.wall
-  const sampled = new PathSamples({
+  const sampled = pathSamples({
     engine,
     time,
     ...samples,

@@ -35,11 +35,6 @@ import {
 } from './search-shape.ts'
 import { pathSettings, seenPaths } from './seen-paths.ts'
 
-interface ValueCount {
-  value: string
-  count: number
-}
-
 interface EmptyResult {
   notes: string[]
   /** Timestamp of the newest entry if the time range has none. */
@@ -193,7 +188,7 @@ export class LogSearch {
     return { bucket_seconds: step, buckets: [...buckets.values()], ...empty }
   }
 
-  async values(name: string, body: unknown, reader: EntryReader): Promise<ValueCount[]> {
+  async values(name: string, body: unknown, reader: EntryReader) {
     const { path, limit, search: wanted, ...filter } = readShape(valuesShape, body)
     const search = this.queries.search(name, filter, reader)
     const value = present(requiredField(path, search.source.columns, 'path'))

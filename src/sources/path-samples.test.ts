@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import type { Engine, QueryResult } from '../engine/engine.ts'
-import { PathSamples } from './path-samples.ts'
+import { pathSamples } from './path-samples.ts'
 
 /** Answers every query with these rows, or fails. */
 function samplesOf(rows: () => object[]) {
@@ -19,7 +19,7 @@ function samplesOf(rows: () => object[]) {
       } as QueryResult
     },
   } as unknown as Engine
-  return { time, statements, samples: new PathSamples({ engine, time, withinMs: 1000, maxSources: 10 }) }
+  return { time, statements, samples: pathSamples({ engine, time, withinMs: 1000, maxSources: 10 }) }
 }
 
 test('concurrent and later requests share a sample, until it is 30 s old', async () => {

@@ -23,43 +23,38 @@ const maxSearched = 20
 const keptMs = 30_000
 
 /** Reads what entries of the last days contain, cheaply and only now and then. Never fails. */
-export class PathSamples implements SampledSources {
-  readonly #options: PathSamplesOptions
-  readonly #kept: LRUCache<string, Promise<unknown>>
-
-  constructor(options: PathSamplesOptions) {
-    this.#options = options
-    // Each source has a sample and a search.
-    this.#kept = new LRUCache({
-      max: 2 * options.maxSources,
-      ttl: keptMs,
-      ttlResolution: 0,
-      perf: options.time,
-    })
-  }
-
-  sample(source: string): Promise<SourceSample | undefined> {
-    return this.#keep(source, () => this.#sample(source))
-  }
-
-  present(source: string, paths: readonly (readonly string[])[]): Promise<boolean[] | undefined> {
-    return this.#keep(JSON.stringify([source, paths]), () => this.#search(source, paths))
-  }
+export function pathSamples({ engine, time, withinMs, maxSources }: PathSamplesOptions): SampledSources {
+  // Each source has a sample and a search.
+  const kept = new LRUCache<string, Promise<unknown>>({
+    max: 2 * maxSources,
+    ttl: keptMs,
+    ttlResolution: 0,
+    perf: time,
+  })
 
   /** Concurrent callers share one run; a failed one counts as unknown until the next attempt. */
-  #keep<T>(key: string, read: () => Promise<T>): Promise<T | undefined> {
-    const known = this.#kept.get(key) as Promise<T | undefined> | undefined
+  function keep<T>(key: string, read: () => Promise<T>): Promise<T | undefined> {
+    const known = kept.get(key) as Promise<T | undefined> | undefined
     if (known) return known
     const reading = read().catch(() => undefined)
-    this.#kept.set(key, reading)
+    kept.set(key, reading)
     return reading
   }
 
-  async #sample(source: string): Promise<SourceSample> {
+  function rows<Row>(sql: string, settings: Record<string, string | number> = {}): Promise<Row[]> {
+    const since = formatMicros(BigInt(Math.trunc(time.wall.now())) * 1000n - BigInt(sampledDays) * dayMicros)
+    return queryRows<Row>(
+      engine,
+      { sql, parameters: { since }, settings: { ...pathSettings, max_threads: 1, ...settings } },
+      { deadlineMs: withinMs },
+    )
+  }
+
+  async function sample(source: string): Promise<SourceSample> {
     const newest = `(${newestSql(recent(source), sampledEntries)})`
     const [counts, paths] = await Promise.all([
-      this.#rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
-      this.#rows<{ path: string; types: string[] }>(
+      rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
+      rows<{ path: string; types: string[] }>(
         `SELECT p.1 AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
           `GROUP BY path LIMIT ${maxPaths}`,
       ),
@@ -71,28 +66,23 @@ export class PathSamples implements SampledSources {
   }
 
   /** A path may be rare, so its absence from the newest entries is not enough. Stops searching after a while. */
-  async #search(source: string, paths: readonly (readonly string[])[]): Promise<boolean[]> {
+  async function search(source: string, paths: readonly (readonly string[])[]): Promise<boolean[]> {
     const conditions = paths.slice(0, maxSearched).map((keys, index) => {
       // Searching the text for the keys is much faster than parsing it.
       const texts = keys.map((key) => `position(metadata, ${sqlText(JSON.stringify(key))}) > 0`)
       const has = `JSONHas(metadata, ${keys.map(sqlText).join(', ')})`
       return `max(${[...texts, has].join(' AND ')}) AS p${index}`
     })
-    const [found = {}] = await this.#rows<Record<string, number>>(
+    const [found = {}] = await rows<Record<string, number>>(
       `SELECT ${conditions.join(', ')} FROM ${recent(source)}`,
       { timeout_overflow_mode: 'break' },
     )
     return paths.map((_, index) => found[`p${index}`] !== 0)
   }
 
-  #rows<Row>(sql: string, settings: Record<string, string | number> = {}): Promise<Row[]> {
-    const { engine, time, withinMs } = this.#options
-    const since = formatMicros(BigInt(Math.trunc(time.wall.now())) * 1000n - BigInt(sampledDays) * dayMicros)
-    return queryRows<Row>(
-      engine,
-      { sql, parameters: { since }, settings: { ...pathSettings, max_threads: 1, ...settings } },
-      { deadlineMs: withinMs },
-    )
+  return {
+    sample: (source) => keep(source, () => sample(source)),
+    present: (source, paths) => keep(JSON.stringify([source, paths]), () => search(source, paths)),
   }
 }
 

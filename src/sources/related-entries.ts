@@ -10,16 +10,11 @@ import type { BoundValues } from './search/condition-sql.ts'
 import { cursorAfter, type SearchCursor } from './search/search-cursor.ts'
 import { crossSearchShape, exportShape, searchSqlShape } from './search-shape.ts'
 
-interface ContextSize {
-  before: number
-  after: number
-}
-
 /** The entry with those of its project before and after it as lines, newest first. */
 export async function contextOf(
   search: LogSearch,
   name: string,
-  entry: { id: string; micros: string | undefined; size: ContextSize },
+  entry: { id: string; micros: string | undefined; size: { before: number; after: number } },
   reader: EntryReader,
 ): Promise<Buffer> {
   const { id, micros, size } = entry

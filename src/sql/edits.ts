@@ -4,15 +4,10 @@ export interface SqlEdit {
   readonly text: string
 }
 
-/** A text after edits that do not overlap. */
-export interface EditedSql {
-  readonly source: string
-  readonly text: string
-  /** In the order of the text. */
-  readonly edits: readonly SqlEdit[]
-}
+export type EditedSql = Readonly<ReturnType<typeof editSql>>
 
-export function editSql(source: string, edits: readonly SqlEdit[]): EditedSql {
+/** The text after edits that do not overlap, and the edits in the order of the text. */
+export function editSql(source: string, edits: readonly SqlEdit[]) {
   const ordered = [...edits].sort((a, b) => a.start - b.start)
   let text = ''
   let at = 0

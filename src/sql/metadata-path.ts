@@ -24,16 +24,7 @@ export function shownPath(path: string): string {
 }
 
 /** A path of metadata in SQL, such as "e.metadata.request.path". */
-export interface MetadataPath extends TokenRange {
-  /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
-  qualifier: string
-  column: string
-  /** Keys of objects, one list per array on the way. */
-  steps: string[][]
-  written: PathCast | undefined
-  /** Its cast, if the value can be read with that type directly. */
-  cast: PathCast | undefined
-}
+export type MetadataPath = NonNullable<ReturnType<typeof pathAt>>
 
 interface PathCast extends TokenRange {
   type: string
@@ -45,7 +36,7 @@ export function pathAt(
   first: number,
   /** Whether a table in scope is called metadata. */
   isTable: boolean,
-): MetadataPath | undefined {
+) {
   const isPart = (at: number) => isSymbol(tokens[at], '.') && identifierOf(tokens[at + 1]) !== undefined
   // The column is the first part with this name, after at most a database and a table.
   let column = isTable && identifierOf(tokens[first]) === metadata && isPart(first + 1) ? first + 2 : first
@@ -67,11 +58,14 @@ export function pathAt(
   const path = {
     first,
     end: at,
+    /** The table before the column and its dot, as the author wrote them: "e.", or nothing. */
     qualifier: column === first ? '' : sql.slice(start, tokens[column - 1]?.end),
     column: sql.slice(start, tokens[column]?.end),
+    /** Keys of objects, one list per array on the way. */
     steps,
   }
   const written = castOf(tokens, path)
+  // A cast with whose type the value can be read directly.
   return { ...path, written, cast: written && isDirect(written.type) ? written : undefined }
 }
 
@@ -99,7 +93,7 @@ const isDirect = (type: string) => typedCast.test(type) && type.split('(').lengt
 
 function castOf(
   tokens: readonly CodeToken[],
-  { first, end, steps }: Omit<MetadataPath, 'cast' | 'written'>,
+  { first, end, steps }: TokenRange & { steps: readonly string[][] },
 ): PathCast | undefined {
   if (steps.length > 1) return undefined
   if (isSymbol(tokens[end], ':') && isSymbol(tokens[end + 1], ':')) {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { SqlEdit } from './edits.ts'
 import {
   columnNameOf,
@@ -33,22 +34,15 @@ export interface SourceColumn {
 export type ColumnsOf = (source: string) => readonly SourceColumn[] | undefined
 
 /** A path that the engine reads from the JSON text of each entry of a source. */
-export interface JsonPath {
-  source: string
-  /** With dots between the levels. */
-  path: string
-  /** The type that the SQL casts it to; null if the engine cannot read that type directly. */
-  cast: string | null
-}
+export const jsonPathShape = z.object({
+  source: z.string().describe('Source that the path is read from.'),
+  path: z.string().describe('Path in `metadata`, with dots between the levels.'),
+  cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
+})
 
-export interface FoundPath {
-  path: MetadataPath
-  scope: SelectScope | undefined
-  /** Whether it names a column that a subquery selects. */
-  isColumn: boolean
-  /** Set if a typed column could certainly hold the same value. */
-  place: { source: string; path: string; qualifier: string } | undefined
-}
+export type JsonPath = z.output<typeof jsonPathShape>
+
+export type FoundPath = ReturnType<typeof findPaths>[number]
 
 /** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
 export function pathEdits(
@@ -92,7 +86,7 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
   return [...paths.values()]
 }
 
-export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes): FoundPath[] {
+export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes) {
   if (!sql.includes(metadata)) return []
   const scopes = known ?? scopesOf(tokens)
   const lambdas = lambdaParameters(tokens)
@@ -149,7 +143,9 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
   return found.map(({ path, scope, table }) => ({
     path,
     scope,
+    /** Whether it names a column that a subquery selects. */
     isColumn: table !== undefined && isSelectedIn(path, table),
+    /** Set if a typed column could certainly hold the same value. */
     place: table && isOfTable(scope, table) ? placeOf(path, table) : undefined,
   }))
 }
@@ -162,7 +158,7 @@ function tableOf(path: MetadataPath, scope: SelectScope | undefined): ReadTable 
   return tables.length === 1 ? tables[0] : undefined
 }
 
-function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable): FoundPath['place'] {
+function placeOf({ steps }: MetadataPath, { name, alias = '', qualifier }: ReadTable) {
   const [keys = []] = steps
   if (!name) return undefined
   // Only a name that begins with a letter can qualify a column: the others are reserved.

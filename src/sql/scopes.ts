@@ -40,11 +40,7 @@ interface Clause {
   end: number
 }
 
-export interface SqlScopes {
-  of: readonly (SelectScope | undefined)[]
-  /** Indexes of tokens that name tables, not columns. */
-  tableTokens: ReadonlySet<number>
-}
+export type SqlScopes = ReturnType<typeof scopesOf>
 
 const clauseWords =
   'SELECT FROM WHERE PREWHERE GROUP HAVING WINDOW QUALIFY ORDER LIMIT OFFSET FETCH SETTINGS FORMAT INTO'.split(
@@ -55,8 +51,9 @@ const joins =
 const afterTable = [...joins, 'ON', 'USING', 'FINAL', 'SAMPLE']
 
 /** The SELECTs of a statement and the tables that they read, as far as its text shows. */
-export function scopesOf(tokens: readonly CodeToken[]): SqlScopes {
+export function scopesOf(tokens: readonly CodeToken[]) {
   const of: (SelectScope | undefined)[] = []
+  /** Indexes of tokens that name tables, not columns. */
   const tableTokens = new Set<number>()
   const read = (first: number, end: number, depth: number, parent: SelectScope | undefined): void => {
     for (let from = first; from < end; ) {

@@ -33,19 +33,16 @@ export function subqueryNames(sql: string): Set<string> {
   return new Set(namedSubqueries(codeTokens(sql)).map(({ name }) => name))
 }
 
-export interface WithClause {
-  /** From WITH up to the final SELECT. */
-  text: string
-  names: string[]
-}
+export type WithClause = NonNullable<ReturnType<typeof leadingWith>>
 
 /** The WITH clause that a query starts with, or undefined if it does not start with one. */
-export function leadingWith(sql: string): WithClause | undefined {
+export function leadingWith(sql: string) {
   const tokens = codeTokens(sql)
   const final = finalSelect(tokens)
   if (final < 0) return undefined
   const subqueries = namedSubqueries(tokens.slice(0, final))
   return {
+    /** From WITH up to the final SELECT. */
     text: sql.slice(tokens[0]?.start, tokens[final]?.start),
     names: subqueries.flatMap(({ name, open }) => (tokens[open]?.depth === 0 ? name : [])),
   }

@@ -10,8 +10,8 @@ import {
 import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import type { JsonPath } from '../../sql/paths.ts'
-import { type Warning, warningCodes } from '../../sql/warnings/warning.ts'
+import { jsonPathShape } from '../../sql/paths.ts'
+import { warningShape } from '../../sql/warnings/warning.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { json, routesOf } from './route.ts'
@@ -33,14 +33,8 @@ const shown = {
 }
 const endpoint = z.object(shown)
 
-const warning = z.object<FieldShapes<Warning>>({
-  code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
-  message: z.string().describe('What is probably wrong and what to write instead, for people.'),
-  line: z.int().min(1).describe('Line in the SQL as it was sent, from 1.'),
-  column: z.int().min(1).describe('Column in the SQL as it was sent, from 1.'),
-})
 export const warnings = z
-  .array(warning)
+  .array(warningShape)
   .describe('SQL that is valid but probably wrong. It does not prevent saving.')
 const changedEndpoint = z.object({ ...shown, warnings })
 
@@ -60,11 +54,6 @@ const sent = {
 
 const endpointFields = z.strictObject(sent)
 export const endpointChange = changeOf(endpointFields)
-const jsonPath = z.object<FieldShapes<JsonPath>>({
-  source: z.string().describe('Source that the path is read from.'),
-  path: z.string().describe('Path in `metadata`, with dots between the levels.'),
-  cast: z.string().nullable().describe('Engine type that the SQL casts the value to. Null: no cast.'),
-})
 
 nameComponents('input', {
   ParameterFields: parameterShape,
@@ -75,8 +64,8 @@ nameComponents('output', {
   Parameter: parameter,
   Endpoint: endpoint,
   ChangedEndpoint: changedEndpoint,
-  Warning: warning,
-  JsonPath: jsonPath,
+  Warning: warningShape,
+  JsonPath: jsonPathShape,
 })
 
 const example = {
@@ -122,7 +111,7 @@ export function addEndpointRoutes(
     {
       description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
       params,
-      responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPath)) },
+      responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPathShape)) },
       handler: async ({ params }) => endpoints.paths(params.reference),
     },
   )

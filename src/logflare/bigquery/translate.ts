@@ -20,12 +20,6 @@ import {
 import { ExpressionTranslator } from './translate-expression.ts'
 import { type Column, commonType, convert, type JsonPath, pathOf, sortKey, type Value } from './value.ts'
 
-interface Translation {
-  sql: string
-  /** Columns whose text is JSON. */
-  json: string[]
-}
-
 /** A query with the columns O1, O2 and so on. */
 interface Derived {
   sql: string
@@ -38,7 +32,7 @@ const maxColumns = 1_000
  * Translates a BigQuery query into one query of the engine over the views. Tables, subqueries and columns get names of
  * their own, because the engine would use an alias of the author wherever its name occurs.
  */
-export function translateBigQuery(sql: string, tables: ReadonlyMap<string, LogTable>): Translation {
+export function translateBigQuery(sql: string, tables: ReadonlyMap<string, LogTable>) {
   return new Translator(sql, tables).translate(parseQuery(sql))
 }
 
@@ -57,7 +51,7 @@ class Translator {
     this.#tables = tables
   }
 
-  translate(query: Query): Translation {
+  translate(query: Query) {
     const { sql, columns } = this.#query(query, new Map())
     const names = distinctNames(columns.map(({ name }) => name))
     const selected = columns.map(
@@ -66,6 +60,7 @@ class Translator {
     const clause = this.#with.length > 0 ? `WITH ${this.#with.join(',\n')}\n` : ''
     return {
       sql: this.#budget.produce(`${clause}SELECT ${selected.join(', ')} FROM (\n${sql}\n) AS R`, 0),
+      /** Columns whose text is JSON. */
       json: names.filter((_, index) => columns[index]?.value.type === 'json'),
     }
   }

@@ -1,6 +1,6 @@
 import { grouped } from '../../base/grouped.ts'
-import { type ColumnsOf, type FoundPath, findPaths } from '../paths.ts'
-import { type ReadTable, type SelectScope, type SqlScopes, scopesOf } from '../scopes.ts'
+import { type ColumnsOf, findPaths } from '../paths.ts'
+import { type ReadTable, type SelectScope, scopesOf } from '../scopes.ts'
 import {
   type CodeToken,
   closingOf,
@@ -11,32 +11,16 @@ import {
   type TokenRange,
 } from '../tokens.ts'
 import { namedSubqueries } from '../with.ts'
-import type { WarningCode } from './warning.ts'
+import type { Warning } from './warning.ts'
 
-export interface Finding {
-  code: WarningCode
-  message: string
+export interface Finding extends Pick<Warning, 'code' | 'message'> {
   /** Index of its token; -1 for the start of the SQL. */
   at: number
 }
 
-export interface QueryText {
-  readonly sql: string
-  readonly tokens: readonly CodeToken[]
-  readonly scopes: SqlScopes
-  readonly paths: readonly FoundPath[]
-  readonly selects: readonly SelectScope[]
-  /** Subqueries that are defined in a WITH clause. */
-  readonly subqueries: ReturnType<typeof namedSubqueries>
-  /** The same subqueries by name; a name can have several. */
-  readonly subqueriesBy: ReadonlyMap<string, QueryText['subqueries']>
-  /** The SELECTs that a bracket contains, by its index: more than one for a UNION. */
-  readonly selectsIn: ReadonlyMap<number, readonly SelectScope[]>
-  /** For each token, the index of the bracket that it is directly in, or -1. */
-  readonly brackets: readonly number[]
-}
+export type QueryText = ReturnType<typeof readQuery>
 
-export function readQuery(sql: string): QueryText {
+export function readQuery(sql: string) {
   const tokens = codeTokens(sql)
   const scopes = scopesOf(tokens)
   const selects = [...new Set(scopes.of)].filter((scope) => scope !== undefined)
@@ -44,8 +28,11 @@ export function readQuery(sql: string): QueryText {
   return {
     ...{ sql, tokens, scopes, selects, subqueries },
     paths: findPaths(sql, tokens, scopes),
+    /** A name can have several. */
     subqueriesBy: grouped(subqueries, ({ name }) => name),
+    /** The SELECTs that a bracket contains, by its index: more than one for a UNION. */
     selectsIn: grouped(selects, ({ open }) => open),
+    /** For each token, the index of the bracket that it is directly in, or -1. */
     brackets: bracketsOf(tokens),
   }
 }
@@ -76,14 +63,10 @@ export function sourceOf({ subqueriesBy }: QueryText, { name = '' }: ReadTable, 
   return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
 }
 
-export interface ColumnUse {
-  name: string
-  /** The table before the dot. */
-  qualifier: string | undefined
-}
+export type ColumnUse = NonNullable<ReturnType<typeof columnAt>>
 
 /** A name of a column, as in "timestamp" or "e.timestamp"; undefined for parts of paths, functions and tables. */
-export function columnAt({ tokens, scopes }: QueryText, at: number): ColumnUse | undefined {
+export function columnAt({ tokens, scopes }: QueryText, at: number) {
   const name = identifierOf(tokens[at])
   if (name === undefined || scopes.tableTokens.has(at)) return undefined
   if (isSymbol(tokens[at + 1], '.') || isSymbol(tokens[at + 1], '(')) return undefined

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 export const warningCodes = [
   'undeclared_parameter',
   'unused_parameter',
@@ -11,12 +13,12 @@ export const warningCodes = [
   'slow_path',
 ] as const
 
-export type WarningCode = (typeof warningCodes)[number]
+/** SQL that is valid but probably does not mean what its author intends. */
+export const warningShape = z.object({
+  code: z.enum(warningCodes).describe('What is probably wrong, for programs.'),
+  message: z.string().describe('What is probably wrong and what to write instead, for people.'),
+  line: z.int().min(1).describe('Line in the SQL as it was sent, from 1.'),
+  column: z.int().min(1).describe('Column in the SQL as it was sent, from 1.'),
+})
 
-/** SQL that is valid but probably does not mean what its author intends. Line and column are in the typed SQL. */
-export interface Warning {
-  code: WarningCode
-  message: string
-  line: number
-  column: number
-}
+export type Warning = z.output<typeof warningShape>
