@@ -94,7 +94,7 @@ export function createHttp(
     open: () => phase() !== 'starting',
     maxStreams: settings.liveStreams,
     publicUrl: settings.publicUrl,
-    corsOrigins: settings.corsOrigins,
+    corsOrigins: settings.corsOrigins ?? [],
     brandName: settings.brandName,
     embedOrigins: settings.embedOrigins,
     logflare: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
@@ -106,7 +106,7 @@ export function createHttp(
     sources: new SourceInfo({ engine, sources }),
     tail,
     streams,
-    queries: { endpoints, calls, results, dashboards },
+    ...{ endpoints, calls, results, dashboards },
     replays: new Replays({
       engine,
       runner,
@@ -133,7 +133,8 @@ export function createHttp(
     }),
     tokens,
     backups: storage.backups,
-    observability: { ...observability, openMetrics: settings.metrics === 'open' },
+    ...observability,
+    openMetrics: settings.metrics === 'open',
   })
   return { server, access, audit, actorOf, tokens, streams, intake, links }
 }

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { invalidParameter, notAcceptable, unknownParameter } from '../base/errors.ts'
 import { notWellFormed } from '../base/validation.ts'
 import { type OutputFormat, outputFormats, withIsoTimestamps } from '../endpoints/call/output-formats.ts'
+import { type EndpointCall, parameterNames } from '../endpoints/call/prepared-call.ts'
 import { readWeights } from './cache-headers.ts'
 import { eventStreamType } from './streams/event-streams.ts'
 
@@ -75,11 +77,26 @@ export function isStrict(control: ReadonlyMap<string, string>): boolean {
   throw invalidParameter('_strict', '_strict must be 1 or 0.')
 }
 
-export function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
+function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
   for (const name of names) {
     const known = name.startsWith('_') ? controlNames : declared
     if (!known.includes(name)) throw unknownParameter(name, known)
   }
+}
+
+/** The call of a request, whichever route it takes. Throws if the caller may not send its parameters. */
+export function endpointCall(
+  caller: Caller,
+  sent: SentParameters,
+  strict: boolean,
+  request: Omit<EndpointCall, 'parameters' | 'caller' | 'project'>,
+): EndpointCall {
+  const { endpoint } = request
+  if (strict || endpoint.definition.strict) {
+    refuseUnknown(sent, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
+  }
+  const parameters = withFixedParameters(caller, sent.parameters)
+  return { ...request, parameters, caller: caller.id, project: caller.project }
 }
 
 const [json] = outputFormats as [OutputFormat]

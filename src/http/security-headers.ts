@@ -41,7 +41,7 @@ const exposedHeaders =
 
 const maxAgeSeconds = 600
 
-export function variesByOrigin(origins: readonly string[] = []): boolean {
+export function variesByOrigin(origins: readonly string[]): boolean {
   return origins.length > 0 && !origins.includes('*')
 }
 

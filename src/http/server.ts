@@ -7,11 +7,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import type { Access } from '../access/access.ts'
-import type { Audit } from '../access/audit.ts'
 import type { Caller } from '../access/caller.ts'
-import type { Links } from '../access/links.ts'
-import type { Oidc } from '../access/oidc.ts'
 import {
   engineUnavailable,
   headersTooLarge,
@@ -22,13 +18,6 @@ import {
   requestTooSlow,
   type WellheadError,
 } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Tracing } from '../base/tracing.ts'
-import type { RequestReports } from '../endpoints/report/request-report.ts'
-import type { LiveTail } from '../live/live-tail.ts'
-import type { RequestCounts } from '../observability/metrics.ts'
-import type { RequestStatistics } from '../observability/request-statistics.ts'
-import type { SourceInfo } from '../sources/source-info.ts'
 import { resultVary, tokenVary } from './cache-headers.ts'
 import {
   boundConnections,
@@ -65,61 +54,15 @@ import { addReplayRoutes } from './routes/replays.ts'
 import { addRequestRoutes } from './routes/requests.ts'
 import { type ListedRoute, listRoutes } from './routes/route.ts'
 import { addSourceRoutes } from './routes/sources.ts'
-import { addMetricsRoutes, addStatusRoutes, type MetricsRoutes, type StatusRoutes } from './routes/status.ts'
+import { addStatusRoutes } from './routes/status.ts'
 import { addEndpointCacheRoutes, addUsageRoutes } from './routes/usage.ts'
 import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
-import type { SessionCookies } from './session-cookies.ts'
-import type { EventStreams } from './streams/event-streams.ts'
+import type { ServerOptions } from './server-options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Undefined if the request has no token, which only some routes allow. */
     caller: Caller | undefined
-  }
-}
-
-/** The part of the service that routes are added for. */
-type PartOf<Add extends (server: FastifyInstance, part: never, ...more: never[]) => void> = Parameters<Add>[1]
-
-export interface ServerOptions extends StatusRoutes {
-  log: Log
-  access: Access
-  cookies: SessionCookies
-  people: PartOf<typeof addPeopleRoutes>
-  oidc: Oidc | undefined
-  audit: Pick<Audit, 'write'>
-  intake: PartOf<typeof addLogRoutes>
-  definitions: PartOf<typeof addDeploymentRoutes>
-  links: Links
-  /** Origin of the service as browsers see it. */
-  publicUrl: string | undefined
-  sources: SourceInfo
-  tail: LiveTail
-  streams: EventStreams
-  queries: PartOf<typeof addQueryRoutes>
-  replays: PartOf<typeof addReplayRoutes>
-  drafts: PartOf<typeof addDraftRoutes>
-  search: PartOf<typeof addSearchRoutes>
-  searches: PartOf<typeof addSavedSearchRoutes>
-  alertTests: Parameters<typeof addAlertRoutes>[2]
-  usage: PartOf<typeof addUsageRoutes>
-  reports: RequestReports | undefined
-  console: PartOf<typeof addConsoleRoutes>
-  tokens: PartOf<typeof addTokenRoutes>
-  backups: PartOf<typeof addBackupRoutes>
-  maxStreams: number
-  /** Origins whose pages can send requests; `*` allows all. */
-  corsOrigins?: readonly string[] | undefined
-  mcpWrite: boolean
-  /** Whether URLs can contain SQL, and BigQuery SQL is translated. */
-  logflare: boolean
-  brandName?: string | undefined
-  /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
-  embedOrigins: readonly string[]
-  observability: MetricsRoutes & {
-    statistics: RequestStatistics | undefined
-    requests: RequestCounts
-    tracing: Tracing | undefined
   }
 }
 
@@ -143,9 +86,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { statistics, requests, tracing } = options.observability
-  const { endpoints } = options.queries
-  const recorder = new RequestRecorder({ log: options.log, tracing, requests, statistics, endpoints })
+  const recorder = new RequestRecorder(options)
   const unread = new UnreadResponses({
     maxBytes: limits.maxUnreadBytes,
     onAborted: (readers, bytes) =>
@@ -153,13 +94,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   const hot = new HotCalls({
     ...options,
-    calls: options.queries.calls,
     ...{ recorder, unread },
     vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
     open: () => options.open() && !options.stopping() && options.leak() === undefined,
   })
-  endpoints.onChange(() => hot.clear())
-  options.queries.dashboards.onChange(() => {
+  options.endpoints.onChange(() => hot.clear())
+  options.dashboards.onChange(() => {
     hot.clear()
     options.streams.check()
   })
@@ -203,7 +143,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   listRoutes(server)
   recorder.addTo(server)
   addSecurityHeaders(server)
-  addCrossOrigin(server, options.corsOrigins ?? [])
+  addCrossOrigin(server, options.corsOrigins)
   server.decorateRequest('caller', undefined)
   server.decorateRequest('cookieToken', undefined)
   server.addHook('onRequest', async (request, reply) => {
@@ -240,48 +180,29 @@ export function createServer(options: ServerOptions): FastifyInstance {
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const server = fastify()
   listRoutes(server)
-  const parts = { queries: {}, observability: {}, console: { assets: new Map() }, embedOrigins: [] }
+  const parts = { console: { assets: new Map() }, embedOrigins: [] }
   addRoutes(server, parts as never, {} as never, {} as never)
   await server.ready()
   return server.routeList
 }
 
+const resources = [
+  ...[addLogRoutes, addOtlpRoutes, addEndpointRoutes, addEndpointCacheRoutes, addReplayRoutes],
+  ...[addDeploymentRoutes, addAlertRoutes, addDashboardRoutes, addSourceRoutes, addTailRoutes],
+  ...[addTokenRoutes, addAuthRoutes, addPeopleRoutes, addBackupRoutes, addWhoamiRoutes, addDraftRoutes],
+  ...[addUsageRoutes, addRequestRoutes, addSearchRoutes, addOnwardRoutes, addSavedSearchRoutes],
+  ...[addStatusRoutes, addDocsRoutes, addConsoleRoutes],
+]
+
 function addRoutes(
   server: FastifyInstance,
-  options: Omit<ServerOptions, 'log'>,
+  options: ServerOptions,
   hot: HotCalls,
   recorder: RequestRecorder,
 ): void {
-  const { queries, observability } = options
-  const { endpoints } = queries
-  addQueryRoutes(server, queries, options.streams, hot)
+  addQueryRoutes(server, options, hot)
   addMcpRoutes(server, options, recorder)
-  addLogRoutes(server, options.intake)
-  addOtlpRoutes(server, options.intake)
-  const { definitions } = options
-  addEndpointRoutes(server, definitions, endpoints)
-  addEndpointCacheRoutes(server, queries)
-  addReplayRoutes(server, options.replays, endpoints)
-  addDeploymentRoutes(server, definitions)
-  addAlertRoutes(server, definitions, options.alertTests, endpoints)
-  addDashboardRoutes(server, definitions, options)
-  addSourceRoutes(server, definitions, options.sources)
-  addTailRoutes(server, options)
-  addTokenRoutes(server, options.tokens)
-  addAuthRoutes(server, options)
-  addPeopleRoutes(server, options.people)
-  addBackupRoutes(server, options.backups, options.audit)
-  addWhoamiRoutes(server, endpoints, options)
-  addDraftRoutes(server, options.drafts)
-  addUsageRoutes(server, options.usage, queries)
-  addRequestRoutes(server, { ...options, endpoints })
-  addSearchRoutes(server, options.search)
-  addOnwardRoutes(server, options.search, options.sources)
-  addSavedSearchRoutes(server, options.searches)
-  addStatusRoutes(server, options)
-  addMetricsRoutes(server, observability)
-  addDocsRoutes(server, endpoints, options.brandName)
-  addConsoleRoutes(server, options.console, options.embedOrigins)
+  for (const addResource of resources) addResource(server, options)
 }
 
 /** Decided by the matched route, not by the text of the URL, which can be written in many ways. */

@@ -10,19 +10,17 @@ import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import type { ChangedEndpoint } from '../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { LogSearch } from '../sources/log-search.ts'
-import { arrayOfLines, cursorAfter, type SearchCursor } from '../sources/search/search-cursor.ts'
+import { cursorAfter, type SearchCursor } from '../sources/search/search-cursor.ts'
 import { unlistedPaths } from '../sources/seen-paths.ts'
 import type { SourceInfo } from '../sources/source-info.ts'
-import { jsonLines, rowResult, rowsSchema } from './row-result.ts'
+import { listResult, rowResult, rowTool } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } from './tool.ts'
 
 const text = { type: 'string' }
 const texts = { type: 'array', items: text }
 const whole = { type: 'integer' }
 const time = { type: 'string', format: 'date-time' }
-const maybe = { type: ['string', 'null'] }
 
-const noInput = z.strictObject({})
 const sourceInput = z.strictObject({ source: z.string().describe('Name of the source, from list_sources.') })
 const tenantSearch = z.strictObject({
   ...sourceInput.shape,
@@ -45,7 +43,7 @@ const tenantSearch = z.strictObject({
     .optional()
     .describe('Where the next page begins, as the previous page says.'),
 })
-const search = tenantSearch.extend({
+const searchInput = tenantSearch.extend({
   project: z.string().optional().describe('Only entries of this project.'),
 })
 
@@ -55,112 +53,78 @@ interface LogToolParts {
 }
 
 /** Tools to look around in sources. Tenants see entries of their project only, so their tools do not ask for one. */
-export function logTools(parts: LogToolParts, reach: 'own project' | 'all projects'): BuiltInTool[] {
-  const searchInput = reach === 'own project' ? tenantSearch : search
-  return [listSources(parts), describeSource(parts), searchLogs(parts, searchInput)]
-}
-
-function listSources({ sources }: LogToolParts): BuiltInTool {
-  return {
-    definition: {
-      ...named('list_sources', 'List sources'),
+export function logTools({ sources, search }: LogToolParts, reach: 'own project' | 'all projects') {
+  return [
+    rowTool('list_sources', 'List sources', {
       description:
         'Lists the sources that store log entries, with the fields that have typed columns. describe_source shows all fields.',
-      inputSchema: inputSchema(noInput),
-      outputSchema: rowsSchema({
-        type: 'object',
-        properties: { name: text, description: text, fields: texts },
-      }),
-    },
-    run: async (input) => {
-      readShape(noInput, input)
-      const rows = sources.list().map(({ name, description, columns }) => ({
-        name,
-        description,
-        fields: columns.map(({ path }) => path),
-      }))
-      return rowResult(jsonLines(rows), { narrow: 'describe_source shows one source.' })
-    },
-  }
-}
-
-function describeSource(parts: LogToolParts): BuiltInTool {
-  return {
-    definition: {
-      ...named('describe_source', 'Describe a source'),
+      input: z.strictObject({}),
+      row: { properties: { name: text, description: text, fields: texts } },
+      run: async () => {
+        const rows = sources.list().map(({ name, description, columns }) => ({
+          name,
+          description,
+          fields: columns.map(({ path }) => path),
+        }))
+        return listResult(rows, { narrow: 'describe_source shows one source.' })
+      },
+    }),
+    rowTool('describe_source', 'Describe a source', {
       description:
         'Shows the fields of the newest entries of a source, with the types of their values, examples, and the number of ' +
         'sampled entries that have them. Every entry also has id, timestamp, project and event_message.',
-      inputSchema: inputSchema(sourceInput),
-      outputSchema: rowsSchema({
-        type: 'object',
+      input: sourceInput,
+      row: {
         properties: {
-          path: text,
-          types: texts,
-          entries: whole,
-          sampled: whole,
-          column: maybe,
-          examples: texts,
+          ...{ path: text, types: texts, entries: whole, sampled: whole },
+          ...{ column: { type: ['string', 'null'] }, examples: texts },
         },
-      }),
-    },
-    run: async (input, reader) => {
-      const { source } = readShape(sourceInput, input)
-      const found = await parts.search.describe(source, reader)
-      const at = found.newestMicros === undefined ? undefined : new Date(found.newestMicros / 1000)
-      const newest = at ? ` The newest is from ${at.toISOString()}.` : ''
-      const unlisted = unlistedPaths(found.fields)
-      // The same in every row.
-      const rows = found.fields.map(({ paths: _, ...field }) => field)
-      return rowResult(jsonLines(rows), {
-        more: unlisted > 0 ? `${unlisted} less frequent fields are not listed.` : undefined,
-        notes: [`The source has ${found.lastDay} entries of the last 24 hours.${newest}`],
-        narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
-      })
-    },
-  }
-}
-
-function searchLogs(parts: LogToolParts, shape: typeof tenantSearch | typeof search): BuiltInTool {
-  return {
-    definition: {
-      ...named('search_logs', 'Search entries'),
+      },
+      run: async ({ source }, reader) => {
+        const { fields, lastDay, newestMicros } = await search.describe(source, reader)
+        const at = newestMicros === undefined ? undefined : new Date(newestMicros / 1000)
+        const newest = at ? ` The newest is from ${at.toISOString()}.` : ''
+        const unlisted = unlistedPaths(fields)
+        // The same in every row.
+        const rows = fields.map(({ paths: _, ...field }) => field)
+        return listResult(rows, {
+          more: unlisted > 0 ? `${unlisted} less frequent fields are not listed.` : undefined,
+          notes: [`The source has ${lastDay} entries of the last 24 hours.${newest}`],
+          narrow: 'Fields are in alphabetical order; search_logs shows whole entries.',
+        })
+      },
+    }),
+    rowTool('search_logs', 'Search entries', {
       description:
         'Searches the entries of a source, newest first. If nothing matches, the result says why. For counts and sums, ' +
         'call the tool of an endpoint that computes them.',
-      inputSchema: inputSchema(shape),
-      outputSchema: rowsSchema({
-        type: 'object',
+      input: reach === 'own project' ? tenantSearch : searchInput,
+      row: {
         properties: { id: text, timestamp: time, project: text, event_message: text, metadata: {} },
         required: ['id', 'timestamp', 'event_message'],
-      }),
-    },
-    run: async (input, reader) => {
-      const { source, limit, before, ...filter } = readShape(shape, input)
-      const page = before && { ...before, timestamp: microsOf(before.timestamp) }
-      const { lines, count, searchedSince } = await parts.search.entries(
-        source,
-        { ...filter, limit, ...(page && { before: page }) },
-        reader,
-        'iso',
-      )
-      const found = count > 0 || page ? undefined : await parts.search.histogram(source, filter, reader)
-      const since = searchedSince?.toISOString()
-      return rowResult(arrayOfLines(lines), {
-        total: count,
-        more: (shown) => {
-          const isAll = shown.length === count && count < limit
-          if (isAll || shown.length === 0) return undefined
-          return `There may be more: to continue, set before to ${nextPage(shown, page)}.`
-        },
-        narrow: 'Narrow the search with query, from and to.',
-        notes: [
-          ...(since ? [`Only entries since ${since} were read within the time limit.`] : []),
-          ...(found?.notes ?? []),
-        ],
-      })
-    },
-  }
+      },
+      run: async ({ source, limit, before, ...filter }, reader) => {
+        const page = before && { ...before, timestamp: microsOf(before.timestamp) }
+        const wanted = { ...filter, limit, ...(page && { before: page }) }
+        const { lines, count, searchedSince } = await search.entries(source, wanted, reader, 'iso')
+        const found = count > 0 || page ? undefined : await search.histogram(source, filter, reader)
+        const since = searchedSince?.toISOString()
+        return rowResult(lines.toString().split('\n').filter(Boolean), {
+          total: count,
+          more: (shown) => {
+            const isAll = shown.length === count && count < limit
+            if (isAll || shown.length === 0) return undefined
+            return `There may be more: to continue, set before to ${nextPage(shown, page)}.`
+          },
+          narrow: 'Narrow the search with query, from and to.',
+          notes: [
+            ...(since ? [`Only entries since ${since} were read within the time limit.`] : []),
+            ...(found?.notes ?? []),
+          ],
+        })
+      },
+    }),
+  ]
 }
 
 /** The field `before` of the next page, as JSON. */
@@ -178,28 +142,23 @@ function microsOf(timestamp: string): number {
   return Number(micros)
 }
 
-const input = z.strictObject({ state: z.enum(alertStates).optional().describe('Only alerts in this state.') })
-const properties = { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text }
-
-/** A tool that lists alerts, for admins. */
+/** A tool that lists alerts, for those with a role. */
 export function listAlerts(definitions: Definitions): BuiltInTool {
-  return {
-    definition: {
-      ...named('list_alerts', 'List alerts'),
-      description:
-        'Lists alerts with their states: ok, pending (the condition holds, but not long enough), firing, or failing (it cannot be evaluated).',
-      inputSchema: inputSchema(input),
-      outputSchema: rowsSchema({ type: 'object', properties }),
+  return rowTool('list_alerts', 'List alerts', {
+    description:
+      'Lists alerts with their states: ok, pending (the condition holds, but not long enough), firing, or failing (it cannot be evaluated).',
+    input: z.strictObject({ state: z.enum(alertStates).optional().describe('Only alerts in this state.') }),
+    row: {
+      properties: { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text },
     },
-    run: async (sent) => {
-      const { state: wanted } = readShape(input, sent)
+    run: async ({ state: wanted }) => {
       const alerts = (await definitions.list('alerts')) as AlertView[]
       const all = alerts.filter(({ state }) => wanted === undefined || state === wanted)
       // URLs of targets can be secrets.
       const rows = all.map(({ notify: _, ...shown }) => shown)
-      return rowResult(jsonLines(rows), { narrow: 'Set state to list fewer alerts.' })
+      return listResult(rows, { narrow: 'Set state to list fewer alerts.' })
     },
-  }
+  })
 }
 
 const written = z.object(definitionShape.shape).pick({
@@ -231,12 +190,7 @@ export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): 
         description:
           'Checks the SQL of an endpoint without saving it. Errors and warnings have line and column.',
         inputSchema: inputSchema(checkInput),
-        outputSchema: outputSchema({
-          note: { type: 'string' },
-          columns: list,
-          parameters: { type: 'array', items: { type: 'string' } },
-          warnings: list,
-        }),
+        outputSchema: outputSchema({ note: text, columns: list, parameters: texts, warnings: list }),
       },
       run: async (input, { id: caller, signal }) => jsonResult(await drafts.check(input, caller, signal)),
     },
@@ -252,12 +206,8 @@ export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): 
           'A change that breaks callers is refused unless breaking is true. Earlier versions can be restored.',
         inputSchema: inputSchema(saveInput),
         outputSchema: outputSchema({
-          note: { type: 'string' },
-          id: { type: 'string' },
-          name: { type: 'string' },
-          version: { type: 'integer' },
-          columns: list,
-          warnings: list,
+          ...{ note: text, id: text, name: text, version: whole },
+          ...{ columns: list, warnings: list },
         }),
       },
       run: async (input, { author: by }) => {

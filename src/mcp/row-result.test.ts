@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dataNote, jsonLines, maxResultCharacters, rowResult, rowsSchema } from './row-result.ts'
+import { dataNote, maxResultCharacters, rowResult, rowsIn, rowsSchema } from './row-result.ts'
 
 const narrow = 'Ask for less.'
 
@@ -10,8 +10,14 @@ interface Shown {
   complete: boolean
 }
 
+/** Rows in the form that the engine writes. */
+function jsonLines(rows: readonly object[]): Buffer {
+  return Buffer.from(`[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`)
+}
+
 function shown(body: Buffer, options: Partial<Parameters<typeof rowResult>[1]> = {}) {
-  const { structuredContent, content } = rowResult(body, { narrow, ...options })
+  const total = [...rowsIn(body)].length
+  const { structuredContent, content } = rowResult(rowsIn(body), { narrow, total, ...options })
   const [first] = content
   const [note, ...lines] = first?.type === 'text' ? first.text.split('\n') : []
   const result = structuredContent as unknown as Shown
@@ -73,7 +79,7 @@ describe('a result for a model', () => {
 
   test('has the integers that the engine wrote, in its text', () => {
     const line = '{"ids":[18446744073709551615],"sum":12345678901234567890.123}'
-    const { content } = rowResult(Buffer.from(`[\n${line}\n]`), { narrow })
+    const { content } = rowResult([line], { narrow, total: 1 })
     expect(content).toEqual([{ type: 'text', text: `${dataNote}\n${line}` }])
   })
 

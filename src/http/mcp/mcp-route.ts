@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import {
   endpointNotFound,
@@ -12,42 +11,24 @@ import {
   type WellheadError,
 } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import { type OutputFormat, outputFormats, withIsoTimestamps } from '../../endpoints/call/output-formats.ts'
 import { parameterNames } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
-import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
 import { listAlerts, logTools, writeTools } from '../../mcp/built-in-tools.ts'
 import { endpointTool, narrowing, toolNames } from '../../mcp/endpoint-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
-import { rowResult } from '../../mcp/row-result.ts'
-import type { BuiltInTool, ToolResult } from '../../mcp/tool.ts'
-import type { LogSearch } from '../../sources/log-search.ts'
-import type { SourceInfo } from '../../sources/source-info.ts'
+import { rowResult, rowsIn } from '../../mcp/row-result.ts'
+import type { ToolResult } from '../../mcp/tool.ts'
 import { namesAudit } from '../../sql/audit-source.ts'
-import { endpointCall, runCall } from '../endpoint-request.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
-import { readParameters } from '../request-parameters.ts'
+import { endpointCall, readParameters } from '../request-parameters.ts'
 import type { RequestNotes, RequestRecorder } from '../request-recorder.ts'
-import { checkQuota, tokenOf } from '../route-access.ts'
+import { checkQuota, isAllowed, tokenOf } from '../route-access.ts'
 import { refuseAudit } from '../routes/logs/entry-access.ts'
 import { authorOf, goneSignal } from '../routes/management.ts'
-import type { QueryRoutes } from '../routes/query.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
-
-interface McpRoutes {
-  access: Access
-  queries: Pick<QueryRoutes, 'calls' | 'endpoints'>
-  sources: SourceInfo
-  search: LogSearch
-  definitions: Definitions
-  drafts: EndpointDrafts
-  /** Whether admins and editors have tools that save endpoints. */
-  mcpWrite: boolean
-  /** Origins whose pages can send requests; `*` allows all. */
-  corsOrigins?: readonly string[] | undefined
-}
+import type { ServerOptions } from '../server-options.ts'
 
 const message = z.looseObject({
   jsonrpc: z.literal('2.0'),
@@ -60,8 +41,12 @@ const example = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const parseError = -32700
 
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
-export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder: RequestRecorder): void {
-  const builtIn = onFirstUse(() => builtInTools(parts))
+export function addMcpRoutes(
+  server: FastifyInstance,
+  options: ServerOptions,
+  recorder: RequestRecorder,
+): void {
+  const builtIn = onFirstUse(() => builtInTools(options))
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or search' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
     description:
@@ -78,11 +63,11 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
     },
     options: { errorHandler: handleMcpError },
     handler: async (request, reply) => {
-      checkOrigin(request, parts.corsOrigins ?? [])
+      checkOrigin(request, options.corsOrigins)
       const { body, headers } = request
       const version = headers['mcp-protocol-version']
       const protocolVersion = typeof version === 'string' ? version : undefined
-      const tools = toolsOf(request, reply, { ...parts, recorder, builtIn: builtIn() })
+      const tools = toolsOf(request, reply, { ...options, recorder, builtIn: builtIn() })
       const response = await serveMcp({ body, protocolVersion, tools })
       reply.code(response.status).header('Cache-Control', 'no-store')
       return response.body === undefined
@@ -92,38 +77,34 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpRoutes, recorder
   })
 }
 
-type BuiltInTools = (caller: Caller) => ReadonlyMap<string, BuiltInTool>
+type BuiltInTools = ReturnType<typeof builtInTools>
 
-interface ToolParts extends Pick<McpRoutes, 'access' | 'queries'> {
+interface ToolParts extends Pick<ServerOptions, 'access' | 'endpoints' | 'calls'> {
   recorder: RequestRecorder
   builtIn: BuiltInTools
 }
 
-function builtInTools({ sources, search, drafts, definitions, queries, mcpWrite }: McpRoutes): BuiltInTools {
-  const byName = (tools: BuiltInTool[]) => new Map(tools.map((tool) => [tool.definition.name, tool]))
-  const none = byName([])
-  const ofTenant = byName(logTools({ sources, search }, 'own project'))
+function builtInTools({ sources, search, mcpWrite, ...options }: ServerOptions) {
+  const ofTenant = logTools({ sources, search }, 'own project')
   const ofAll = logTools({ sources, search }, 'all projects')
-  const ofBackend = byName(ofAll)
-  const ofViewer = [...ofAll, listAlerts(definitions)]
-  const writing = mcpWrite ? writeTools({ drafts, definitions, endpoints: queries.endpoints }) : []
-  const ofEditor = byName([...ofViewer, ...writing])
-  const ofRole = { admin: ofEditor, editor: ofEditor, viewer: byName(ofViewer) }
-  return (caller) => {
-    if (caller.role) return ofRole[caller.role]
-    if (!caller.mayReadEntries) return none
-    return caller.project === undefined ? ofBackend : ofTenant
+  const ofViewer = [...ofAll, listAlerts(options.definitions)]
+  const writing = mcpWrite ? writeTools(options) : []
+  const toolsOf = (caller: Caller) => {
+    if (caller.role) return isAllowed.edit(caller) ? [...ofViewer, ...writing] : ofViewer
+    if (!caller.mayReadEntries) return []
+    return caller.project === undefined ? ofAll : ofTenant
   }
+  return (caller: Caller) => new Map(toolsOf(caller).map((tool) => [tool.definition.name, tool]))
 }
 
 /** The tools of the caller, each with the checks and records of a request of its own. */
 function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts): CallerTools {
-  const { access, queries } = parts
+  const { access, calls } = parts
   const caller = request.caller as Caller
   const { id, project } = caller
   const builtIn = parts.builtIn(caller)
   const endpoints = onFirstUse(() =>
-    toolNames(queries.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
+    toolNames(parts.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
   )
   const find = (name: string) => {
     const endpoint = endpoints().get(name)
@@ -149,7 +130,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
       const endpoint = find(name)
       const { sandbox } = endpoint.definition
       // Without an engine, the other tools are listed nevertheless.
-      const views = sandbox ? await queries.calls.sandboxes.views(endpoint).catch(() => []) : []
+      const views = sandbox ? await calls.sandboxes.views(endpoint).catch(() => []) : []
       return endpointTool(name, endpoint, caller, views)
     },
     call: async (name, input) => {
@@ -215,7 +196,7 @@ async function callEndpoint(
   input: Record<string, unknown>,
   request: FastifyRequest,
   signal: AbortSignal,
-  { queries, recorder }: ToolParts,
+  { calls, recorder }: ToolParts,
 ): Promise<ToolResult> {
   const since = performance.now()
   const { id: requestId, method, trace } = request
@@ -234,9 +215,10 @@ async function callEndpoint(
     const [control] = sent.control.keys()
     if (control !== undefined) throw unknownParameter(control, parameterNames(endpoint))
     const call = endpointCall(caller, sent, true, { endpoint, format, signal, trace, engineTime })
-    const { body, rows, truncated } = (await runCall(queries.calls, call, notes)).result
+    notes.response = await calls.call(call)
+    const { body, rows, truncated } = notes.response.result
     const { max_rows: maxRows } = endpoint.definition
-    const result = await rowResult(body, {
+    const result = rowResult(rowsIn(body), {
       total: rows,
       more: truncated ? `The endpoint returns at most ${maxRows} rows, and there are more.` : undefined,
       narrow: narrowing(endpoint, caller),

@@ -8,11 +8,9 @@ import {
   targetShape,
 } from '../../alerts/alert.ts'
 import type { AlertView } from '../../alerts/alert-kind.ts'
-import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { changeOf } from '../../base/validation.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
-import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { refuseAudit } from './logs/entry-access.ts'
 import { flag, goneSignal } from './management.ts'
@@ -99,9 +97,7 @@ export const alertDocs: KindDocs = {
 /** Managing alerts. */
 export function addAlertRoutes(
   server: FastifyInstance,
-  definitions: Definitions,
-  tests: AlertTests,
-  endpoints: Pick<Endpoints, 'find'>,
+  { definitions, alertTests: tests, endpoints }: ServerOptions,
 ): void {
   addKindRoutes(server, definitions, alertDocs)
   const route = routesOf(server, { tag: 'Alerts', access: 'edit' })

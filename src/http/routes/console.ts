@@ -7,15 +7,8 @@ import type { Settings } from '../../base/settings.ts'
 import { pathOf } from '../request-recorder.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
+import type { ConsoleFiles, ServerOptions } from '../server-options.ts'
 import { fileResponses, pageResponses, routesOf, text } from './route.ts'
-
-interface ConsoleFiles {
-  page?: ServedFile | undefined
-  embed?: ServedFile | undefined
-  assets: ReadonlyMap<string, ServedFile>
-  /** The logo of the service's owner. */
-  logo?: ServedFile | undefined
-}
 
 const contentTypes: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -55,11 +48,8 @@ const resource = z.string().meta({ description: 'Name of the resource.', example
 const file = z.string().meta({ description: 'Name of the file.', example: 'index.js' })
 
 /** The web console. It holds no data: it asks for a token and sends it with each request. */
-export function addConsoleRoutes(
-  server: FastifyInstance,
-  { page, embed, assets, logo }: ConsoleFiles,
-  embedOrigins: readonly string[],
-): void {
+export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigins }: ServerOptions): void {
+  const { page, embed, assets, logo } = console
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const common = { responses: pageResponses, options }
   const sendPage = (

@@ -11,7 +11,6 @@ import {
   type SavedDashboard,
 } from '../../dashboards/dashboard.ts'
 import type { DashboardView } from '../../dashboards/dashboard-kind.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
 import type { Saved } from '../../definitions/kind.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import { declarationOf } from '../../endpoints/definition/parameter-declaration.ts'
@@ -19,6 +18,7 @@ import { readValue } from '../../endpoints/definition/parameters.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import { maySee as maySeeDashboard } from '../panel-access.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { columns, parameter } from './endpoints.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { authorOf } from './management.ts'
@@ -99,20 +99,13 @@ const opened = z.object<FieldShapes<ReturnType<Links['open']>>>({
 nameComponents('input', { DashboardLinkFields: linkShape })
 nameComponents('output', { DashboardLink: link, NewDashboardLink: newLink, OpenedLink: opened })
 
-interface DashboardParts {
-  links: Links
-  queries: { endpoints: Pick<Endpoints, 'find'> }
-  publicUrl: string | undefined
-}
-
 /** Managing dashboards and their links. */
 export function addDashboardRoutes(
   server: FastifyInstance,
-  definitions: Definitions,
-  { links, queries, publicUrl }: DashboardParts,
+  { definitions, endpoints, links, publicUrl }: ServerOptions,
 ): void {
   const maySee = (caller: Caller, item: Saved | undefined) =>
-    maySeeDashboard(caller, item as SavedDashboard | undefined, queries.endpoints)
+    maySeeDashboard(caller, item as SavedDashboard | undefined, endpoints)
   addKindRoutes(server, definitions, { ...dashboardDocs, reads: { access: 'query or dashboard', maySee } })
   const route = routesOf(server, { tag: 'Dashboards', access: 'edit' })
   const params = referenceParams(dashboardDocs)
@@ -134,7 +127,7 @@ export function addDashboardRoutes(
       const { id: dashboard, definition } = find(request.params.reference)
       const fields = readShape(linkShape, request.body ?? {})
       refuseValues(definition, fields.parameters)
-      if (fields.project !== null) refuseUnpublished(definition, queries.endpoints)
+      if (fields.project !== null) refuseUnpublished(definition, endpoints)
       const { id, secret } = await links.create(dashboard, fields, authorOf(request))
       const origin = publicUrl ?? `${request.protocol}://${request.host}`
       return { id, url: `${origin}/shared/${secret}` }

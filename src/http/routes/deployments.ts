@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { forbidden } from '../../base/errors.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
 import { deploymentTerms, expectedVersionShape } from '../../definitions/deployment.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
 import { jsonLimits } from '../json-bodies.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { alertDocs } from './alerts.ts'
 import { dashboardDocs } from './dashboards.ts'
 import { columns, endpointDocs, warnings } from './endpoints.ts'
@@ -92,7 +92,7 @@ nameComponents('output', {
 const query = 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY'
 const example = { endpoints: [{ name: 'requests.count', query, expected_version: 0 }], dry_run: true }
 
-export function addDeploymentRoutes(server: FastifyInstance, definitions: Definitions): void {
+export function addDeploymentRoutes(server: FastifyInstance, { definitions }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Deployments', access: 'edit' })
   route('POST /api/deployments', 'deploy', 'Deploy definitions of all kinds atomically', {
     description:

@@ -8,6 +8,7 @@ import { namesAudit } from '../../sql/audit-source.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { columns, endpointChange, warnings } from './endpoints.ts'
 import { refuseAudit } from './logs/entry-access.ts'
 import { changedBy, goneSignal } from './management.ts'
@@ -25,7 +26,7 @@ const { 200: sqlResult } = resultResponses(anyRows, { explained: false, streamed
   200: Response
 }
 
-export function addDraftRoutes(server: FastifyInstance, drafts: EndpointDrafts): void {
+export function addDraftRoutes(server: FastifyInstance, { drafts }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   const errors = [422, 504]
   route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {

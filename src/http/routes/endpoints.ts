@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { changeOf } from '../../base/validation.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
 import {
   definitionShape,
   type EndpointDefinition,
@@ -9,10 +8,10 @@ import {
 } from '../../endpoints/definition/definition.ts'
 import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
-import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { jsonPathShape } from '../../sql/paths.ts'
 import { warningShape } from '../../sql/warnings/warning.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
 import { json, routesOf } from './route.ts'
 
@@ -97,11 +96,7 @@ export const endpointDocs: KindDocs = {
 
 export const params = referenceParams(endpointDocs)
 
-export function addEndpointRoutes(
-  server: FastifyInstance,
-  definitions: Definitions,
-  endpoints: Pick<Endpoints, 'paths'>,
-): void {
+export function addEndpointRoutes(server: FastifyInstance, { definitions, endpoints }: ServerOptions): void {
   addKindRoutes(server, definitions, endpointDocs)
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   route(

@@ -3,36 +3,31 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import type { Dashboards } from '../../dashboards/dashboard-kind.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import type { EndpointCall } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
-import type { LiveResults } from '../../live/live-results.ts'
 import { auditRefusal } from '../../sql/audit-source.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
-import { endpointCall, runCall } from '../endpoint-request.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
 import { isPanelCall, panelEndpoint } from '../panel-access.ts'
-import { chooseFormat, isStrict, queryParameters, readParameters } from '../request-parameters.ts'
+import {
+  chooseFormat,
+  endpointCall,
+  isStrict,
+  queryParameters,
+  readParameters,
+} from '../request-parameters.ts'
 import { queryRoute, type RequestNotes, subjectOf } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
-import type { EventStreams } from '../streams/event-streams.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { goneSignal } from './management.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
 
-export interface QueryRoutes {
-  endpoints: Endpoints
-  calls: EndpointCalls
-  results: LiveResults
-  dashboards: Dashboards
-}
-
-interface FollowedParts {
+type Followed = Pick<ServerOptions, 'results' | 'streams'> & {
   endpoints: Pick<Endpoints, 'findById'>
   calls: Pick<EndpointCalls, 'follow'>
-  results: LiveResults
 }
 
 type Call = { Params: { reference: string } }
@@ -61,13 +56,8 @@ function responses(streamed: boolean): Record<number, Response> {
   return resultResponses(rows, { explained: true, streamed })
 }
 
-export function addQueryRoutes(
-  server: FastifyInstance,
-  parts: QueryRoutes,
-  streams: EventStreams,
-  hot: HotCalls,
-): void {
-  const { endpoints, calls } = parts
+export function addQueryRoutes(server: FastifyInstance, options: ServerOptions, hot: HotCalls): void {
+  const { endpoints, calls } = options
   const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
@@ -77,7 +67,7 @@ export function addQueryRoutes(
     const parameters = readParameters(sent)
     const { control } = parameters
     const { reference } = request.params
-    const panel = panelEndpoint(parts, caller, reference, parameters.parameters)
+    const panel = panelEndpoint(options, caller, reference, parameters.parameters)
     const current = panel ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
     if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
@@ -102,11 +92,12 @@ export function addQueryRoutes(
       return calls.explain(call)
     }
     if (streamed) {
-      const isPanel = () => isPanelCall(parts, caller, reference, parameters.parameters)
-      return followResult(parts, streams, request, reply, call, panel && isPanel)
+      const isPanel = () => isPanelCall(options, caller, reference, parameters.parameters)
+      return followResult(options, request, reply, call, panel && isPanel)
     }
-    const called = runCall(calls, call, notes)
+    const called = calls.call(call)
     const result = called instanceof Promise ? await called : called
+    notes.response = result
     // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.kind === 'cached' && result === called && request.method === 'GET') {
       const subject = subjectOf(endpoint, caller, request.method, format.name)
@@ -168,8 +159,7 @@ async function versionOf(endpoints: Endpoints, endpoint: SavedEndpoint, requeste
 
 /** Streams a result and its changes. Errors in the request are reported before the stream begins. */
 export async function followResult(
-  { endpoints, calls, results }: FollowedParts,
-  streams: EventStreams,
+  { endpoints, calls, results, streams }: Followed,
   request: FastifyRequest,
   reply: FastifyReply,
   call: EndpointCall,

@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import {
   type Replay,
   type ReplayedRequest,
-  type Replays,
   type RunFigures,
   replayShape,
 } from '../../endpoints/manage/replays.ts'
 import { namesAudit } from '../../sql/audit-source.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { endpointChange, params } from './endpoints.ts'
 import { refuseAudit } from './logs/entry-access.ts'
 import { goneSignal } from './management.ts'
@@ -65,11 +64,7 @@ const replay = z.object<FieldShapes<Replay>>({
 nameComponents('input', { ReplayFields: replayBody })
 nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
 
-export function addReplayRoutes(
-  server: FastifyInstance,
-  replays: Replays,
-  endpoints: Pick<Endpoints, 'find'>,
-): void {
+export function addReplayRoutes(server: FastifyInstance, { replays, endpoints }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'edit' })
   route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
     description:

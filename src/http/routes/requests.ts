@@ -1,28 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
-import type { TokenAdmin } from '../../access/token-admin.ts'
 import { notRecorded } from '../../base/errors.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
-import {
-  type RequestReport,
-  type RequestReports,
-  slowRequestShape,
-} from '../../endpoints/report/request-report.ts'
+import { type RequestReport, slowRequestShape } from '../../endpoints/report/request-report.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { params } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { callableEndpoint } from './query.ts'
 import { json, routesOf } from './route.ts'
-
-interface RequestRoutes {
-  reports: RequestReports | undefined
-  endpoints: Endpoints
-  tokens: Pick<TokenAdmin, 'list'>
-}
 
 const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
 const reference = z.string().max(200, { error: 'must have at most 200 characters' }).optional()
@@ -72,7 +62,7 @@ nameComponents('output', { RequestReport: report, SlowRequest: slowRequestShape 
 
 export function addRequestRoutes(
   server: FastifyInstance,
-  { reports, endpoints, tokens }: RequestRoutes,
+  { reports, endpoints, tokens }: ServerOptions,
 ): void {
   const recorded = () => {
     if (reports) return reports

@@ -2,11 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { changeOf } from '../../base/validation.ts'
 import { type NewSource, newSourceShape, type Source, typedColumnShape } from '../../catalog/source.ts'
-import type { Definitions } from '../../definitions/definitions.ts'
 import { sourcePathShape } from '../../sources/seen-paths.ts'
-import type { SourceInfo } from '../../sources/source-info.ts'
 import { auditSource } from '../../sql/audit-source.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { addKindRoutes, commonView, type KindDocs } from './kind-routes.ts'
 import { refuseAudit } from './logs/entry-access.ts'
 import { json, routesOf } from './route.ts'
@@ -53,7 +52,7 @@ export const sourceDocs: KindDocs = {
   confirms: true,
 }
 
-export function addSourceRoutes(server: FastifyInstance, definitions: Definitions, sources: SourceInfo) {
+export function addSourceRoutes(server: FastifyInstance, { definitions, sources }: ServerOptions) {
   addKindRoutes(server, definitions, sourceDocs)
   const route = routesOf(server, { tag: 'Sources', access: 'read' })
   const params = sourceName

@@ -1,11 +1,12 @@
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { idleMetrics } from '../../../test/support/metrics.ts'
-import { addMetricsRoutes } from './status.ts'
+import type { ServerOptions } from '../server-options.ts'
+import { addStatusRoutes } from './status.ts'
 
 async function metricsOf(openMetrics: boolean): Promise<string> {
   const server = fastify()
-  addMetricsRoutes(server, { metrics: idleMetrics(), openMetrics })
+  addStatusRoutes(server, { metrics: idleMetrics(), openMetrics } as ServerOptions)
   return (await server.inject('/metrics')).body
 }
 

@@ -1,14 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import {
-  type SourceUsage,
-  type Usage,
-  type UsageInterval,
-  usageIntervals,
-} from '../../sources/source-usage.ts'
+import { type Usage, type UsageInterval, usageIntervals } from '../../sources/source-usage.ts'
 import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import type { ServerOptions } from '../server-options.ts'
 import { params } from './endpoints.ts'
-import type { QueryRoutes } from './query.ts'
 import { json, routesOf } from './route.ts'
 
 const intervals = Object.keys(usageIntervals) as [UsageInterval, ...UsageInterval[]]
@@ -37,11 +32,7 @@ const group = z.object({
   newest_age_seconds: z.int(),
 })
 
-export function addUsageRoutes(
-  server: FastifyInstance,
-  usage: SourceUsage,
-  { calls, endpoints }: Pick<QueryRoutes, 'calls' | 'endpoints'>,
-): void {
+export function addUsageRoutes(server: FastifyInstance, { usage, calls, endpoints }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
     query,
@@ -93,10 +84,7 @@ const cached = z.object({
 })
 nameComponents('output', { CachedResult: cachedResult, EndpointCache: cached })
 
-export function addEndpointCacheRoutes(
-  server: FastifyInstance,
-  { endpoints, calls }: Pick<QueryRoutes, 'endpoints' | 'calls'>,
-): void {
+export function addEndpointCacheRoutes(server: FastifyInstance, { endpoints, calls }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   const path = '/api/endpoints/:reference/cache'
   route(`GET ${path}`, 'listCachedResults', 'List the cached results of an endpoint', {

@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { Access } from '../../../src/access/access.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { listErrors } from '../../../src/base/errors.ts'
-import { createServer, type ServerOptions } from '../../../src/http/server.ts'
+import { createServer } from '../../../src/http/server.ts'
+import type { ServerOptions } from '../../../src/http/server-options.ts'
 import { SessionCookies } from '../../../src/http/session-cookies.ts'
 import { RequestCounts } from '../../../src/observability/metrics.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
@@ -246,6 +247,8 @@ function halfServer(lines: string[], open: () => boolean) {
     people: unreached,
     oidc: undefined,
     publicUrl: undefined,
+    corsOrigins: [],
+    brandName: undefined,
     audit: unreached,
     cookies: new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 }),
     engineStatus: () => {
@@ -258,11 +261,10 @@ function halfServer(lines: string[], open: () => boolean) {
     sources: unreached,
     tail: unreached,
     streams: unreached,
-    queries: {
-      endpoints: { onChange: () => {} },
-      dashboards: { onChange: () => {} },
-      calls: unreached,
-    } as never,
+    endpoints: { onChange: () => {} } as never,
+    dashboards: { onChange: () => {} } as never,
+    calls: unreached,
+    results: unreached,
     definitions: unreached,
     replays: unreached,
     drafts: unreached,
@@ -279,13 +281,11 @@ function halfServer(lines: string[], open: () => boolean) {
     tokens: unreached,
     backups: unreached,
     maxStreams: 100,
-    observability: {
-      statistics: undefined,
-      metrics: unreached,
-      openMetrics: false,
-      requests: new RequestCounts(),
-      tracing: undefined,
-    },
+    statistics: undefined,
+    metrics: unreached,
+    openMetrics: false,
+    requests: new RequestCounts(),
+    tracing: undefined,
   }
   return createServer(options)
 }

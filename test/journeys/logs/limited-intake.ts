@@ -66,8 +66,8 @@ export async function openLimitedIntake(
   server.addHook('onRequest', async (request) => {
     request.caller = caller()
   })
-  addLogRoutes(server, intake)
-  addOtlpRoutes(server, intake)
+  addLogRoutes(server, { intake })
+  addOtlpRoutes(server, { intake })
   const url = await server.listen({ host: '127.0.0.1', port: 0 })
   return {
     url,

@@ -59,7 +59,8 @@ async function openStreams(limits = { maxStreams: 100 }) {
   })
   server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))
-  addTailRoutes(server, { sources: { get: (name) => ({ name }) as never }, tail, streams })
+  const sources = { get: (name: string) => ({ name }) } as never
+  addTailRoutes(server, { sources, tail, streams })
   const definition = { id: 'e', name: 'followed', cache_seconds: 60 }
   const endpoint = {
     definition,
@@ -77,7 +78,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
     const endpoints = { findById: () => followed.endpoint }
     const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     const parts = { endpoints, calls, results }
-    return followResult(parts, streams, request, reply, call as EndpointCall)
+    return followResult({ ...parts, streams }, request, reply, call as EndpointCall)
   })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })
   close = async () => {

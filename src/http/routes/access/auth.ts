@@ -1,26 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Access, SessionCookie } from '../../../access/access.ts'
-import type { Audit } from '../../../access/audit.ts'
-import { attemptMs, type Oidc } from '../../../access/oidc.ts'
-import type { People } from '../../../access/people.ts'
+import type { SessionCookie } from '../../../access/access.ts'
+import { attemptMs } from '../../../access/oidc.ts'
 import { forbidden, notFound, signInRefused, unauthorized } from '../../../base/errors.ts'
 import { handleError, toKnownError } from '../../error-response.ts'
 import { pathOf } from '../../request-recorder.ts'
 import { tokenOf } from '../../route-access.ts'
 import { pageHeaders } from '../../security-headers.ts'
-import type { SessionCookies } from '../../session-cookies.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { authorOf, changedBy } from '../management.ts'
 import { json, routesOf } from '../route.ts'
-
-interface AuthRoutes {
-  access: Access
-  cookies: SessionCookies
-  people: People
-  /** Undefined: people sign in with tokens only. */
-  oidc: Oidc | undefined
-  audit: Pick<Audit, 'write'>
-}
 
 /** Each tab that signs in has an attempt of its own. Those that were given up must not fill the headers. */
 const attemptName = 'wellhead-sign-in-'
@@ -33,8 +22,8 @@ const stranger = { ...nobody, type: 'person' } as const
 const returnTo = z.string().optional().describe('Path of this service to return to.')
 
 /** Sessions in cookies: with a token, or as a person. */
-export function addAuthRoutes(server: FastifyInstance, parts: AuthRoutes): void {
-  const { access, cookies, people, oidc, audit } = parts
+export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): void {
+  const { access, cookies, people, oidc, audit } = options
   const route = routesOf(server, { tag: 'Signing in', access: 'any' })
   route('POST /auth/token', 'signInWithToken', 'Sign in to the console with a token', {
     description:

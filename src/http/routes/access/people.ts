@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { roles } from '../../../access/caller.ts'
-import type { People, PersonView } from '../../../access/people.ts'
+import type { PersonView } from '../../../access/people.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { authorOf } from '../management.ts'
 import { json, routesOf } from '../route.ts'
 
@@ -16,7 +17,7 @@ const person = z.object<FieldShapes<PersonView>>({
 })
 nameComponents('output', { Person: person })
 
-export function addPeopleRoutes(server: FastifyInstance, people: People): void {
+export function addPeopleRoutes(server: FastifyInstance, { people }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Signing in', access: 'admin' })
   route('GET /api/people', 'listPeople', 'List everybody who has signed in', {
     responses: { 200: json('People, by name.', z.array(person)) },

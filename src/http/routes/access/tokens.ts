@@ -9,9 +9,10 @@ import {
   tokenChangeShape,
   tokenShape,
 } from '../../../access/token.ts'
-import type { TokenAdmin, TokenView } from '../../../access/token-admin.ts'
+import type { TokenView } from '../../../access/token-admin.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
 import { tokenOf } from '../../route-access.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 
@@ -60,40 +61,40 @@ const changing = {
   errors: [412],
 }
 
-export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void {
+export function addTokenRoutes(server: FastifyInstance, { tokens }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
   route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {
     responses: { 200: json('All tokens, without their secrets.', z.array(accessToken)) },
-    handler: async () => admin.list(),
+    handler: async () => tokens.list(),
   })
   route('POST /api/access-tokens', 'createAccessToken', 'Create an access token', {
     body: jsonBody(tokenShape, example),
     responses: { 201: json('The token with its secret.', newAccessToken, ['Location']) },
-    handler: async (request) => admin.create(request.body, authorOf(request)),
+    handler: async (request) => tokens.create(request.body, authorOf(request)),
   })
   route(`GET ${path}`, 'getAccessToken', 'Show an access token', {
     params,
     responses: { 200: json('The token, without its secret.', accessToken) },
-    handler: async ({ params }) => admin.get(params.id),
+    handler: async ({ params }) => tokens.get(params.id),
   })
   route(`PUT ${path}`, 'replaceAccessToken', "Replace a token's permissions", {
     description: 'Omitted fields get their defaults. The secret stays the same.',
     ...changing,
     body: jsonBody(tokenShape, example),
-    handler: async (request) => admin.change(request.params.id, request.body, authorOf(request), true),
+    handler: async (request) => tokens.change(request.params.id, request.body, authorOf(request), true),
   })
   route(`PATCH ${path}`, 'changeAccessToken', 'Change some fields of an access token', {
     description: 'The secret stays the same.',
     ...changing,
     body: jsonBody(tokenChangeShape, { requests_per_minute: 600 }),
-    handler: async (request) => admin.change(request.params.id, request.body, authorOf(request), false),
+    handler: async (request) => tokens.change(request.params.id, request.body, authorOf(request), false),
   })
   route(`DELETE ${path}`, 'revokeAccessToken', 'Revoke an access token', {
     params,
     responses: { 204: json('The token is revoked.') },
     errors: [412],
-    handler: async (request) => admin.revoke(request.params.id, authorOf(request)),
+    handler: async (request) => tokens.revoke(request.params.id, authorOf(request)),
   })
   route(`POST ${path}/rotate`, 'rotateAccessToken', 'Rotate the secret of an access token', {
     description: 'The old secret keeps working for `overlap_seconds`.',
@@ -101,7 +102,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     body: jsonBody(rotationShape, { overlap_seconds: 3600 }, false),
     responses: { 200: json('The token with its new secret, which is shown only once.', newAccessToken) },
     errors: [412],
-    handler: async (request) => admin.rotate(request.params.id, request.body, authorOf(request)),
+    handler: async (request) => tokens.rotate(request.params.id, request.body, authorOf(request)),
   })
   route(`POST ${path}/session`, 'createSession', 'Create a session of an access token', {
     description:
@@ -114,7 +115,7 @@ export function addTokenRoutes(server: FastifyInstance, admin: TokenAdmin): void
     errors: [403],
     handler: async (request) => {
       const { params, body, caller } = request
-      return admin.createSession(params.id, body, caller as Caller, tokenOf(request) ?? '')
+      return tokens.createSession(params.id, body, caller as Caller, tokenOf(request) ?? '')
     },
   })
 }

@@ -1,15 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Caller, roles } from '../../../access/caller.ts'
-import type { People } from '../../../access/people.ts'
-import type { TokenAdmin } from '../../../access/token-admin.ts'
-import type { Dashboards } from '../../../dashboards/dashboard-kind.ts'
 import { definitionShape } from '../../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../../endpoints/definition/endpoint.ts'
 import { shownParameters } from '../../../endpoints/definition/parameter-declaration.ts'
-import type { Endpoints } from '../../../endpoints/manage/endpoints.ts'
-import type { SourceInfo } from '../../../sources/source-info.ts'
 import { maySee } from '../../panel-access.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { columns, parameter } from '../endpoints.ts'
 import { searchedSources } from '../logs/entry-access.ts'
 import { json, routesOf } from '../route.ts'
@@ -47,19 +43,8 @@ const permissions = z.object({
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
 
-interface WhoamiParts {
-  tokens: TokenAdmin
-  people: People
-  sources: SourceInfo
-  logflare: boolean
-  queries: { dashboards: Pick<Dashboards, 'list'> }
-}
-
-export function addWhoamiRoutes(
-  server: FastifyInstance,
-  endpoints: Endpoints,
-  { tokens, people, sources, logflare, queries }: WhoamiParts,
-): void {
+export function addWhoamiRoutes(server: FastifyInstance, options: ServerOptions): void {
+  const { endpoints, dashboards, tokens, people, sources, logflare } = options
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
@@ -85,7 +70,7 @@ export function addWhoamiRoutes(
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
         dashboards:
           caller.role !== undefined ||
-          queries.dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
+          dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
         logs: caller.mayReadEntries,
         sources: caller.mayReadEntries
           ? searchedSources(sources, caller).map((source) => picked(searched, source))

@@ -4,9 +4,10 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import { invalidParameter } from '../../../base/errors.ts'
 import type { IntakeOutcome } from '../../../intake/entry-store.ts'
-import type { LogIntake, Upload } from '../../../intake/log-intake.ts'
+import type { Upload } from '../../../intake/log-intake.ts'
 import { bodyLimits, bodyTooLarge } from '../../../intake/request-body.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
@@ -62,7 +63,7 @@ const example = {
 export const sendErrors = [404, 422, 507]
 const intakeHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
-export function addLogRoutes(server: FastifyInstance, intake: LogIntake): void {
+export function addLogRoutes(server: FastifyInstance, { intake }: Pick<ServerOptions, 'intake'>): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
     const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { unsupportedMediaType } from '../../../base/errors.ts'
-import type { LogIntake } from '../../../intake/log-intake.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../../intake/otlp/otlp.ts'
 import { setErrorHeaders, toKnownError } from '../../error-response.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { routesOf } from '../route.ts'
 import { idempotencyKey, receiveBodiesAsStreams, sendErrors, uploadOf } from './logs.ts'
 
@@ -14,7 +14,7 @@ const partialSuccess = z
 const contentTypes = { protobuf: 'application/x-protobuf', json: 'application/json' } as const
 
 /** OpenTelemetry's protocol over HTTP, which has its own success and error responses. */
-export function addOtlpRoutes(server: FastifyInstance, intake: LogIntake): void {
+export function addOtlpRoutes(server: FastifyInstance, { intake }: Pick<ServerOptions, 'intake'>): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
     scope.setErrorHandler((error: Error, request, reply) => {

@@ -5,9 +5,9 @@ import type { Caller } from '../../../access/caller.ts'
 import { readShape } from '../../../base/validation.ts'
 import { facetShape, valueCounts } from '../../../sources/facets.ts'
 import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
-import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
+import type { FoundEntries } from '../../../sources/log-search.ts'
 import { contextOf, exportEntries, searchSources, searchSql } from '../../../sources/related-entries.ts'
-import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
+import { newSearchShape, type SavedSearch } from '../../../sources/saved-searches.ts'
 import { arrayOfLines } from '../../../sources/search/search-cursor.ts'
 import {
   crossSearchShape,
@@ -18,8 +18,8 @@ import {
   searchSqlShape,
   valuesShape,
 } from '../../../sources/search-shape.ts'
-import type { SourceInfo } from '../../../sources/source-info.ts'
 import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf, text } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
@@ -62,7 +62,7 @@ const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, ra
 
 const beginningOfTime = '1970-01-01T00:00:00Z'
 
-export function addSearchRoutes(server: FastifyInstance, search: LogSearch): void {
+export function addSearchRoutes(server: FastifyInstance, { search }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
@@ -138,7 +138,7 @@ export function addSearchRoutes(server: FastifyInstance, search: LogSearch): voi
 }
 
 /** What leads on from a search. */
-export function addOnwardRoutes(server: FastifyInstance, search: LogSearch, sources: SourceInfo): void {
+export function addOnwardRoutes(server: FastifyInstance, { search, sources }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { query: 'status:>=500', from: '2026-11-01T00:00:00Z' }
   const errors = [422, 504]
@@ -237,7 +237,7 @@ const savedSearch = z.object({ ...view, ...newSearchShape.shape })
 nameComponents('input', { NewSearch: newSearchShape })
 nameComponents('output', { SavedSearch: savedSearch })
 
-export function addSavedSearchRoutes(server: FastifyInstance, searches: SavedSearches): void {
+export function addSavedSearchRoutes(server: FastifyInstance, { searches }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   route('GET /api/searches', 'listSearches', 'List saved searches', {
     responses: { 200: json('All saved searches, by source and name.', z.array(savedSearch)) },

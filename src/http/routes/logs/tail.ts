@@ -3,28 +3,23 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import type { Source } from '../../../catalog/source.ts'
 import type { EntryQuery } from '../../../live/live-group.ts'
-import type { LiveTail } from '../../../live/live-tail.ts'
 import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/parse-query.ts'
-import type { SourceInfo } from '../../../sources/source-info.ts'
 import { auditSource } from '../../../sql/audit-source.ts'
 import { eventHeaders, eventStream } from '../../openapi/call.ts'
-import type { EventStreams } from '../../streams/event-streams.ts'
+import type { ServerOptions } from '../../server-options.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
 import { readableProject, refuseAudit } from './entry-access.ts'
-
-interface TailRoutes {
-  sources: Pick<SourceInfo, 'get'>
-  tail: LiveTail
-  streams: EventStreams
-}
 
 /** Each is checked for every new entry, in the event loop. */
 const maxConditions = 20
 const once = z.string('was sent twice')
 
-export function addTailRoutes(server: FastifyInstance, { sources, tail, streams }: TailRoutes): void {
+export function addTailRoutes(
+  server: FastifyInstance,
+  { sources, tail, streams }: Pick<ServerOptions, 'sources' | 'tail' | 'streams'>,
+): void {
   const route = routesOf(server, { tag: 'Sources', access: 'search' })
   route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {
     description:
