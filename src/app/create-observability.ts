@@ -11,7 +11,6 @@ import type { ServiceOptions } from './service-options.ts'
 
 export type Observability = Awaited<ReturnType<typeof createObservability>>
 
-const maxUnreadRecords = 2 ** 15
 const maxUnstoredEntries = 20_000
 
 export async function createObservability(
@@ -27,15 +26,12 @@ export async function createObservability(
   const statistics = settings.statistics
     ? new RequestStatistics({
         store: appendTo(callsSource, storage),
-        onRecords: (records) => metrics.takeRecords(records),
         time,
-        monotonicMs: () => performance.now(),
-        maxRecords: maxUnreadRecords,
         maxEntries: maxUnstoredEntries,
         log,
       })
     : undefined
-  const metrics: Metrics = new Metrics({
+  const metrics = new Metrics({
     ...later,
     version,
     requests,

@@ -3,15 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
-import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
+import { type LineWriter, lineWriterOf } from '../base/log.ts'
+import { passedOn, readTraceContext, type TraceSpan } from '../base/tracing.ts'
 import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
-import type { Endpoints } from '../endpoints/manage/endpoints.ts'
-import type { RequestCounts } from '../observability/metrics.ts'
 import type { RequestRecord, RequestSubject } from '../observability/request-record.ts'
-import type { RequestStatistics } from '../observability/request-statistics.ts'
+import type { ServerOptions } from './server-options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -55,14 +53,10 @@ type RequestEnd = Pick<RequestRecord, 'requestId' | 'status' | 'bytes' | 'code' 
   method: string
 }
 
-interface RequestRecorderOptions {
-  log: Log
-  tracing: Tracing | undefined
-  requests: RequestCounts
-  /** Undefined if requests to endpoints are not recorded. */
-  statistics: Pick<RequestStatistics, 'add'> | undefined
-  endpoints: Pick<Endpoints, 'find'>
-}
+type RequestRecorderOptions = Pick<
+  ServerOptions,
+  'log' | 'tracing' | 'requests' | 'statistics' | 'metrics' | 'endpoints'
+>
 
 export const queryRoute = '/api/endpoints/query/:reference'
 
@@ -122,9 +116,9 @@ export class RequestRecorder {
 
   finish(request: FinishedRequest, isLogged = true): void {
     const { id, method, path, status, trace, endpoint, record } = request
-    const { log, requests, statistics } = this.#options
+    const { log, requests } = this.#options
     requests.add(status)
-    if (record) statistics?.add(record)
+    if (record) this.#record(record)
     if (trace) {
       const named = endpoint === undefined ? {} : { 'wellhead.endpoint': endpoint }
       trace.set({ 'http.response.status_code': status, ...named })
@@ -144,7 +138,12 @@ export class RequestRecorder {
 
   /** Records a tool call, which is a part of its request. */
   add(notes: RequestNotes & { endpoint: Endpoint }, end: RequestEnd): void {
-    this.#options.statistics?.add(recordOf(notes, end))
+    this.#record(recordOf(notes, end))
+  }
+
+  #record(record: RequestRecord): void {
+    this.#options.statistics?.add(record)
+    this.#options.metrics.called(record)
   }
 
   #end(request: FastifyRequest, reply: FastifyReply, status: number): void {
@@ -191,7 +190,7 @@ export function subjectOf(
 function recordOf(notes: RequestNotes & { endpoint: Endpoint }, end: RequestEnd): RequestRecord {
   const { caller, method, ...ended } = end
   const subject = subjectOf(notes.endpoint, caller, method, notes.format ?? '')
-  return { subject, ...ended, ...costOf(notes), endedAt: performance.now() }
+  return { subject, ...ended, ...costOf(notes) }
 }
 
 /** The cost of a shared run counts for the caller that started it. */

@@ -9,8 +9,8 @@ const fileOf = (path: string) => readFileSync(new URL(`../../${path}`, import.me
 describe('metrics', () => {
   test('count durations by endpoint, status class and cache use', async () => {
     const metrics = idleMetrics()
-    metrics.takeRecords([0.4, 3, 60_000].map((totalMs) => callRecord({ totalMs })))
-    metrics.takeRecords([callRecord({ status: 504, cache: 'none', totalMs: 1000, rowsRead: 12 })])
+    for (const totalMs of [0.4, 3, 60_000]) metrics.called(callRecord({ totalMs }))
+    metrics.called(callRecord({ status: 504, cache: 'none', totalMs: 1000, rowsRead: 12 }))
     const lines = (await metrics.text()).split('\n')
     const hits = 'endpoint="logs.all",status="2xx",cache="hit"'
     for (const line of [
@@ -56,7 +56,7 @@ describe('metrics', () => {
   test('give all names beyond the first 200 one label', async () => {
     const metrics = idleMetrics()
     for (let i = 0; i < 250; i++) {
-      metrics.takeRecords([callRecord({ subject: { ...subject, endpoint: `e${i}` } })])
+      metrics.called(callRecord({ subject: { ...subject, endpoint: `e${i}` } }))
     }
     const text = await metrics.text()
     expect(new Set(text.match(/endpoint="\w+"/g)).size).toBe(201)
@@ -68,7 +68,7 @@ describe('metrics', () => {
     const removed = new Set<string>()
     const metrics = idleMetrics((name) => !removed.has(name))
     const call = (endpoint: string) =>
-      metrics.takeRecords([callRecord({ subject: { ...subject, endpoint }, rowsRead: 5 })])
+      metrics.called(callRecord({ subject: { ...subject, endpoint }, rowsRead: 5 }))
     const store = (source: string) =>
       metrics.stored({ source, accepted: 1, rejected: 1, withoutProject: 1, bytes: 3, ms: 4 })
     // The 200th source is the one with storage figures.
@@ -104,14 +104,15 @@ describe('metrics', () => {
 
   test('count nothing twice when read twice', async () => {
     const metrics = idleMetrics()
-    metrics.takeRecords([callRecord()])
+    metrics.called(callRecord())
     await metrics.text()
     expect(await metrics.text()).toMatch(/^wellhead_engine_restarts_total 7$/m)
   })
 
   test('pass promtool', async ({ skip }) => {
     const metrics = idleMetrics()
-    metrics.takeRecords([callRecord({ rowsRead: 1 }), callRecord({ status: 404 })])
+    metrics.called(callRecord({ rowsRead: 1 }))
+    metrics.called(callRecord({ status: 404 }))
     metrics.stored({ source: 'edge_logs', accepted: 1, rejected: 2, withoutProject: 1, bytes: 3, ms: 4 })
     metrics.refused('disk_full')
     metrics.ran('refresh', 12)

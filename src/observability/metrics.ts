@@ -10,7 +10,7 @@ export interface MetricSources {
   version: string
   requests: RequestCounts
   /** Undefined if request statistics are off. */
-  statistics: { read(): void; readonly dropped: number } | undefined
+  statistics: { readonly dropped: number } | undefined
   cache: () => Record<'bytes' | 'maxBytes' | 'entries' | 'refreshed' | 'refreshFailures' | 'evicted', number>
   queue: () => { running: number; waiting: number }
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
@@ -56,17 +56,15 @@ interface IntakeReport {
   ms: number
 }
 
+const statusClasses = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
+const classOf = (status: number) => statusClasses[Math.floor(status / 100) - 1] ?? '5xx'
+
 /** Number of finished requests of all kinds, by the first digit of their status. */
 export class RequestCounts {
-  readonly #byClass = new Float64Array(6)
+  readonly byClass = { '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 }
 
   add(status: number): void {
-    const place = Math.floor(status / 100)
-    this.#byClass[place] = (this.#byClass[place] ?? 0) + 1
-  }
-
-  entries(): [status: string, count: number][] {
-    return [1, 2, 3, 4, 5].map((digit) => [`${digit}xx`, this.#byClass[digit] as number])
+    this.byClass[classOf(status)]++
   }
 }
 
@@ -161,17 +159,12 @@ export class Metrics {
   }
 
   async text(): Promise<string> {
-    this.#sources.statistics?.read()
     this.#release()
-    if (!this.#isRead) this.#addDefaults()
-    return this.registry.metrics()
-  }
-
-  /** At the first read, because they wake the process a hundred times a second to measure the event loop. */
-  #addDefaults(): void {
-    this.#isRead = true
-    collectDefaultMetrics({ register: this.registry })
+    // At the first read, because they wake the process a hundred times a second to measure the event loop.
+    if (!this.#isRead) collectDefaultMetrics({ register: this.registry })
     for (const name of misnamed) this.registry.removeSingleMetric(name)
+    this.#isRead = true
+    return this.registry.metrics()
   }
 
   /** Endpoints or sources were created, renamed or deleted. Removed names are dropped at the next read. */
@@ -179,16 +172,10 @@ export class Metrics {
     this.#namesChanged = true
   }
 
-  takeRecords(records: readonly RequestRecord[]): void {
-    this.#release()
-    for (const { subject, status, cache, totalMs, rowsRead } of records) {
-      const endpoint = this.#endpointLabels.of(subject.endpoint)
-      this.#pushed.durations.observe(
-        { endpoint, status: `${Math.floor(status / 100)}xx`, cache },
-        totalMs / 1000,
-      )
-      if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)
-    }
+  called({ subject, status, cache, totalMs, rowsRead }: RequestRecord): void {
+    const endpoint = this.#endpointLabels.of(subject.endpoint)
+    this.#pushed.durations.observe({ endpoint, status: classOf(status), cache }, totalMs / 1000)
+    if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)
   }
 
   stored({ source: name, accepted, rejected, withoutProject, bytes, ms }: IntakeReport): void {
@@ -218,7 +205,7 @@ export class Metrics {
     if (!this.#namesChanged) return
     this.#namesChanged = false
     for (const endpoint of this.#endpointLabels.release()) {
-      for (const status of [1, 2, 3, 4, 5].map((digit) => `${digit}xx`)) {
+      for (const status of statusClasses) {
         for (const cache of cacheUses) this.#pushed.durations.remove({ endpoint, status, cache })
       }
       this.#pushed.rowsRead.remove({ endpoint })
@@ -254,7 +241,7 @@ export class Metrics {
     const count = pull.bind(undefined, Counter)
     const version = (): Figures => [[sources.version, 1]]
     gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, 'version')
-    const finished = () => requests.entries()
+    const finished = () => Object.entries(requests.byClass)
     count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, 'status')
     const unrecorded = 'Requests to endpoints that are missing from the statistics.'
     count('wellhead_calls_unrecorded_total', unrecorded, () => statistics?.dropped ?? 0)

@@ -15,10 +15,7 @@ async function entriesOf(records: readonly RequestRecord[]) {
     store: async (lines) => {
       stored += lines
     },
-    onRecords: () => {},
     time,
-    monotonicMs: () => 0,
-    maxRecords: 10_000,
     maxEntries: 10_000,
     log,
   })
@@ -36,7 +33,7 @@ describe('entries of requests', () => {
     expect(entry).toEqual({
       project: 'blue',
       id: expect.stringMatching(/^[\da-f-]{36}$/),
-      timestamp: '1767225601.000000',
+      timestamp: '1767225600.000000',
       event_message: 'GET logs.all 504',
       metadata: {
         endpoint: 'logs.all',

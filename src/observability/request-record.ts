@@ -18,8 +18,6 @@ export interface RequestRecord {
   readonly requestId: string
   readonly status: number
   readonly cache: (typeof cacheUses)[number]
-  /** Monotonic time of the response, in milliseconds. */
-  readonly endedAt: number
   readonly totalMs: number
   readonly engineMs: number
   readonly rows: number

@@ -14,24 +14,20 @@ interface Stored {
 function open(insert: (attempt: number) => Promise<void> = async () => {}, bounds = {}) {
   const time = manualTime()
   const stored: Stored[] = []
-  const read: number[] = []
   const statistics = new RequestStatistics({
-    onRecords: (records) => read.push(records.length),
     store: async (lines, token) => {
       stored.push({ lines: lines.toString().trim().split('\n'), token })
       await insert(stored.length)
     },
     time,
-    monotonicMs: () => time.now(),
-    maxRecords: 300,
     maxEntries: 50,
     log,
     ...bounds,
   })
   const add = (count: number) => {
-    for (let i = 0; i < count; i++) statistics.add(callRecord({ endedAt: time.now() }))
+    for (let i = 0; i < count; i++) statistics.add(callRecord())
   }
-  return { time, stored, read, statistics, add }
+  return { time, stored, statistics, add }
 }
 
 /** Inserts that end when `finish` is called. */
@@ -79,7 +75,7 @@ describe('request statistics', () => {
   test('need few inserts under steady load, with shared entries for equal requests', async () => {
     // Each insert ends when the next requests have arrived.
     const { insert, finish } = pendingInserts()
-    const { time, stored, statistics, add } = open(insert, { maxRecords: 2 ** 15, maxEntries: 20_000 })
+    const { time, stored, statistics, add } = open(insert, { maxEntries: 20_000 })
     for (let ms = 0; ms < 6_000; ms += 10) {
       add(8)
       finish()
@@ -90,7 +86,10 @@ describe('request statistics', () => {
     finish()
     expect(stored).toHaveLength(7)
     expect(Math.max(...stored.map(({ lines }) => lines.length))).toBe(1)
-    await statistics.stop()
+    const stopped = statistics.stop()
+    await nextTurn()
+    finish()
+    await stopped
     const calls = stored.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).metadata.calls))
     expect(calls.reduce((sum, count) => sum + count)).toBe(600 * 8)
   })
@@ -113,23 +112,10 @@ describe('request statistics', () => {
     await vi.waitFor(() => expect(stored.map(({ lines }) => lines.length)).toEqual([1, 10]))
   })
 
-  test('turn many records into entries between two inserts, without an early insert', async () => {
-    const { time, stored, statistics, add } = open(undefined, { maxEntries: 1_000 })
-    for (let i = 0; i < 6; i++) {
-      add(60)
-      await nextTurn()
-    }
-    expect([stored.length, statistics.dropped]).toEqual([0, 0])
-    time.advance(750)
-    await statistics.flush()
-    expect(stored.map(({ lines }) => lines.length)).toEqual([360])
-  })
-
-  test('are read and written in small groups, so that requests in between do not wait', async () => {
-    const { time, stored, read, statistics } = open(undefined, { maxRecords: 2 ** 15, maxEntries: 20_000 })
+  test('are written in small groups, so that requests in between do not wait', async () => {
+    const { time, stored, statistics } = open(undefined, { maxEntries: 20_000 })
     for (let i = 0; i < 3_000; i++) {
-      statistics.add(callRecord({ engineMs: 1, endedAt: time.now() }))
-      if (i % 100 === 99) await nextTurn()
+      statistics.add(callRecord({ engineMs: 1 }))
     }
     time.advance(750)
     let turns = 0
@@ -138,7 +124,6 @@ describe('request statistics', () => {
       turns++
     }
     expect(stored[0]?.lines).toHaveLength(3_000)
-    expect(Math.max(...read)).toBeLessThan(500)
     expect(turns).toBeGreaterThan(10)
   })
 
@@ -160,16 +145,15 @@ describe('request statistics', () => {
     const { statistics, add, stored } = open(async () => {
       throw engineUnavailable('away')
     })
-    add(330)
-    expect(statistics.dropped).toBe(30)
+    add(130)
     await statistics.flush()
-    // Three hundred records were kept, and only fifty entries may wait.
-    expect([statistics.dropped, stored.length]).toEqual([280, 1])
+    // Only fifty entries may wait.
+    expect([statistics.dropped, stored.length]).toEqual([80, 1])
     add(40)
     await statistics.flush()
     add(40)
     await statistics.flush()
-    expect(statistics.dropped).toBe(310)
+    expect(statistics.dropped).toBe(110)
   })
 
   test('are dropped if a retry cannot help', async () => {
@@ -179,15 +163,5 @@ describe('request statistics', () => {
     add(5)
     await statistics.stop()
     expect([stored.length, statistics.dropped]).toEqual([1, 5])
-  })
-
-  test('are passed to readers before they are stored, each record once', () => {
-    const { read, statistics, add } = open()
-    add(2)
-    statistics.read()
-    statistics.read()
-    add(1)
-    statistics.read()
-    expect(read).toEqual([2, 1])
   })
 })

@@ -10,11 +10,7 @@ import type { RequestRecord } from './request-record.ts'
 interface RequestStatisticsOptions {
   /** Resolves when the lines are on disk. The same token is stored once. */
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
-  /** Gets each record once, before it is stored. */
-  onRecords: (records: readonly RequestRecord[]) => void
-  time: Timers
-  monotonicMs: () => number
-  maxRecords: number
+  time: Pick<Timers, 'wall' | 'after'>
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
@@ -30,9 +26,6 @@ interface Batch {
 /** Together with the time of an insert this keeps the promise that a response is on disk two seconds later. */
 const flushEveryMs = 750
 
-/** Records that are read without a pause; each takes one to two microseconds. */
-const recordsPerRead = 256
-
 /** Entries that are turned into lines without a pause; each takes some microseconds. */
 const entriesPerSlice = 200
 
@@ -42,7 +35,6 @@ const maxTries = 40
 /** Stores records of requests in the background, one insert at a time; a record that finds no room is counted and dropped. */
 export class RequestStatistics {
   readonly #options: RequestStatisticsOptions
-  #records: RequestRecord[] = []
   #entries: RequestEntries
   /** What is being stored, or is tried again later. */
   #batch: Batch | undefined
@@ -60,27 +52,10 @@ export class RequestStatistics {
     return this.#dropped
   }
 
+  /** Takes some microseconds, so it is called when the response is sent. */
   add(record: RequestRecord): void {
-    if (this.#records.length >= this.#options.maxRecords) {
-      this.#dropped++
-      return
-    }
-    const count = this.#records.push(record)
-    if (count === 1) this.#flushLater()
-    // Reading many at once would delay requests.
-    else if (count === recordsPerRead) setImmediate(() => this.read())
-  }
-
-  read(): void {
-    const records = this.#records
-    if (records.length === 0) return
-    this.#records = []
-    const { time, monotonicMs, onRecords } = this.#options
-    onRecords(records)
-    const offset = time.wall.now() - monotonicMs()
-    for (const record of records) {
-      if (!this.#entries.add(record, record.endedAt + offset)) this.#dropped++
-    }
+    if (!this.#entries.add(record, this.#options.time.wall.now())) this.#dropped++
+    this.#flushLater()
   }
 
   /** Resolves when all records so far are stored or dropped, or cannot be stored now. */
@@ -90,7 +65,7 @@ export class RequestStatistics {
     this.#cancelTimer = undefined
     this.#running = this.#storeAll().finally(() => {
       this.#running = undefined
-      if (this.#batch || this.#records.length > 0 || this.#entries.size > 0) this.#flushLater()
+      if (this.#batch || this.#entries.size > 0) this.#flushLater()
     })
     await this.#running
   }
@@ -106,7 +81,6 @@ export class RequestStatistics {
   }
 
   async #storeAll(): Promise<void> {
-    this.read()
     if (this.#batch) await this.#store(this.#batch)
     if (this.#batch || this.#entries.size === 0) return
     this.#batch = await this.#nextBatch()
@@ -134,7 +108,7 @@ export class RequestStatistics {
     const lines: string[] = []
     for (const [index, entry] of entries.entries()) {
       if (index % entriesPerSlice === entriesPerSlice - 1) await giveWay()
-      lines.push(lineOf(entry))
+      lines.push(lineOf(entry, index))
     }
     const calls = entries.reduce((sum, entry) => sum + entry.calls, 0)
     const earliestMs = entries.reduce(
@@ -213,12 +187,13 @@ function commonTo({ subject, status, cache, code, totalMs }: RequestRecord): str
   return `${step} ${status} ${cache} ${code} ${endpointId} ${version} ${tokenId} ${method} ${format} ${project} ${endpoint}`
 }
 
-function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry): string {
+function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq: number): string {
   const { subject, status, cache, code } = call
   const { endpoint, method } = subject
   const row = {
     project: subject.project,
-    id: uuidv7({ msecs: Math.floor(wallMs) }),
+    // Requests of the same millisecond stay in order.
+    id: uuidv7({ msecs: Math.floor(wallMs), seq }),
     timestamp: formatMicros(BigInt(Math.round(wallMs * 1000))),
     event_message: `${method} ${endpoint} ${status}${cache === 'none' ? '' : ` ${cache}`}`,
     metadata: {

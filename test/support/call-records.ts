@@ -17,7 +17,6 @@ export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {
     requestId: 'a-request',
     status: 200,
     cache: 'hit',
-    endedAt: 1000,
     totalMs: 0.1,
     engineMs: 0,
     rows: 2,

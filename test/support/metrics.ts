@@ -6,7 +6,7 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
   return new Metrics({
     version: '1.2.3',
     requests: new RequestCounts(),
-    statistics: { read: () => {}, dropped: 4 },
+    statistics: { dropped: 4 },
     cache: () => ({ bytes: 1, maxBytes: 2, entries: 3, refreshed: 4, refreshFailures: 5, evicted: 6 }),
     queue: () => ({ running: 1, waiting: 2 }),
     engine: () => ({ ready: false, restarts: 7, nodes: [{ node: 'ch-1:8123', ready: true }] }),

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { RequestSubject } from '../../observability/request-record.ts'
@@ -8,13 +7,11 @@ import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
 import { pathOf, queryRoute, type RequestRecorder, requestIdOf, text } from '../request-recorder.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders } from '../security-headers.ts'
+import type { ServerOptions } from '../server-options.ts'
 import type { SessionCookies } from '../session-cookies.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
-interface HotCallsOptions {
-  access: Access
-  cookies: SessionCookies
-  calls: EndpointCalls
+interface HotCallsOptions extends Pick<ServerOptions, 'access' | 'cookies' | 'calls'> {
   recorder: RequestRecorder
   unread: UnreadResponses
   vary: string
@@ -98,8 +95,7 @@ export class HotCalls {
     const trace = recorder.trace('GET', queryRoute, url, headers)
     const id = requestIdOf(headers['x-request-id'])
     const heads = this.#headsOf(call, form, found)
-    const endedAt = performance.now()
-    const totalMs = endedAt - since
+    const totalMs = performance.now() - since
     const status = held === undefined ? 200 : 304
     const head = heads[status]
     head[1] = id
@@ -109,19 +105,9 @@ export class HotCalls {
     if (body) unread.add(body, response)
     response.end(body)
     const { subject } = call
-    const { rows } = found.result
     const record = {
-      ...{
-        subject,
-        requestId: id,
-        status,
-        cache: 'hit' as const,
-        endedAt,
-        totalMs,
-        engineMs: 0,
-        rowsRead: 0,
-      },
-      ...{ rows, bytes: body?.length ?? 0, code: '' },
+      ...{ subject, requestId: id, status, cache: 'hit' as const, totalMs, engineMs: 0, rowsRead: 0 },
+      ...{ rows: found.result.rows, bytes: body?.length ?? 0, code: '' },
     }
     const { endpoint } = subject
     recorder.finish({ id, method: 'GET', path: pathOf(url), status, totalMs, trace, endpoint, record })

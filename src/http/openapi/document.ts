@@ -17,21 +17,12 @@ interface DocumentOptions {
   customer?: { title: string; mayUse: (access: RouteAccess) => boolean }
 }
 
-interface DescribedParameter {
-  name: string
+type DescribedParameter = Omit<ReturnType<typeof parameterSchemas>[number], 'example'> & {
   in: 'path' | 'query' | 'header'
-  required?: boolean
-  description: string
-  schema: object
   example?: unknown
 }
 
-interface Tag {
-  name: string
-  description: string
-}
-
-const tags: Tag[] = [
+const tags = [
   { name: 'Saved endpoints', description: 'The endpoints that this token can call.' },
   { name: 'Calling endpoints', description: 'Call any endpoint by its id or name.' },
   { name: 'Sending logs', description: 'Send entries as JSON or with OpenTelemetry.' },
@@ -53,39 +44,31 @@ const securitySchemes = {
 }
 
 const anyToken = Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] }))
-const tokenErrors = [401, 429, 503]
-const scopeErrors = [...tokenErrors, 403]
 
-interface AccessText {
-  text: string
-  security: object[]
-  errors: readonly number[]
-}
+const withScope = (scopes: string) => `Requires a token with the scope ${scopes}.`
 
-const needsScope = (scopes: string): AccessText => ({
-  text: `Requires a token with the scope ${scopes}.`,
-  security: anyToken,
-  errors: scopeErrors,
-})
-
-const accessTexts: Record<RouteAccess, AccessText> = {
-  public: { text: 'Requires no token.', security: [], errors: [] },
-  optional: {
-    text: 'Requires no token. With a token, the response has more details.',
-    security: [{}, ...anyToken],
-    errors: tokenErrors,
-  },
-  any: { text: 'Requires a token.', security: anyToken, errors: tokenErrors },
-  query: needsScope('`query`'),
-  search: needsScope(
+const accessTexts: Record<RouteAccess, string> = {
+  public: 'Requires no token.',
+  optional: 'Requires no token. With a token, the response has more details.',
+  any: 'Requires a token.',
+  query: withScope('`query`'),
+  search: withScope(
     '`search` and without fixed parameters. With a project, it reads the entries of its project',
   ),
-  'query or search': needsScope('`query` or `search`'),
-  'query or dashboard': needsScope('`query` or `dashboard:<name>`'),
-  ingest: needsScope('`ingest`'),
-  read: needsScope('`read`'),
-  edit: needsScope('`edit`'),
-  admin: needsScope('`admin`'),
+  'query or search': withScope('`query` or `search`'),
+  'query or dashboard': withScope('`query` or `dashboard:<name>`'),
+  ingest: withScope('`ingest`'),
+  read: withScope('`read`'),
+  edit: withScope('`edit`'),
+  admin: withScope('`admin`'),
+}
+
+/** Who may send a request, and the statuses of those who may not. */
+function securityOf(access: RouteAccess): { security: object[]; errors: number[] } {
+  if (access === 'public') return { security: [], errors: [] }
+  const errors = [401, 429, 503]
+  if (access === 'optional') return { security: [{}, ...anyToken], errors }
+  return { security: anyToken, errors: access === 'any' ? errors : [...errors, 403] }
 }
 
 type Paths = Record<string, Record<string, object>>
@@ -124,8 +107,9 @@ export function documentsOf(routes: readonly ListedRoute[]) {
       )
       rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
-    const shared = { schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes }
-    const components: Components = shared
+    const components: Components = {
+      ...{ schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },
+    }
     const about = {
       description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
@@ -143,36 +127,30 @@ export function documentsOf(routes: readonly ListedRoute[]) {
 }
 
 /** Without tags and components that no operation uses. */
-function withoutUnused<T extends { paths: Paths; tags: Tag[]; components: Components }>(document: T): T {
-  const { paths, components, tags } = document
+function withoutUnused<T extends { paths: Paths; tags: typeof tags; components: Components }>(
+  document: T,
+): T {
+  const { components } = document
+  const paths = JSON.stringify(document.paths)
   const used = new Set<string>()
-  const visit = (part: unknown) => {
-    for (const [, section = '', name = ''] of JSON.stringify(part).matchAll(
-      /#\/components\/(\w+)\/([^"]+)/g,
-    )) {
-      if (used.has(`${section} ${name}`)) continue
-      used.add(`${section} ${name}`)
-      visit(components[section]?.[name])
+  const visit = (text: string) => {
+    for (const [pointer, section = '', name = ''] of text.matchAll(/#\/components\/(\w+)\/([^"]+)/g)) {
+      if (used.has(pointer)) continue
+      used.add(pointer)
+      visit(JSON.stringify(components[section]?.[name]))
     }
   }
   visit(paths)
-  const kept = Object.entries(components).map(([section, parts]) => [
-    section,
-    Object.fromEntries(
-      Object.entries(parts).filter(
-        ([name]) => section === 'securitySchemes' || used.has(`${section} ${name}`),
-      ),
-    ),
-  ])
-  const named = new Set(Object.values(paths).flatMap((path) => Object.values(path).flatMap(tagsOf)))
+  const kept = Object.entries(components).map(([section, parts]) => {
+    const isKept = ([name]: [string, unknown]) => used.has(`#/components/${section}/${name}`)
+    return [section, Object.fromEntries(Object.entries(parts).filter(isKept))]
+  })
   return {
     ...document,
-    tags: tags.filter(({ name }) => named.has(name)),
-    components: Object.fromEntries(kept),
+    tags: document.tags.filter(({ name }) => paths.includes(`"tags":["${name}"]`)),
+    components: { ...Object.fromEntries(kept), securitySchemes },
   }
 }
-
-const tagsOf = (operation: { tags?: string[] }) => operation.tags ?? []
 
 function operationOf(endpoint: Endpoint, row: object): Operation {
   const { name, description, sandbox, max_rows } = endpoint.definition
@@ -199,7 +177,7 @@ function addOperation(
   ownParameters: readonly DescribedParameter[] = [],
 ): void {
   const { id, tag, access, summary, description, body, responses, errorResponse } = operation
-  const { text, security, errors } = accessTexts[access]
+  const { security, errors } = securityOf(access)
   const parameters = [
     ...ownParameters,
     ...parametersOf('path', operation.params),
@@ -213,7 +191,7 @@ function addOperation(
     operationId: id,
     tags: [tag],
     summary,
-    description: [description, text].filter(Boolean).join('\n\n'),
+    description: [description, accessTexts[access]].filter(Boolean).join('\n\n'),
     security,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: body.required, content: contentObject(body.content, 'input') } }),
@@ -235,11 +213,8 @@ function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | unde
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
-    name,
-    in: place,
+    ...{ name, in: place, description, schema },
     ...(required.includes(name) && { required: true }),
-    description,
-    schema,
     ...(example !== undefined && { example }),
   }))
 }

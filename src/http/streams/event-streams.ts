@@ -33,14 +33,11 @@ class EventStream {
   #readBytes = 0
   #idle = 0
 
-  constructor(
-    response: ServerResponse,
-    options: { owner: StreamOwner; requestId: string; isValid: () => boolean },
-  ) {
-    this.owner = options.owner
-    this.#requestId = options.requestId
+  constructor(response: ServerResponse, owner: StreamOwner, requestId: string, isValid: () => boolean) {
+    this.owner = owner
+    this.#requestId = requestId
     this.#response = response
-    this.#isValid = options.isValid
+    this.#isValid = isValid
     response.on('drain', () => this.#follower?.drained())
     // A client that disconnects is not an error.
     response.on('error', () => {})
@@ -180,7 +177,7 @@ export class EventStreams {
     request.isStream = true
     const { raw } = reply
     raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-    const stream = new EventStream(raw, { owner: caller, requestId: request.id, isValid })
+    const stream = new EventStream(raw, caller, request.id, isValid)
     this.#makeRoom(caller)
     this.#open.add(stream)
     if (!this.#beating) this.#beatLater()
