@@ -47,7 +47,7 @@ import { addDraftRoutes } from './routes/drafts.ts'
 import { addEndpointRoutes } from './routes/endpoints.ts'
 import { addLogRoutes } from './routes/logs/logs.ts'
 import { addOtlpRoutes } from './routes/logs/otlp.ts'
-import { addOnwardRoutes, addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
+import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
 import { addTailRoutes } from './routes/logs/tail.ts'
 import { addQueryRoutes } from './routes/query.ts'
 import { addReplayRoutes } from './routes/replays.ts'
@@ -190,7 +190,7 @@ const resources = [
   ...[addLogRoutes, addOtlpRoutes, addEndpointRoutes, addEndpointCacheRoutes, addReplayRoutes],
   ...[addDeploymentRoutes, addAlertRoutes, addDashboardRoutes, addSourceRoutes, addTailRoutes],
   ...[addTokenRoutes, addAuthRoutes, addPeopleRoutes, addBackupRoutes, addWhoamiRoutes, addDraftRoutes],
-  ...[addUsageRoutes, addRequestRoutes, addSearchRoutes, addOnwardRoutes, addSavedSearchRoutes],
+  ...[addUsageRoutes, addRequestRoutes, addSearchRoutes, addSavedSearchRoutes],
   ...[addStatusRoutes, addDocsRoutes, addConsoleRoutes],
 ]
 

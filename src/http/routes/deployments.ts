@@ -53,9 +53,7 @@ const deployed = z.object<FieldShapes<DeployedDefinition>>({
 const eachKind = <T>(make: (docs: KindDocs) => T) =>
   Object.fromEntries(kinds.map((docs) => [docs.folder, make(docs)]))
 
-const deploymentOf = Object.fromEntries(
-  kinds.map((docs) => [docs.folder, z.strictObject({ ...docs.fields.shape, expected_version })]),
-)
+const deploymentOf = eachKind(({ fields }) => z.strictObject({ ...fields.shape, expected_version }))
 const deployedOf = eachKind(({ folder }) => deployed.extend(shownOf[folder] ?? {}))
 
 const deployment = z.strictObject({
@@ -113,12 +111,9 @@ export function addDeploymentRoutes(server: FastifyInstance, { definitions }: Se
 /** Throws 403 if a deployment contains kinds that only admins change. What is malformed is refused later. */
 function refuseAdmins(body: unknown): void {
   const { delete: deleted, ...sent } = (body ?? {}) as Record<string, unknown>
-  for (const { folder, changes } of kinds) {
-    const named = [sent[folder], (deleted as typeof sent | undefined)?.[folder]]
-    if (
-      changes === 'admin' &&
-      named.some((one) => one !== undefined && !(Array.isArray(one) && one.length === 0))
-    ) {
+  for (const { folder } of kinds.filter(({ changes }) => changes === 'admin')) {
+    const named = [sent[folder], (deleted as typeof sent | undefined)?.[folder]].flat()
+    if (named.some((one) => one !== undefined)) {
       throw forbidden(`A deployment with ${folder} requires the scope admin.`)
     }
   }

@@ -19,7 +19,7 @@ import {
   queryParameters,
   readParameters,
 } from '../request-parameters.ts'
-import { queryRoute, type RequestNotes, subjectOf } from '../request-recorder.ts'
+import { queryRoute, type RequestNotes, subjectOf, text } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
 import type { ServerOptions } from '../server-options.ts'
 import { goneSignal } from './management.ts'
@@ -175,9 +175,8 @@ export async function followResult(
   const stream = streams.begin(request, reply, isAllowed)
   // The client decides how long the stream lasts, so its duration is not recorded.
   if (request.recorded) request.recorded.done = true
-  const { 'last-event-id': last } = request.headers
   // The endpoint changed meanwhile. A client that reconnects gets the new version.
   if (now !== before) stream?.end()
-  else stream?.follow(results.subscribe(followed, first, stream, typeof last === 'string' ? last : undefined))
+  else stream?.follow(results.subscribe(followed, first, stream, text(request.headers['last-event-id'])))
   return reply
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { unsupportedMediaType } from '../../../base/errors.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../../intake/otlp/otlp.ts'
 import { setErrorHeaders, toKnownError } from '../../error-response.ts'
+import { text } from '../../request-recorder.ts'
 import type { ServerOptions } from '../../server-options.ts'
 import { routesOf } from '../route.ts'
 import { idempotencyKey, receiveBodiesAsStreams, sendErrors, uploadOf } from './logs.ts'
@@ -59,8 +60,7 @@ export function addOtlpRoutes(server: FastifyInstance, { intake }: Pick<ServerOp
         if (!encoding) {
           throw unsupportedMediaType('Send OTLP as application/x-protobuf or application/json.')
         }
-        const header = request.headers['x-wellhead-source']
-        const defaultSource = typeof header === 'string' && header !== '' ? header : undefined
+        const defaultSource = text(request.headers['x-wellhead-source']) || undefined
         const received = await intake.receiveOtlp(uploadOf(request), encoding, defaultSource)
         const rejected = received.reduce((count, outcome) => count + outcome.rejected, 0)
         const reason = received.find((outcome) => outcome.rejected > 0)?.errors[0]?.reason ?? ''

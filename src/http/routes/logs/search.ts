@@ -57,12 +57,16 @@ const entryTimestamp = z
   .optional()
   .describe('Timestamp of the entry in microseconds, which makes finding it fast.')
 
-const range = 'must be an integer from 1 to 1000'
-const recentLimit = z.coerce.number(range).int(range).min(1, range).max(1000, range).default(100)
+function numberOfEntries(min: number, max: number, preset: number) {
+  const range = `must be an integer from ${min} to ${max}`
+  return z.coerce.number(range).int(range).min(min, range).max(max, range).default(preset)
+}
+
+const around = numberOfEntries(0, 500, 50)
 
 const beginningOfTime = '1970-01-01T00:00:00Z'
 
-export function addSearchRoutes(server: FastifyInstance, { search }: ServerOptions): void {
+export function addSearchRoutes(server: FastifyInstance, { search, sources }: ServerOptions): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
@@ -80,7 +84,7 @@ export function addSearchRoutes(server: FastifyInstance, { search }: ServerOptio
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
     params,
-    query: z.object({ limit: recentLimit.describe('Maximum number of entries.') }),
+    query: z.object({ limit: numberOfEntries(1, 1000, 100).describe('Maximum number of entries.') }),
     responses: { 200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Searched-Since']) },
     errors: [400, 504],
     handler: async (request, reply) => {
@@ -135,25 +139,15 @@ export function addSearchRoutes(server: FastifyInstance, { search }: ServerOptio
     handler: async (request, reply) =>
       listColumns(search.queries, request.params.name, entryReader(request, reply)),
   })
-}
-
-/** What leads on from a search. */
-export function addOnwardRoutes(server: FastifyInstance, { search, sources }: ServerOptions): void {
-  const route = routesOf(server, { tag: 'Exploring', access: 'search' })
-  const example = { query: 'status:>=500', from: '2026-11-01T00:00:00Z' }
-  const errors = [422, 504]
-  const entriesJson = json('Entries, newest first.', z.array(storedEntry))
-  const range = 'must be an integer from 0 to 500'
-  const count = z.coerce.number(range).int(range).min(0, range).max(500, range).default(50)
   route('GET /api/sources/:name/entries/:id/context', 'getEntryContext', 'Show the entries around an entry', {
     description: 'The entry, and those of its project before and after it.',
     params: sourceName.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
     query: z.object({
       timestamp: entryTimestamp,
-      before: count.describe('Maximum number of older entries, up to 500.'),
-      after: count.describe('Maximum number of newer entries, up to 500.'),
+      before: around.describe('Maximum number of older entries, up to 500.'),
+      after: around.describe('Maximum number of newer entries, up to 500.'),
     }),
-    responses: { 200: entriesJson },
+    responses: { 200: json('Entries, newest first.', z.array(storedEntry)) },
     errors: [...errors, 400],
     handler: async (request, reply) => {
       const { name, id } = request.params
@@ -181,7 +175,7 @@ export function addOnwardRoutes(server: FastifyInstance, { search, sources }: Se
     description:
       'NDJSON or CSV, newest first, at most 100,000 entries. The connection breaks if the export fails.',
     params: sourceName,
-    body: jsonBody(exportShape, { ...example, format: 'csv' }),
+    body: jsonBody(exportShape, { query: 'status:>=500', from: '2026-11-01T00:00:00Z', format: 'csv' }),
     responses: {
       200: {
         ...text('Entries.', 'application/x-ndjson', 'text/csv'),

@@ -7,6 +7,7 @@ import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/parse-query.ts'
 import { auditSource } from '../../../sql/audit-source.ts'
 import { eventHeaders, eventStream } from '../../openapi/call.ts'
+import { text } from '../../request-recorder.ts'
 import type { ServerOptions } from '../../server-options.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
@@ -43,11 +44,9 @@ export function addTailRoutes(
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
       const stream = streams.begin(request, reply)
       if (stream === undefined) return reply
-      const { 'last-event-id': last } = request.headers
-      const lastId = typeof last === 'string' ? last : undefined
       const { id, project: own = '' } = stream.owner
       const filter = { caller: `${id} ${own}`, project, query: wantedEntries }
-      stream.follow(tail.subscribe(source.name, filter, stream, lastId))
+      stream.follow(tail.subscribe(source.name, filter, stream, text(request.headers['last-event-id'])))
       return reply
     },
   })
