@@ -14,6 +14,7 @@ export const reportIntervals = {
 } as const
 
 export type ReportInterval = keyof typeof reportIntervals
+export const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
 type IntervalLength = (typeof reportIntervals)[ReportInterval]
 
 /** Maximum number of endpoints, callers and error codes. There are always fewer buckets. */

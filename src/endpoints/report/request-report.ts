@@ -3,19 +3,42 @@ import type { Clock } from '../../base/clock.ts'
 import type { EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
 import type { EndpointCall } from '../call/prepared-call.ts'
-import { type ReportInterval, reportIntervals, reportQueries, slowQuery } from './report-queries.ts'
+import {
+  intervals,
+  type ReportInterval,
+  reportIntervals,
+  reportQueries,
+  slowQuery,
+} from './report-queries.ts'
 
-interface Figures {
-  requests: number
-  errors: number
-  hits: number
-  p50_ms: number | null
-  p95_ms: number | null
-  p99_ms: number | null
-}
+const milliseconds = z.number().nullable()
+const figures = z.object({
+  requests: z.int(),
+  errors: z.int().describe('Requests whose status was 400 or more.'),
+  hits: z.int().describe('Requests that got a cached result.'),
+  ...{ p50_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds },
+})
+type Figures = z.output<typeof figures>
+const last_at = z.iso.datetime().describe('Time of the last one.')
+const { requests, errors, hits } = figures.shape
+const p95_ms = z.number()
+const errorCode = z.object({ code: z.string(), status: z.int(), endpoint: z.string(), requests, last_at })
+
+export const reportShape = z.object({
+  interval: z.enum(intervals).describe('How far back the figures go.'),
+  bucket_seconds: z.int().describe('Length of each bucket.'),
+  buckets: z
+    .array(figures.extend({ timestamp: z.int().describe('Start, in microseconds since 1970.') }))
+    .describe('Oldest first, without gaps. Durations are null in a bucket without requests.'),
+  totals: figures.describe('Figures of the whole interval.'),
+  endpoints: z
+    .array(z.object({ endpoint: z.string(), requests, errors, hits, p95_ms }))
+    .describe('At most 200, the most requested first.'),
+  callers: z.array(z.object({ token_id: z.string(), requests, errors, p95_ms, last_at })),
+  codes: z.array(errorCode).describe('At most 200 codes of errors, the most frequent first.'),
+})
 
 export type RequestReports = ReturnType<typeof requestReports>
-export type RequestReport = ReturnType<typeof reportOf>
 
 /** Who asks. */
 type Reader = Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'>
@@ -36,13 +59,7 @@ interface FiguresRow extends Figures {
   p95_ms: number
 }
 
-interface CodesRow {
-  code: string
-  status: number
-  endpoint: string
-  requests: number
-  last_at: number
-}
+type CodesRow = Omit<z.output<typeof errorCode>, 'last_at'> & { last_at: number }
 
 export const slowRequestShape = z.object({
   at: z.iso.datetime().describe('When the response was sent.'),
@@ -99,7 +116,7 @@ function reportOf(
   rows: readonly FiguresRow[],
   failed: readonly CodesRow[],
   nowMs: number,
-) {
+): z.output<typeof reportShape> {
   const { seconds, bucketSeconds } = reportIntervals[interval]
   const of = (part: FiguresRow['part']) => rows.filter((row) => row.part === part)
   const total = of('total')[0]
@@ -112,7 +129,7 @@ function reportOf(
   )
   return {
     interval,
-    bucket_seconds: bucketSeconds as number,
+    bucket_seconds: bucketSeconds,
     buckets: times.map((timestamp) => ({ timestamp, ...(byTime.get(timestamp) ?? noFigures) })),
     totals: total ? figuresOf(total) : noFigures,
     endpoints: of('endpoint').map((row) => {

@@ -4,17 +4,16 @@ import type { Caller } from '../../access/caller.ts'
 import { notRecorded } from '../../base/errors.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import { type ReportInterval, reportIntervals } from '../../endpoints/report/report-queries.ts'
-import { type RequestReport, slowRequestShape } from '../../endpoints/report/request-report.ts'
+import { intervals } from '../../endpoints/report/report-queries.ts'
+import { reportShape, slowRequestShape } from '../../endpoints/report/request-report.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
 import type { ServerOptions } from '../server-options.ts'
 import { params } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { callableEndpoint } from './query.ts'
 import { json, routesOf } from './route.ts'
 
-const intervals = Object.keys(reportIntervals) as [ReportInterval, ...ReportInterval[]]
 const reference = z.string().max(200, { error: 'must have at most 200 characters' }).optional()
 const query = z.object({
   interval: z
@@ -25,38 +24,14 @@ const query = z.object({
   token: reference.describe('Id of the only token to count.'),
 })
 
-const counts = {
-  requests: z.int(),
-  errors: z.int().describe('Requests whose status was 400 or more.'),
-}
-const hits = z.int().describe('Requests that got a cached result.')
-const milliseconds = z.number().nullable()
-const figures = { ...counts, hits, p50_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
-const lastAt = z.iso.datetime().describe('Time of the last one.')
-
-const caller = z.object({
-  token_id: z.string(),
-  description: z.string().nullable().describe('Of the token, for admins. Null if unknown.'),
-  ...counts,
-  p95_ms: z.number(),
-  last_at: lastAt,
-})
-const code = z.object({
-  ...{ code: z.string(), status: z.int(), endpoint: z.string() },
-  ...{ requests: z.int(), last_at: lastAt },
-})
-const report = z.object<FieldShapes<RequestReport>>({
-  interval: z.enum(intervals).describe('How far back the figures go.'),
-  bucket_seconds: z.int().describe('Length of each bucket.'),
-  buckets: z
-    .array(z.object({ timestamp: z.int().describe('Start, in microseconds since 1970.'), ...figures }))
-    .describe('Oldest first, without gaps. Durations are null in a bucket without requests.'),
-  totals: z.object(figures).describe('Figures of the whole interval.'),
-  endpoints: z
-    .array(z.object({ endpoint: z.string(), ...counts, hits, p95_ms: z.number() }))
-    .describe('At most 200, the most requested first.'),
-  callers: z.array(caller).describe('At most 200 tokens, those with most requests first.'),
-  codes: z.array(code).describe('At most 200 codes of errors, the most frequent first.'),
+const report = reportShape.extend({
+  callers: z
+    .array(
+      reportShape.shape.callers.element.extend({
+        description: z.string().nullable().describe('Of the token, for admins. Null if unknown.'),
+      }),
+    )
+    .describe('At most 200 tokens, those with most requests first.'),
 })
 nameComponents('output', { RequestReport: report, SlowRequest: slowRequestShape })
 
