@@ -50,6 +50,7 @@ const requests: Record<string, Expected> = {
   },
   // This service does not record requests.
   'GET /api/requests': { status: 404 },
+  'GET /api/slow': { status: 404 },
   'POST /auth/token': { status: 204 },
   'POST /auth/logout': { status: 204 },
   'GET /auth/login': { status: 404 },
