@@ -32,17 +32,14 @@ export interface Batch {
   attempts?: number | undefined
 }
 
-interface Waiting {
-  lines: Lines
-  token: string | undefined
-  attempts: number | undefined
+interface Waiting extends Batch {
   resolve: (refused: Map<number, string>) => void
   reject: (error: unknown) => void
 }
 
 interface Queue {
   waiting: Waiting[]
-  running: boolean
+  drained: Promise<void>
 }
 
 /** Group commit: lines that arrive while an insert runs become the next insert. */
@@ -50,7 +47,6 @@ export class Committer {
   readonly #options: CommitterOptions
   readonly #queues = new Map<string, Queue>()
   #pendingBytes = 0
-  #idle: (() => void)[] = []
 
   constructor(options: CommitterOptions) {
     this.#options = options
@@ -70,49 +66,44 @@ export class Committer {
     return Promise.all(batches.map((batch) => this.#enqueue(batch)))
   }
 
-  #enqueue({ source, lines, token, attempts }: Batch): Promise<Map<number, string>> {
-    if (lines.count === 0) return Promise.resolve(new Map())
-    this.#pendingBytes += lines.bytes.length
-    const queue = this.#queues.get(source) ?? { waiting: [], running: false }
+  #enqueue(batch: Batch): Promise<Map<number, string>> {
+    if (batch.lines.count === 0) return Promise.resolve(new Map())
+    this.#pendingBytes += batch.lines.bytes.length
+    const { waiting } = this.#queues.get(batch.source) ?? this.#open(batch.source)
+    return new Promise((resolve, reject) => waiting.push({ ...batch, resolve, reject }))
+  }
+
+  #open(source: string): Queue {
+    const waiting: Waiting[] = []
+    const queue = { waiting, drained: this.#drain(source, waiting) }
     this.#queues.set(source, queue)
-    return new Promise((resolve, reject) => {
-      queue.waiting.push({ lines, token, attempts, resolve, reject })
-      if (!queue.running) void this.#drain(source, queue)
-    })
+    return queue
   }
 
-  settled(): Promise<void> {
-    if (this.#pendingBytes === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#idle.push(resolve))
+  async settled(): Promise<void> {
+    while (this.#queues.size > 0) await Promise.all([...this.#queues.values()].map(({ drained }) => drained))
   }
 
-  async #drain(source: string, queue: Queue): Promise<void> {
-    queue.running = true
+  async #drain(source: string, waiting: Waiting[]): Promise<void> {
     // Groups what arrives in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
-    while (queue.waiting.length > 0) {
-      const group = this.#nextGroup(queue)
+    while (waiting.length > 0) {
+      const group = this.#nextGroup(waiting)
       await this.#commit(source, group)
       for (const { lines } of group) this.#pendingBytes -= lines.bytes.length
     }
-    queue.running = false
     this.#queues.delete(source)
-    if (this.#pendingBytes === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  #nextGroup(queue: Queue): Waiting[] {
-    const group: Waiting[] = []
+  /** A batch with a token is an insert of its own. */
+  #nextGroup(waiting: Waiting[]): Waiting[] {
     let bytes = 0
-    while (queue.waiting.length > 0) {
-      const next = queue.waiting[0] as Waiting
-      const alone = next.token !== undefined
-      if (group.length > 0 && (alone || bytes + next.lines.bytes.length > this.#options.maxInsertBytes)) break
-      group.push(next)
-      queue.waiting.shift()
-      bytes += next.lines.bytes.length
-      if (alone) break
-    }
-    return group
+    const end = waiting.findIndex(({ token, lines }, at) => {
+      bytes += lines.bytes.length
+      const isAlone = token !== undefined || waiting[0]?.token !== undefined
+      return at > 0 && (isAlone || bytes > this.#options.maxInsertBytes)
+    })
+    return waiting.splice(0, end < 0 ? waiting.length : end)
   }
 
   async #commit(source: string, group: Waiting[]): Promise<void> {

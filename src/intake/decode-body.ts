@@ -32,9 +32,7 @@ export type DecodeJob = {
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType, source } = job
-  const { retentionDays, projectPath } = source
-  const rules = { nowMs, owner, retentionDays, projectPath }
-  return [readLogEntries(body, contentType, source.name, rules)]
+  return [readLogEntries(body, contentType, source.name, { nowMs, owner, ...source })]
 }
 
 function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch[] {
@@ -49,20 +47,13 @@ function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch
     const source = sources.get(name)
     // A record for an unknown source must not block the others.
     const target = source?.name ?? quarantineSource
-    const batch =
-      batches.get(target) ??
-      new EntryBatchWriter(target, {
-        nowMs,
-        owner,
-        retentionDays: source?.retentionDays,
-        projectPath: source?.projectPath,
-      })
+    const batch = batches.get(target) ?? new EntryBatchWriter(target, { nowMs, owner, ...source })
     batches.set(target, batch)
     batch.addName(source?.name ?? name)
     const text = Buffer.from(JSON.stringify(entry))
     const reader = new EntryReader(new JsonScanner(text))
-    if (source === undefined) batch.reject(sourceNotFound(name).message, text, 0, text.length, name)
-    else if (reader.scan()) batch.add(reader, text, 0, text.length)
+    if (source === undefined) batch.reject(sourceNotFound(name).message, text, name)
+    else if (reader.scan()) batch.add(reader, text)
   }
   return [...batches.values()].map((batch) => batch.finish())
 }

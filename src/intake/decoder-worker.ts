@@ -28,7 +28,7 @@ function decode(body: Buffer, job: DecodeJob): WorkerReply {
   }
 }
 
-function buffersOf({ lines, quarantine, indices, rejected }: EntryBatch): ArrayBuffer[] {
-  const arrays = [lines.bytes, lines.ends, quarantine.bytes, quarantine.ends, indices, rejected]
+function buffersOf({ lines, quarantine, indices }: EntryBatch): ArrayBuffer[] {
+  const arrays = [lines.bytes, lines.ends, quarantine.bytes, quarantine.ends, indices]
   return arrays.map(({ buffer }) => buffer as ArrayBuffer)
 }

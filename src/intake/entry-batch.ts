@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
 import { EntryReader, type EntryRules, entryLimits } from './entry.ts'
@@ -14,12 +15,22 @@ export interface EntryBatch {
   /** For each line, the index of its entry in the request. */
   indices: Uint32Array
   earliestMicros: bigint
-  /** Pairs: the index of a rejected entry, and the position of its reason in `reasons`. */
-  rejected: Uint32Array
-  reasons: string[]
+  /** The first rejected entries. */
+  errors: EntryError[]
   /** A line for each rejected entry, for the quarantine source. */
   quarantine: Lines
 }
+
+interface EntryError {
+  index: number
+  reason: string
+}
+
+/** A small body can hold millions of empty entries, each of which costs as much as a real one. */
+export const maxEntries = 50_000
+
+/** Number of rejected entries that a response lists. */
+export const maxErrors = 100
 
 const maxReasonLength = 300
 
@@ -30,8 +41,7 @@ export class EntryBatchWriter {
   readonly #quarantine = new LineWriter()
   readonly #names = new Set<string>()
   readonly #indices: number[] = []
-  readonly #rejected: number[] = []
-  readonly #reasons = new Map<string, number>()
+  readonly #errors: EntryError[] = []
   #count = 0
   #earliestMicros: number | bigint
 
@@ -41,33 +51,32 @@ export class EntryBatchWriter {
     this.#earliestMicros = rules.nowMs * 1000
   }
 
-  get count(): number {
-    return this.#count
-  }
-
   addName(name: string): void {
     this.#names.add(name)
   }
 
-  /** Adds the scanned entry, whose text is between `start` and `end`. */
-  add(reader: EntryReader, bytes: Buffer, start: number, end: number): void {
+  /** Adds the scanned entry. */
+  add(reader: EntryReader, text: Buffer): void {
     const reason = reader.store(this.#rules, this.#lines)
-    if (reason !== undefined) this.reject(reason, bytes, start, end)
+    if (reason !== undefined) this.reject(reason, text)
     else {
-      this.#indices.push(this.#count++)
+      this.#indices.push(this.#nextIndex())
       if (reader.micros < this.#earliestMicros) this.#earliestMicros = reader.micros
     }
   }
 
-  reject(fullReason: string, bytes: Buffer, start: number, end: number, source = this.#source): void {
-    const index = this.#count++
+  reject(fullReason: string, text: Buffer, source = this.#source): void {
+    const index = this.#nextIndex()
     // A reason may name a source, which can be any text.
     const reason = fullReason.slice(0, maxReasonLength)
-    const position = this.#reasons.get(reason) ?? this.#reasons.size
-    this.#reasons.set(reason, position)
-    this.#rejected.push(index, position)
+    if (this.#errors.length < maxErrors) this.#errors.push({ index, reason })
     const { nowMs, owner } = this.#rules
-    writeQuarantineLine(this.#quarantine, { source, index, reason, owner, nowMs }, bytes, start, end)
+    writeQuarantineLine(this.#quarantine, text, { source, index, reason, owner, nowMs })
+  }
+
+  #nextIndex(): number {
+    if (this.#count < maxEntries) return this.#count++
+    throw tooLarge(`A request may have at most ${maxEntries} entries. Send smaller batches.`)
   }
 
   finish(): EntryBatch {
@@ -78,17 +87,14 @@ export class EntryBatchWriter {
       lines: this.#lines.lines(),
       indices: Uint32Array.from(this.#indices),
       earliestMicros: BigInt(this.#earliestMicros),
-      rejected: Uint32Array.from(this.#rejected),
-      reasons: [...this.#reasons.keys()],
+      errors: this.#errors,
       quarantine: this.#quarantine.lines(),
     }
   }
 }
 
-interface RejectedEntry {
+interface RejectedEntry extends EntryError {
   source: string
-  index: number
-  reason: string
   /** The caller's project, whatever the entry says: no other tenant may see the entry. */
   owner: string | undefined
   nowMs: number
@@ -98,13 +104,11 @@ const maxTextBytes = entryLimits.maxBytes / 4
 
 export function writeQuarantineLine(
   lines: LineWriter,
-  { source, index, reason, owner = '', nowMs }: RejectedEntry,
   bytes: Buffer,
-  start: number,
-  end: number,
+  { source, index, reason, owner = '', nowMs }: RejectedEntry,
 ): void {
-  const cut = end - start > maxTextBytes
-  const text = bytes.toString('utf8', start, cut ? start + maxTextBytes : end)
+  const cut = bytes.length > maxTextBytes
+  const text = bytes.toString('utf8', 0, maxTextBytes)
   const row = {
     project: owner,
     id: uuidv7({ msecs: nowMs }),

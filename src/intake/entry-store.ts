@@ -6,21 +6,17 @@ import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { auditSource } from '../sql/audit-source.ts'
 import { Committer } from './committer.ts'
-import { type EntryBatch, writeQuarantineLine } from './entry-batch.ts'
+import { type EntryBatch, maxErrors, writeQuarantineLine } from './entry-batch.ts'
 import type { DiskGuard } from './intake-limits.ts'
 import { type Lines, LineWriter } from './lines.ts'
 
 export interface IntakeOutcome {
   accepted: number
   rejected: number
-  /** The first ones. */
-  errors: { index: number; reason: string }[]
+  errors: EntryBatch['errors']
   /** Stored entries that no tenant can see. */
   withoutProject: number
 }
-
-/** Number of rejected entries that a response lists. */
-const maxErrors = 100
 
 interface EntryStoreOptions {
   engine: Engine
@@ -69,16 +65,15 @@ export class EntryStore {
     const [refused, notKept] = await this.#committer
       .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
       .finally(stored)
-    const errors = firstRejections(batch)
+    const errors = [...batch.errors]
     const late = new LineWriter()
     for (const [line, reason] of refused ?? []) {
       const index = batch.indices[line] as number
-      const row = lines.at(line)
-      writeQuarantineLine(late, { source, index, reason, owner, nowMs }, row, 0, row.length - 1)
+      writeQuarantineLine(late, lines.at(line).subarray(0, -1), { source, index, reason, owner, nowMs })
       errors.push({ index, reason })
     }
     errors.sort((one, other) => one.index - other.index).splice(maxErrors)
-    const rejected = batch.rejected.length / 2 + (refused?.size ?? 0)
+    const rejected = batch.quarantine.count + (refused?.size ?? 0)
     const lateBatch = { ...quarantine('refused'), lines: late.lines(), begun: true }
     const [lateNotKept] = await this.#committer.submit(lateBatch)
     if (notKept?.size || lateNotKept?.size)
@@ -106,12 +101,4 @@ export class EntryStore {
   settled(): Promise<void> {
     return this.#committer.settled()
   }
-}
-
-function firstRejections({ rejected, reasons }: EntryBatch): IntakeOutcome['errors'] {
-  const errors: IntakeOutcome['errors'] = []
-  for (let at = 0; at < Math.min(rejected.length, 2 * maxErrors); at += 2) {
-    errors.push({ index: rejected[at] as number, reason: reasons[rejected[at + 1] as number] as string })
-  }
-  return errors
 }

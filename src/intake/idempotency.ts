@@ -19,7 +19,7 @@ export interface OnceResult<T> {
 
 interface Stored {
   atMs: number
-  /** Digest of the body. Empty if it was stored by an earlier release. */
+  /** Of the body. */
   digest: string
   response: string
 }
@@ -93,7 +93,7 @@ export class IdempotencyKeys {
 }
 
 function refuseOther(stored: string, digest: string): void {
-  if (stored !== '' && stored !== digest) throw idempotencyMismatch()
+  if (stored !== digest) throw idempotencyMismatch()
 }
 
 function sha256(...parts: unknown[]): string {

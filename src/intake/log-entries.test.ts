@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeBody } from './decode-body.ts'
 import { DecoderPool, maxInlineBytes } from './decoder-pool.ts'
-import type { EntryBatch } from './entry-batch.ts'
+import { type EntryBatch, maxEntries } from './entry-batch.ts'
 import { ByteBudget } from './intake-limits.ts'
-import { maxEntries, readLogEntries } from './log-entries.ts'
+import { readLogEntries } from './log-entries.ts'
 import { readRequestBody } from './request-body.ts'
 
 const nowMs = Date.UTC(2026, 10, 14, 12)
@@ -15,12 +15,7 @@ const read = (body: string | Buffer, contentType = '') =>
 
 const idsOf = ({ lines }: EntryBatch) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
 
-function rejectionsOf({ rejected, reasons }: EntryBatch): [number, string][] {
-  return Array.from({ length: rejected.length / 2 }, (_, at) => [
-    rejected[2 * at] as number,
-    reasons[rejected[2 * at + 1] as number] as string,
-  ])
-}
+const rejectionsOf = ({ errors }: EntryBatch) => errors.map(({ index, reason }) => [index, reason])
 
 const quarantined = ({ quarantine }: EntryBatch) =>
   [...quarantine].map((line) => JSON.parse(line.toString()) as { event_message: string; metadata: object })
@@ -105,7 +100,7 @@ describe('the entries of a body', () => {
     expect(() => read(`{"batch":[${'{},'.repeat(maxEntries)}{}]}`)).toThrow(tooMany)
     expect(() => read('{}\n'.repeat(maxEntries + 1), 'application/x-ndjson')).toThrow(tooMany)
     // The rest is not read.
-    expect(() => read(`[${'0,'.repeat(maxEntries)} no JSON`)).toThrow(tooMany)
+    expect(() => read(`[${'0,'.repeat(maxEntries + 1)} no JSON`)).toThrow(tooMany)
   })
 })
 

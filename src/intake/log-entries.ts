@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { invalidBody, tooLarge } from '../base/errors.ts'
+import { invalidBody } from '../base/errors.ts'
 import {
   closeArray,
   closeObject,
@@ -10,9 +10,6 @@ import {
 } from '../base/json/json-scanner.ts'
 import { EntryReader, type EntryRules } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
-
-/** A small body can hold millions of empty entries, each of which costs as much as a real one. */
-export const maxEntries = 50_000
 
 const newline = 0x0a
 const recordSeparator = 0x1e
@@ -97,17 +94,10 @@ class LogEntries {
   }
 
   #entry(): boolean {
-    this.#count()
     const start = this.#scanner.at
     if (!this.#reader.scan()) return false
-    this.#batch.add(this.#reader, this.#body, start, this.#scanner.at)
+    this.#batch.add(this.#reader, this.#body.subarray(start, this.#scanner.at))
     return true
-  }
-
-  /** Called before the entry costs anything. */
-  #count(): void {
-    if (this.#batch.count >= maxEntries)
-      throw tooLarge(`A request may have at most ${maxEntries} entries. Send smaller batches.`)
   }
 
   #hasLines(first: number): boolean {
@@ -140,7 +130,6 @@ class LogEntries {
   }
 
   #line(start: number, end: number): boolean {
-    this.#count()
     const scanner = this.#scanner
     scanner.end = end
     const isValue = this.#reader.scan()
@@ -148,9 +137,8 @@ class LogEntries {
     scanner.space()
     const readable = isValue && scanner.at === end
     scanner.end = this.#body.length
-    if (readable) this.#batch.add(this.#reader, this.#body, start, valueEnd)
-    else
-      this.#batch.reject('the line is not valid JSON', this.#body, start, trimmedEnd(this.#body, start, end))
+    if (readable) this.#batch.add(this.#reader, this.#body.subarray(start, valueEnd))
+    else this.#batch.reject('the line is not valid JSON', trimmed(this.#body.subarray(start, end)))
     return readable
   }
 }
@@ -159,8 +147,8 @@ function isSeparator(byte: number): boolean {
   return byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09 || byte === recordSeparator
 }
 
-function trimmedEnd(body: Buffer, start: number, end: number): number {
-  let at = end
-  while (at > start && isSeparator(body[at - 1] as number)) at--
-  return at
+function trimmed(line: Buffer): Buffer {
+  let end = line.length
+  while (end > 0 && isSeparator(line[end - 1] as number)) end--
+  return line.subarray(0, end)
 }

@@ -115,9 +115,7 @@ export class LogIntake {
     try {
       const body = await readRequestBody(upload.body, upload.contentEncoding, share, digest)
       return await this.#counted(async () => {
-        // Tokens from before projects were validated may hold half of a surrogate pair, which the engine cannot store.
-        const owner = upload.sender.project?.toWellFormed()
-        const job = jobOf({ nowMs: this.#options.clock.now(), owner })
+        const job = jobOf({ nowMs: this.#options.clock.now(), owner: upload.sender.project })
         this.#options.disk.check()
         const batches = await this.#decoders.decode(body, job)
         // Every source is checked before anything is stored.

@@ -1,5 +1,5 @@
 import { invalidBody, tooLarge } from '../../base/errors.ts'
-import { maxEntries } from '../log-entries.ts'
+import { maxEntries } from '../entry-batch.ts'
 
 /** A record or a value takes two bytes in a request and hundreds in memory, so the size of a body is not enough of a limit. */
 export const otlpLimits = {

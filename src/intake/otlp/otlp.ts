@@ -1,26 +1,16 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { OtlpBudget } from './budget.ts'
-import { readJsonLogs } from './json.ts'
-import { readProtobufLogs } from './protobuf.ts'
-import { type OtlpRecord, recordMaker } from './record.ts'
+import { parseJson } from './json.ts'
+import { readProtobuf } from './protobuf.ts'
+import { type OtlpRecord, recordsOf } from './records.ts'
 
 export type OtlpEncoding = 'protobuf' | 'json'
 
 /** The records of an ExportLogsServiceRequest, in the order in which they were sent. */
 export function decodeOtlpLogs(body: Buffer, encoding: OtlpEncoding): OtlpRecord[] {
   const budget = new OtlpBudget()
-  const read = encoding === 'protobuf' ? readProtobufLogs : readJsonLogs
-  const records: OtlpRecord[] = []
-  for (const { resource, scopes } of read(body, budget)) {
-    const total = scopes.reduce((count, { logs }) => count + logs.length, 0)
-    budget.repeat(resource, total)
-    for (const { scope, logs } of scopes) {
-      budget.repeat(scope, logs.length)
-      const toRecord = recordMaker(resource, scope)
-      for (const log of logs) records.push(toRecord(log))
-    }
-  }
-  return records
+  const read = encoding === 'protobuf' ? readProtobuf : parseJson
+  return recordsOf(read(body, budget), budget)
 }
 
 /** ExportLogsServiceResponse; empty if nothing was rejected, as the protocol requires. */

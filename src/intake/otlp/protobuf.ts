@@ -1,165 +1,111 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { invalidBody, WellheadError } from '../../base/errors.ts'
-import type { OtlpBudget } from './budget.ts'
-import {
-  type Attributes,
-  doubleValue,
-  emptyLog,
-  hexId,
-  integerValue,
-  type OtlpLog,
-  type OtlpResourceLogs,
-  type OtlpScope,
-  type OtlpScopeLogs,
-  withMember,
-} from './record.ts'
+import { type OtlpBudget, otlpLimits } from './budget.ts'
 
-interface Wire {
-  reader: BinaryReader
-  budget: OtlpBudget
-}
+type Message = Record<string, unknown>
 
-/** How a field is read: `before` is the value that its property has so far. */
-interface Kind {
+interface Scalar {
   type: WireType
-  read(wire: Wire, before: unknown, depth: number): unknown
+  read: (reader: BinaryReader) => unknown
 }
 
-/** By field number: the property that gets the value, and its kind. */
-type Fields<T> = Record<number, readonly [keyof T & string, Kind] | undefined>
+/** By field number: the name in OTLP's JSON, and a scalar or the name of a message, in brackets if it is repeated. */
+type Fields = Record<number, readonly [name: string, kind: Scalar | string | [string]] | undefined>
 
-const { Varint, Bit32, Bit64 } = WireType
+const { Varint, Bit32, Bit64, LengthDelimited } = WireType
 
-const bool: Kind = { type: Varint, read: ({ reader }) => reader.bool() }
-const int32: Kind = { type: Varint, read: ({ reader }) => reader.int32() }
-const uint32: Kind = { type: Varint, read: ({ reader }) => reader.uint32() }
-const int64: Kind = { type: Varint, read: ({ reader }) => integerValue(BigInt(reader.int64())) }
-const fixed32: Kind = { type: Bit32, read: ({ reader }) => reader.fixed32() }
-const fixed64: Kind = { type: Bit64, read: ({ reader }) => BigInt(reader.fixed64()) }
-const double: Kind = { type: Bit64, read: ({ reader }) => doubleValue(reader.double()) }
-const text = delimited(({ reader }) => reader.string())
-const base64 = delimited(({ reader }) => bytesOf(reader).toString('base64'))
-const id = delimited(({ reader }) => hexId(bytesOf(reader).toString('hex')))
-const value = delimited(
-  (wire, _before, depth) => readMessage(wire, valueFields, { value: null }, depth).value,
-)
-const array = delimited(
-  (wire, _before, depth) => readMessage(wire, arrayFields, { values: [] }, depth + 1).values,
-)
-const element = delimited((wire, before, depth) => {
-  wire.budget.value(depth)
-  return append(before, value.read(wire, null, depth))
-})
-const list = delimited(
-  (wire, _before, depth) => readMessage(wire, listFields, { values: {} }, depth + 1).values,
-)
-const attribute = delimited((wire, before, depth) => {
-  wire.budget.value(depth)
-  const { key, value } = readMessage(wire, attributeFields, { key: '', value: null }, depth)
-  return withMember((before ?? {}) as Attributes, key, value)
-})
-const log = delimited((wire, before, depth) => {
-  wire.budget.record()
-  return append(before, readMessage(wire, logFields, { ...emptyLog }, depth))
-})
-const scope = delimited((wire, before, depth) => readMessage(wire, scopeFields, before as OtlpScope, depth))
-const scopeLogs = delimited((wire, before, depth) => {
-  wire.budget.group()
-  const scope = { name: '', version: '', attributes: undefined }
-  return append(before, readMessage(wire, scopeLogsFields, { scope, logs: [] }, depth))
-})
-const resource = delimited((wire, before, depth) => {
-  const values = before as Attributes | undefined
-  return readMessage(wire, listFields, { values }, depth).values
-})
-const resourceLogs = delimited((wire, before, depth) => {
-  wire.budget.group()
-  return append(before, readMessage(wire, resourceLogsFields, { resource: undefined, scopes: [] }, depth))
-})
+const bool: Scalar = { type: Varint, read: (reader) => reader.bool() }
+const int32: Scalar = { type: Varint, read: (reader) => reader.int32() }
+const uint32: Scalar = { type: Varint, read: (reader) => reader.uint32() }
+const int64: Scalar = { type: Varint, read: (reader) => reader.int64() }
+const fixed32: Scalar = { type: Bit32, read: (reader) => reader.fixed32() }
+const fixed64: Scalar = { type: Bit64, read: (reader) => reader.fixed64() }
+const double: Scalar = { type: Bit64, read: (reader) => reader.double() }
+const text: Scalar = { type: LengthDelimited, read: (reader) => reader.string() }
+const base64: Scalar = { type: LengthDelimited, read: (reader) => bytesOf(reader).toString('base64') }
+const hex: Scalar = { type: LengthDelimited, read: (reader) => bytesOf(reader).toString('hex') }
 
-// The field numbers are those of opentelemetry-proto 1.x.
-
-/** If a value has several kinds, the last one counts, as the protocol says. */
-const valueFields: Fields<{ value: unknown }> = {
-  1: ['value', text],
-  2: ['value', bool],
-  3: ['value', int64],
-  4: ['value', double],
-  5: ['value', array],
-  6: ['value', list],
-  7: ['value', base64],
+/** The field numbers are those of opentelemetry-proto 1.x. */
+const messages: Record<string, Fields> = {
+  request: { 1: ['resourceLogs', ['resourceLogs']] },
+  resourceLogs: { 1: ['resource', 'resource'], 2: ['scopeLogs', ['scopeLogs']] },
+  resource: { 1: ['attributes', ['keyValue']] },
+  scopeLogs: { 1: ['scope', 'scope'], 2: ['logRecords', ['logRecord']] },
+  scope: { 1: ['name', text], 2: ['version', text], 3: ['attributes', ['keyValue']] },
+  logRecord: {
+    1: ['timeUnixNano', fixed64],
+    2: ['severityNumber', int32],
+    3: ['severityText', text],
+    5: ['body', 'anyValue'],
+    6: ['attributes', ['keyValue']],
+    7: ['droppedAttributesCount', uint32],
+    8: ['flags', fixed32],
+    9: ['traceId', hex],
+    10: ['spanId', hex],
+    11: ['observedTimeUnixNano', fixed64],
+    12: ['eventName', text],
+  },
+  keyValue: { 1: ['key', text], 2: ['value', 'anyValue'] },
+  anyValue: {
+    1: ['stringValue', text],
+    2: ['boolValue', bool],
+    3: ['intValue', int64],
+    4: ['doubleValue', double],
+    5: ['arrayValue', 'arrayValue'],
+    6: ['kvlistValue', 'kvlistValue'],
+    7: ['bytesValue', base64],
+  },
+  arrayValue: { 1: ['values', ['anyValue']] },
+  kvlistValue: { 1: ['values', ['keyValue']] },
 }
-const arrayFields: Fields<{ values: unknown[] }> = { 1: ['values', element] }
-const listFields: Fields<{ values: Attributes | undefined }> = { 1: ['values', attribute] }
-const attributeFields: Fields<{ key: string; value: unknown }> = { 1: ['key', text], 2: ['value', value] }
-const logFields: Fields<OtlpLog> = {
-  1: ['timeNanos', fixed64],
-  2: ['severityNumber', int32],
-  3: ['severityText', text],
-  5: ['body', value],
-  6: ['attributes', attribute],
-  7: ['droppedAttributesCount', uint32],
-  8: ['flags', fixed32],
-  9: ['traceId', id],
-  10: ['spanId', id],
-  11: ['observedTimeNanos', fixed64],
-  12: ['eventName', text],
-}
-const scopeFields: Fields<OtlpScope> = {
-  1: ['name', text],
-  2: ['version', text],
-  3: ['attributes', attribute],
-}
-const scopeLogsFields: Fields<OtlpScopeLogs> = { 1: ['scope', scope], 2: ['logs', log] }
-const resourceLogsFields: Fields<OtlpResourceLogs> = { 1: ['resource', resource], 2: ['scopes', scopeLogs] }
-const requestFields: Fields<{ resourceLogs: OtlpResourceLogs[] }> = { 1: ['resourceLogs', resourceLogs] }
 
-/** Reads ExportLogsServiceRequest. Unknown fields are skipped, so that newer senders are understood. */
-export function readProtobufLogs(body: Buffer, budget: OtlpBudget): OtlpResourceLogs[] {
-  const wire = { reader: new BinaryReader(body), budget }
+/** Each level of a value is up to three messages. */
+const maxDepth = 3 * otlpLimits.maxDepth + 10
+
+/** Reads ExportLogsServiceRequest into the form of its JSON. Unknown fields are skipped, so that newer senders are understood. */
+export function readProtobuf(body: Buffer, budget: OtlpBudget): Message {
+  const reader = new BinaryReader(body)
   try {
-    return readFields(wire, body.length, requestFields, { resourceLogs: [] }, 1).resourceLogs
+    return readMessage('request', {}, body.length, 0)
   } catch (error) {
     if (error instanceof WellheadError) throw error
     // The reader has no error class of its own, and nothing here fails except for what was sent.
     throw invalidBody(`The body is not a valid OTLP logs request in protobuf: ${(error as Error).message}.`)
   }
-}
 
-function delimited(read: Kind['read']): Kind {
-  return { type: WireType.LengthDelimited, read }
-}
-
-function readMessage<T>(wire: Wire, fields: Fields<T>, target: T, depth: number): T {
-  const length = wire.reader.uint32()
-  return readFields(wire, wire.reader.pos + length, fields, target, depth)
-}
-
-function readFields<T>(wire: Wire, end: number, fields: Fields<T>, target: T, depth: number): T {
-  const { reader, budget } = wire
-  while (reader.pos < end) {
-    budget.fields(1)
-    const [number, type] = reader.tag()
-    const field = fields[number]
-    if (field === undefined) {
-      reader.skip(type, number)
-      continue
+  function readMessage(name: string, message: Message, end: number, depth: number): Message {
+    if (depth > maxDepth) throw new Error('a value is nested too deeply')
+    while (reader.pos < end) {
+      budget.fields(1)
+      const [number, type] = reader.tag()
+      const field = messages[name]?.[number]
+      if (field === undefined) {
+        reader.skip(type, number)
+        continue
+      }
+      const [property, kind] = field
+      const isScalar = typeof kind === 'object' && 'read' in kind
+      const expected = isScalar ? kind.type : LengthDelimited
+      // Skipping a known field of the wrong type, as some parsers do, would lose data silently.
+      if (type !== expected) throw new Error(`field ${number} has wire type ${type} instead of ${expected}`)
+      const before = message[property]
+      // If a value has several kinds, the last one counts, as the protocol says.
+      if (name === 'anyValue') for (const other of Object.keys(message)) delete message[other]
+      message[property] = isScalar ? kind.read(reader) : readInner(kind, before, depth + 1)
     }
-    const property = field[0]
-    const kind = field[1]
-    // Skipping a known field of the wrong type, as some parsers do, would lose data silently.
-    if (type !== kind.type) throw new Error(`field ${number} has wire type ${type} instead of ${kind.type}`)
-    target[property] = kind.read(wire, target[property], depth) as T[typeof property]
+    // The reader only checks the end of the body.
+    if (reader.pos !== end) throw new Error('a field is longer than its message')
+    return message
   }
-  // The reader only checks the end of the body.
-  if (reader.pos !== end) throw new Error('a field is longer than its message')
-  return target
-}
 
-function append<T>(list: unknown, item: T): T[] {
-  const items = list as T[]
-  items.push(item)
-  return items
+  function readInner(kind: string | [string], before: unknown, depth: number): unknown {
+    const length = reader.uint32()
+    const end = reader.pos + length
+    if (typeof kind === 'string') return readMessage(kind, (before ?? {}) as Message, end, depth)
+    const items = (before ?? []) as Message[]
+    items.push(readMessage(kind[0], {}, end, depth))
+    return items
+  }
 }
 
 function bytesOf(reader: BinaryReader): Buffer {
