@@ -24,8 +24,7 @@ const busyPollMs = 200
 /** In the order in which they became due; failing ones come last and leave a slot free, so that they do not block the others. */
 export class RefreshQueue {
   readonly #options: RefreshQueueOptions
-  readonly #healthy = new Map<string, WaitingJob>()
-  readonly #failing = new Map<string, WaitingJob>()
+  readonly #waiting = new Map<string, WaitingJob>()
   readonly #running = new Set<Promise<void>>()
   #runningFailing = 0
   #cancelRetry: (() => void) | undefined
@@ -38,32 +37,28 @@ export class RefreshQueue {
   add(job: RefreshJob): Promise<void> {
     if (this.#stopped || this.has(job.key)) return Promise.resolve()
     return new Promise((settle) => {
-      this.#lineOf(job).set(job.key, { ...job, settle })
+      this.#waiting.set(job.key, { ...job, settle })
       this.#drain()
     })
   }
 
   has(key: string): boolean {
-    return this.#healthy.has(key) || this.#failing.has(key)
+    return this.#waiting.has(key)
   }
 
   delete(key: string): void {
-    for (const line of [this.#healthy, this.#failing]) {
-      line.get(key)?.settle()
-      line.delete(key)
-    }
+    this.#waiting.get(key)?.settle()
+    this.#waiting.delete(key)
   }
 
   drop(group: string): void {
-    for (const job of [...this.#healthy.values(), ...this.#failing.values()]) {
-      if (job.group === group) this.delete(job.key)
-    }
+    for (const job of this.#waiting.values()) if (job.group === group) this.delete(job.key)
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelRetry?.()
-    for (const key of [...this.#healthy.keys(), ...this.#failing.keys()]) this.delete(key)
+    for (const key of this.#waiting.keys()) this.delete(key)
     await Promise.all(this.#running)
   }
 
@@ -72,26 +67,27 @@ export class RefreshQueue {
     while (this.#running.size < maxRunning) {
       const job = this.#next()
       if (job === undefined) break
-      this.#lineOf(job).delete(job.key)
+      this.#waiting.delete(job.key)
       this.#start(job)
     }
     const hasFreeSlot = this.#running.size < maxRunning
-    if (hasFreeSlot && this.#healthy.size + this.#failing.size > 0 && this.#cancelRetry === undefined) {
-      this.#cancelRetry = time.after(busyPollMs, () => {
+    if (hasFreeSlot && this.#waiting.size > 0) {
+      this.#cancelRetry ??= time.after(busyPollMs, () => {
         this.#cancelRetry = undefined
         this.#drain()
       })
     }
   }
 
-  #lineOf({ failing }: RefreshJob): Map<string, WaitingJob> {
-    return failing ? this.#failing : this.#healthy
-  }
-
   #next(): WaitingJob | undefined {
-    const mayFail = this.#runningFailing < Math.max(1, this.#options.maxRunning - 1)
     const untilMs = this.#options.busy() ? this.#options.time.now() : Infinity
-    return firstUrgent(this.#healthy, untilMs) ?? (mayFail ? firstUrgent(this.#failing, untilMs) : undefined)
+    let failing: WaitingJob | undefined
+    for (const job of this.#waiting.values()) {
+      if (job.urgentAtMs > untilMs) continue
+      if (!job.failing) return job
+      failing ??= job
+    }
+    return this.#runningFailing < Math.max(1, this.#options.maxRunning - 1) ? failing : undefined
   }
 
   #start(job: WaitingJob): void {
@@ -104,9 +100,4 @@ export class RefreshQueue {
     })
     this.#running.add(run)
   }
-}
-
-function firstUrgent(line: Map<string, WaitingJob>, untilMs: number): WaitingJob | undefined {
-  for (const job of line.values()) if (job.urgentAtMs <= untilMs) return job
-  return undefined
 }

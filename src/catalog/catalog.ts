@@ -161,7 +161,21 @@ export class Catalog {
 
   /** Throws if there were too many of a kind after the changes. */
   refuseMany(changes: readonly CatalogChange[]): void {
-    refuseMany(changes, this.#state)
+    for (const [kind, [most, plural]] of Object.entries(maxOfKind)) {
+      const own = changes.filter((change) => change.kind === kind)
+      const added = own.filter(({ version, deleted }) => version === 1 && !deleted).length
+      const removed = own.filter(({ deleted }) => deleted).length
+      if (added === 0 || this.#state.count(kind as CatalogKind) + added - removed <= most) continue
+      throw invalidBody(`There can be at most ${most} ${plural}. Delete some first.`)
+    }
+  }
+
+  #refuse(verdict: Verdict, changes: readonly CatalogChange[]): void {
+    if (verdict.accepted) return
+    if (verdict.because === 'name') throw nameTaken(verdict.name)
+    const { kind, id } = verdict
+    const wanted = changes.find((change) => change.kind === kind && change.id === id)?.version ?? 1
+    throw versionConflict(String(wanted - 1), this.#state.current(kind, id)?.version ?? 0)
   }
 
   /** Writes changes atomically, and resolves once they are applied here. Throws if another change came first. */
@@ -203,8 +217,8 @@ export class Catalog {
   }
 
   async #appendOnce(by: Author, changes: readonly CatalogChange[]): Promise<boolean> {
-    refuse(this.#state.judge(...changes), changes, this.#state)
-    refuseMany(changes, this.#state)
+    this.#refuse(this.#state.judge(...changes), changes)
+    this.refuseMany(changes)
     const entries = entriesOfBatch(randomUUID(), changes.length)
     const records = changes.map((change, index) => ({
       ...change,
@@ -221,7 +235,7 @@ export class Catalog {
       this.#unlessOthers(error, changes),
     )
     const verdicts = records.flatMap(({ entry }) => this.#verdicts.get(entry) ?? [])
-    for (const verdict of verdicts) refuse(verdict, changes, this.#state)
+    for (const verdict of verdicts) this.#refuse(verdict, changes)
     if (verdicts.length === 0) this.#ignored++
     return verdicts.length > 0
   }
@@ -277,15 +291,12 @@ export class Catalog {
   /** Reads what is new in the log, or everything if it is not the log that is known. */
   async #catchUp(): Promise<void> {
     const end = await this.log.end()
-    const changed = end < this.#next || this.#next < 0 ? await this.#reload(end) : await this.#readNew(end)
+    const isKnown = this.#next >= 0 && end >= this.#next
+    const changed = isKnown ? await this.#replay(this.#state, this.#next, end) : await this.#reload(end)
     if (end !== this.#next) this.#ignored = 0
     this.#next = end
     this.#stale = false
     await this.#notify(changed)
-  }
-
-  async #readNew(end: number): Promise<CatalogRecord[]> {
-    return end === this.#next ? [] : this.#replay(this.#state, this.#next, end)
   }
 
   /** Reads the newest version of everything. Only a log with conflicts is read whole. */
@@ -303,6 +314,7 @@ export class Catalog {
 
   /** Returns the newest of the accepted changes to each record. */
   async #replay(state: CatalogState, from: number, end: number): Promise<CatalogRecord[]> {
+    if (from === end) return []
     const changed = new Map<string, CatalogRecord>()
     const verdicts = new Map<string, Verdict>()
     for await (const batch of this.log.batches(from, end)) {
@@ -353,24 +365,6 @@ export class Catalog {
 export function refuseLarge({ kind, body, deleted }: CatalogChange): void {
   if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) return
   throw tooLarge(`The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`)
-}
-
-function refuseMany(changes: readonly CatalogChange[], state: CatalogState): void {
-  for (const [kind, [most, plural]] of Object.entries(maxOfKind)) {
-    const own = changes.filter((change) => change.kind === kind)
-    const added = own.filter(({ version, deleted }) => version === 1 && !deleted).length
-    const removed = own.filter(({ deleted }) => deleted).length
-    if (added === 0 || state.count(kind as CatalogKind) + added - removed <= most) continue
-    throw invalidBody(`There can be at most ${most} ${plural}. Delete some first.`)
-  }
-}
-
-function refuse(verdict: Verdict, changes: readonly CatalogChange[], state: CatalogState): void {
-  if (verdict.accepted) return
-  if (verdict.because === 'name') throw nameTaken(verdict.name)
-  const { kind, id } = verdict
-  const wanted = changes.find((change) => change.kind === kind && change.id === id)?.version ?? 1
-  throw versionConflict(String(wanted - 1), state.current(kind, id)?.version ?? 0)
 }
 
 export function expectVersion({ version }: { version: number }, expected: number | undefined): void {

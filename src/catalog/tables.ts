@@ -273,51 +273,33 @@ export function createOwnTables(topology: Topology): string[] {
     ...ownTable(
       topology,
       '_catalog',
-      "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64",
+      "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64, address String, request_id String",
       `ORDER BY (kind, id, version)${remembered}`,
     ),
     ...ownTable(
       topology,
       '_idempotency',
-      "key String, at DateTime64(6, 'UTC'), answer String",
+      "key String, at DateTime64(6, 'UTC'), digest String, response String",
       'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',
     ),
-    // When each token was last used.
+    // When each token was last used, and from where.
     ...ownTable(
       topology,
       '_token_uses',
-      "id String, at DateTime64(3, 'UTC')",
+      "id String, at DateTime64(3, 'UTC'), address String",
       'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
       'Replacing',
     ),
+    // The newest row of an alert counts. A deleted one leaves a row with an empty body.
+    ...ownTable(
+      topology,
+      '_alerts',
+      "id String, sequence UInt64, at DateTime64(3, 'UTC') DEFAULT now64(3), body String",
+      // Of several beats of the lease with the same number, the first counts.
+      `ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = '' SETTINGS ${rememberInserts(topology).join(', ')}`,
+      'Replacing',
+    ),
   ]
-}
-
-/** Adds the digest of the body that a key was used with. */
-export function addBodyDigests(topology: Topology): string[] {
-  const actions = [
-    'RENAME COLUMN IF EXISTS answer TO response',
-    'ADD COLUMN IF NOT EXISTS digest String AFTER at',
-  ]
-  return actions.flatMap((action) => alter('_idempotency', [action], topology))
-}
-
-/** Adds where changes and uses of tokens came from. */
-export function addRequests(topology: Topology): string[] {
-  const columns = ['address', 'request_id'].map((name) => `ADD COLUMN IF NOT EXISTS ${name} String`)
-  return [...alter('_catalog', columns, topology), ...alter('_token_uses', columns.slice(0, 1), topology)]
-}
-
-/** The newest row of an id counts. A deleted alert leaves a row with an empty body. */
-export function createAlertsTable(topology: Topology): string[] {
-  return ownTable(
-    topology,
-    '_alerts',
-    "id String, sequence UInt64, at DateTime64(3, 'UTC') DEFAULT now64(3), body String",
-    // Of several beats of the lease with the same number, the first counts.
-    `ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = '' SETTINGS ${rememberInserts(topology).join(', ')}`,
-    'Replacing',
-  )
 }
 
 /** Makes a server keep one of several changes at the same position. On a cluster, the table was created so. */

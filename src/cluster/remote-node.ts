@@ -3,7 +3,7 @@ import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ServerAddress } from '../base/server-addresses.ts'
 import { ClickHouseClient } from '../engine/clickhouse-client.ts'
-import { ClickHouseError, ClickHouseHttp, type HttpRequest } from '../engine/clickhouse-http.ts'
+import { ClickHouseError, type ClickHouseHttp, type HttpRequest } from '../engine/clickhouse-http.ts'
 import type { Engine, InsertInto, Limits, NodeState, QueryResult, Statement } from '../engine/engine.ts'
 import { isUnreachable } from '../engine/engine-errors.ts'
 import { neededGrants, quoteName } from '../engine/grants.ts'
@@ -62,7 +62,6 @@ export class RemoteNode implements EngineNode, NodeConnection {
   readonly #identity: ServerIdentity
   readonly #log: Log
   readonly #client: ClickHouseClient
-  readonly #checker: ClickHouseHttp
   readonly #inspector: ClickHouseClient
   /** Requests under way, each with whether it can run on another node instead. */
   readonly #requests = new Map<AbortController, boolean>()
@@ -86,14 +85,10 @@ export class RemoteNode implements EngineNode, NodeConnection {
     const maxResultBytes = options.maxResultBytes ?? defaults.maxResultBytes
     const limits = { maxResultBytes, graceMs, repeatQueries: true }
     const server = { ...address, idleMs, compress: true }
-    this.#client = new ClickHouseClient(
-      new ClickHouseHttp({ ...server, database: this.database, maxConnections }),
-      limits,
-    )
+    this.#client = new ClickHouseClient({ ...server, database, maxConnections }, limits)
     // On a connection of its own, so that a check does not wait for running queries; without a default database, because
     // a server refuses requests that name a missing one.
-    this.#checker = new ClickHouseHttp({ ...server, maxConnections: 1 })
-    this.#inspector = new ClickHouseClient(this.#checker, limits)
+    this.#inspector = new ClickHouseClient({ ...server, maxConnections: 1 }, limits)
   }
 
   /** Rejects if the node cannot be used now. It is checked until it can. */
@@ -181,11 +176,13 @@ export class RemoteNode implements EngineNode, NodeConnection {
   /** Mostly only pings a node that was ready. */
   async #examine(): Promise<void> {
     const { ready, version: before, leak: leakBefore } = this.#state
+    const { http } = this.#inspector
     if (ready) {
-      await pingServer(this.#checker, this.#identity)
+      // Even a busy server responds to it.
+      await ask(http, this.#identity, { path: '/ping' }, pingWithinMs)
       if (performance.now() < this.#inspectAt) return
     }
-    const version = await checkServer(this.#checker, this.#identity).catch((error) => {
+    const version = await checkServer(http, this.#identity).catch((error) => {
       if (ready && before !== undefined && error instanceof ServerProblem && error.isAway) return before
       throw error
     })
@@ -218,7 +215,8 @@ export class RemoteNode implements EngineNode, NodeConnection {
 
   #becomeDown(error: unknown): void {
     const { ready, reason: before } = this.#state
-    const reason = reasonOf(error)
+    // Anyone can read it, so it names no host, user or statement.
+    const reason = error instanceof ServerProblem ? error.reason : 'ClickHouse cannot be used.'
     // At the start, the caller reports it.
     if (before !== unreached && (ready || before !== reason) && !this.#closed) {
       this.#log[ready ? 'error' : 'warn']({ err: error }, (error as Error).message)
@@ -248,11 +246,6 @@ export class RemoteNode implements EngineNode, NodeConnection {
   }
 }
 
-/** Anyone can read it, so it names no host, user or statement. */
-function reasonOf(error: unknown): string {
-  return error instanceof ServerProblem ? error.reason : 'ClickHouse cannot be used.'
-}
-
 /** Host and port, and the path if there is one. */
 function nameOf({ hostname, port, protocol, pathname }: URL): string {
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}${pathname.replace(/\/$/, '')}`
@@ -264,11 +257,6 @@ const maxResponseBytes = 2 ** 20
 
 /** The oldest supported release, with long-term support. */
 const oldestVersion = [25, 3] as const
-
-/** Even a busy server responds to it. */
-async function pingServer(http: ClickHouseHttp, server: ServerIdentity): Promise<void> {
-  await ask(http, server, { path: '/ping' }, pingWithinMs)
-}
 
 /** With as few settings as possible, so that an old server or a strict profile does not refuse it. */
 async function ask(

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { withDeadline } from '../base/clock.ts'
 import { traceHeaders } from '../base/tracing.ts'
 import { sqlText } from '../sql/names.ts'
-import type { ClickHouseHttp, HttpRequest, HttpResponse } from './clickhouse-http.ts'
+import {
+  ClickHouseHttp,
+  type ClickHouseServer,
+  type HttpRequest,
+  type HttpResponse,
+} from './clickhouse-http.ts'
 import type { InsertInto, Limits, QueryResult, Statement } from './engine.ts'
 import { toWellheadError } from './engine-errors.ts'
 
@@ -25,11 +30,12 @@ type Settings = Record<string, string | number>
 type Values = NonNullable<Statement['parameters']>
 
 export class ClickHouseClient {
-  readonly #server: ClickHouseHttp
+  /** For requests that are no statements, or that have as few settings as possible. */
+  readonly http: ClickHouseHttp
   readonly #limits: ClientLimits
 
-  constructor(server: ClickHouseHttp, limits: ClientLimits) {
-    this.#server = server
+  constructor(server: ClickHouseServer, limits: ClientLimits) {
+    this.http = new ClickHouseHttp(server)
     this.#limits = limits
   }
 
@@ -61,7 +67,7 @@ export class ClickHouseClient {
   }
 
   close(): void {
-    this.#server.close()
+    this.http.close()
   }
 
   async #run(
@@ -73,7 +79,7 @@ export class ClickHouseClient {
     const send = async (signal: AbortSignal) => {
       try {
         signal.throwIfAborted()
-        return await this.#server.send({
+        return await this.http.send({
           ...request,
           signal,
           search: {

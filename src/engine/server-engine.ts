@@ -20,6 +20,9 @@ export interface EngineNode extends Pick<Engine, 'query' | 'insert' | 'command'>
 /** A statement that crashes servers must not reach all of them. */
 const maxUnanswered = 2
 
+/** How long a statement waits for an engine that restarts. */
+const waitForReadyMs = 2_000
+
 /** One or several ClickHouse servers with the same data: chooses one for each statement. */
 export abstract class ServerEngine<Node extends EngineNode = EngineNode> implements Engine {
   readonly database: string
@@ -98,8 +101,7 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
-        // Clients should not retry in a tight loop while all nodes are away.
-        rest = await whenReady(rest, (withinMs, signal) => this.whenReady(withinMs, signal))
+        rest = await this.#whenReadyWithin(rest)
         continue
       }
       // Here, because a statement may have waited until a node with a new version was ready.
@@ -117,6 +119,20 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
         failure ??= error
       }
     }
+  }
+
+  /** Waits while no node is ready: clients should not retry in a tight loop. Returns the limits with the time that is left. */
+  async #whenReadyWithin(limits: Limits): Promise<Limits> {
+    const since = performance.now()
+    try {
+      await this.whenReady(Math.min(limits.deadlineMs, waitForReadyMs), limits.signal)
+    } catch (error) {
+      if (limits.signal?.aborted) throw queryCancelled()
+      throw engineUnavailable('The engine is not available at the moment.', error)
+    }
+    const deadlineMs = limits.deadlineMs - (performance.now() - since)
+    if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
+    return { ...limits, deadlineMs }
   }
 
   /** The ready node with the fewest requests; a slow one gets fewer, and one that returns gets no more than the others have. */
@@ -159,23 +175,6 @@ export class ReadyWaiters {
     // Without a listener, the emitter would throw.
     if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error)
   }
-}
-
-/** How long a statement waits for an engine that restarts. */
-const waitForReadyMs = 2_000
-
-/** Waits for an engine that restarts. Returns the limits with the time that is left. */
-async function whenReady(limits: Limits, wait: (withinMs: number, signal?: AbortSignal) => Promise<void>) {
-  const since = performance.now()
-  try {
-    await wait(Math.min(limits.deadlineMs, waitForReadyMs), limits.signal)
-  } catch (error) {
-    if (limits.signal?.aborted) throw queryCancelled()
-    throw engineUnavailable('The engine is not available at the moment.', error)
-  }
-  const deadlineMs = limits.deadlineMs - (performance.now() - since)
-  if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
-  return { ...limits, deadlineMs }
 }
 
 /** Throws while a server shows tenants the rows of others. */

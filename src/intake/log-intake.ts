@@ -115,7 +115,9 @@ export class LogIntake {
     try {
       const body = await readRequestBody(upload.body, upload.contentEncoding, share, digest)
       return await this.#counted(async () => {
-        const job = jobOf({ nowMs: this.#options.clock.now(), owner: upload.sender.project })
+        // The engine cannot store half of a surrogate pair.
+        const owner = upload.sender.project?.toWellFormed()
+        const job = jobOf({ nowMs: this.#options.clock.now(), owner })
         this.#options.disk.check()
         const batches = await this.#decoders.decode(body, job)
         // Every source is checked before anything is stored.

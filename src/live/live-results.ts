@@ -67,16 +67,12 @@ export class LiveResults {
   }
 
   #begin(call: PreparedCall): FollowedResult {
-    const { time, arrivals, onFailure } = this.#options
     const followed: FollowedResult = new FollowedResult(call, {
-      time,
-      arrivals,
-      latest: (signal) => this.#options.latest(call, signal),
+      ...this.#options,
       admit: (result) => this.admit(call, result),
       onBytes: (change) => {
         this.#bytes += change
       },
-      onFailure: (error) => onFailure({ endpoint: call.endpoint.definition.id, error }),
       onUnused: () => {
         if (this.#followed.get(call.key) === followed) this.#followed.delete(call.key)
       },
@@ -90,13 +86,9 @@ interface ResultSink extends LiveSink {
   fail(error: WellheadError): void
 }
 
-interface FollowedResultOptions {
-  time: Timers
-  arrivals: Arrivals | undefined
-  latest: (signal: AbortSignal) => Promise<LatestResult>
+interface FollowedResultOptions extends LiveResultsOptions {
   admit: (result: LatestResult) => void
   onBytes: (change: number) => void
-  onFailure: (error: unknown) => void
   onUnused: () => void
 }
 
@@ -229,7 +221,7 @@ class FollowedResult {
     this.#updateAgain = false
     this.#startedAtMs = time.now()
     try {
-      const result = await latest(signal)
+      const result = await latest(this.call, signal)
       if (signal.aborted) return
       admit(result)
       this.set(result)
@@ -264,7 +256,7 @@ class FollowedResult {
     const before = this.#failure
     this.#failure = { code: known.code, times: (before?.times ?? 0) + 1 }
     if (before?.code === known.code) return
-    this.#options.onFailure(error)
+    this.#options.onFailure({ endpoint: this.call.endpoint.definition.id, error })
     for (const reader of this.#readers) {
       reader.etag = undefined
       reader.sink.fail(known)

@@ -7,12 +7,12 @@ import { diskFull, engineUnavailable, invalidQuery, WellheadError } from '../../
 import type { Log } from '../../base/log.ts'
 import { codeTokens, identifierOf } from '../../sql/tokens.ts'
 import { ClickHouseClient } from '../clickhouse-client.ts'
-import { ClickHouseError, ClickHouseHttp } from '../clickhouse-http.ts'
+import { ClickHouseError } from '../clickhouse-http.ts'
 import type { InsertInto, Limits, NodeState, QueryResult, Statement } from '../engine.ts'
 import { queryText } from '../json-rows.ts'
 import type { EngineNode } from '../server-engine.ts'
 import { InsertVerifier } from './durability/insert-verifier.ts'
-import { EngineProcess, type ProcessState } from './engine-process.ts'
+import { EngineProcess } from './engine-process.ts'
 import type { EngineStartError, HostOptions, User } from './host-protocol.ts'
 import { graceMs, RunningQueries } from './running-queries.ts'
 import { durabilitySettings, embeddedGrants, keyHeader, runtimeDirectoryOf } from './server-config.ts'
@@ -47,7 +47,6 @@ interface Clients {
   reader: ClickHouseClient
   /** On a connection of its own, so that it does not wait for statements. */
   control: ClickHouseClient
-  controlHttp: ClickHouseHttp
 }
 
 const maxConnections = 512
@@ -93,9 +92,9 @@ export class EmbeddedNode implements EngineNode {
       ...options,
       host: this.#host,
       connect: (port) => this.#connect(port),
-      ping: () => this.#ping(),
+      ping: async () => this.#clients?.control.http.send({ path: '/ping', maxResponseBytes: 1_000 }),
       isBusy: () => this.#queries.size > 0,
-      onChange: (state) => this.#become(state),
+      onChange: (state, failure) => this.#become(state, failure),
       onCrash: () => this.#queries.onCrash(),
     })
     this.#queries = new RunningQueries({
@@ -197,61 +196,38 @@ export class EmbeddedNode implements EngineNode {
     this.#queries.refuse(limits)
   }
 
-  #become(state: ProcessState): void {
-    const { restarts } = state
-    const node = 'embedded'
-    if (state.ready) {
-      this.#queries.reset()
-      this.#state = { node, ready: true, version: state.version, restarts }
-    } else {
-      this.#disconnect()
-      this.#state = { node, ready: false, reason: state.reason, restarts }
-    }
+  #become(state: NodeState, failure: EngineStartError | undefined): void {
+    if (state.ready) this.#queries.reset()
+    else this.#disconnect()
+    this.#state = state
     this.#owner.onChange(this)
-    if (!state.ready && state.failure) this.#owner.onFailure(state.failure)
+    if (failure) this.#owner.onFailure(failure)
   }
 
   async #connect(port: number): Promise<string> {
     this.#disconnect()
     const { database } = this.#options
     const { key, service, reader } = this.#host.credentials
-    const http = (user: User, connections: number, inDatabase = true) =>
-      new ClickHouseHttp({
-        url: new URL(`http://127.0.0.1:${port}`),
-        ...user,
-        ...(inDatabase && { database }),
-        maxConnections: connections,
-        idleMs,
-        compress: false,
-        headers: { [keyHeader]: key },
-      })
+    const url = new URL(`http://127.0.0.1:${port}`)
+    const server = { url, idleMs, compress: false, headers: { [keyHeader]: key } }
     const limits = {
       maxResultBytes: this.#options.maxResultBytes ?? defaultMaxResultBytes,
       graceMs: graceMs * this.#options.patience,
       // A query that crashes the engine must not crash the next one, too.
       repeatQueries: false,
     }
-    const controlHttp = http(service, 2, false)
-    const control = new ClickHouseClient(controlHttp, limits)
-    this.#clients = {
-      service: new ClickHouseClient(http(service, maxConnections), limits),
-      reader: new ClickHouseClient(http(reader, maxConnections), limits),
-      control,
-      controlHttp,
-    }
+    const clientOf = (user: User) =>
+      new ClickHouseClient({ ...server, ...user, database, maxConnections }, limits)
+    const control = new ClickHouseClient({ ...server, ...service, maxConnections: 2 }, limits)
+    this.#clients = { service: clientOf(service), reader: clientOf(reader), control }
     await control.command({ sql: `CREATE DATABASE IF NOT EXISTS \`${database}\`` }, this.#checkLimits)
     await checkDurability(control, this.#checkLimits)
     return queryText(control, { sql: 'SELECT version()' }, this.#checkLimits)
   }
 
-  async #ping(): Promise<void> {
-    await this.#clients?.controlHttp.send({ path: '/ping', maxResponseBytes: 1_000 })
-  }
-
   #disconnect(): void {
-    const { service, reader, control } = this.#clients ?? {}
+    for (const client of Object.values(this.#clients ?? {})) client.close()
     this.#clients = undefined
-    for (const client of [service, reader, control]) client?.close()
   }
 
   async close(): Promise<void> {

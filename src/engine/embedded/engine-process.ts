@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Log } from '../../base/log.ts'
-import { EngineStartError, type FromHost, type HostOptions, type ToHost } from './host-protocol.ts'
+import type { NodeState } from '../engine.ts'
+import { EngineStartError, type FromHost, type HostOptions } from './host-protocol.ts'
 import { launchHost } from './launch-host.ts'
 
 interface EngineProcessOptions {
@@ -14,15 +15,11 @@ interface EngineProcessOptions {
   connect: (port: number) => Promise<string>
   ping: () => Promise<unknown>
   isBusy: () => boolean
-  onChange: (state: ProcessState) => void
+  /** With a failure, it cannot start here. */
+  onChange: (state: NodeState, failure?: EngineStartError) => void
   /** Called for each unexpected end of a server that was ready. */
   onCrash: () => void
 }
-
-export type ProcessState = { restarts: number } & (
-  | { ready: true; version: string }
-  | { ready: false; reason: string /** It cannot start here. */; failure?: EngineStartError }
-)
 
 const heartbeatMs = 500
 const hangsAfterMs = 2_000
@@ -103,11 +100,11 @@ export class EngineProcess {
       heartbeat.stop()
       this.#onExit(how, errorOutput)
     })
-    send(child, { type: 'start', options: host })
+    if (child.connected) child.send(host, () => {})
   }
 
   async #connect(child: ChildProcess, port: number): Promise<void> {
-    const { connect, log, onChange } = this.#options
+    const { connect, log } = this.#options
     try {
       const version = await connect(port)
       if (child !== this.#child || !isRunning(child)) return
@@ -115,7 +112,7 @@ export class EngineProcess {
       this.#unanswered = 0
       this.#readySince = performance.now()
       log.info({ engineVersion: version, pid: child.pid }, 'engine ready')
-      onChange({ ready: true, version, restarts: this.#restarts })
+      this.#become({ ready: true, version })
     } catch (error) {
       // What ended the process meanwhile is reported by itself.
       this.#failure ??= new EngineStartError('other', (error as Error).message)
@@ -131,7 +128,11 @@ export class EngineProcess {
     this.#options.log.warn({ reason, ...fields }, 'restarting the engine')
     this.#child?.kill('SIGKILL')
     // Statements wait for the next process from now on.
-    this.#options.onChange({ ready: false, reason: 'The engine is restarting.', restarts: this.#restarts })
+    this.#become({ ready: false, reason: 'The engine is restarting.' })
+  }
+
+  #become(state: Pick<NodeState, 'ready' | 'version' | 'reason'>, failure?: EngineStartError): void {
+    this.#options.onChange({ node: 'embedded', restarts: this.#restarts, ...state }, failure)
   }
 
   /** Counts checks without a response instead of time: after a pause of this process, responses are still unread. */
@@ -173,7 +174,7 @@ export class EngineProcess {
     this.#ready = false
     if (this.#stopping) return
     this.#restarts++
-    const { log, onChange, onCrash } = this.#options
+    const { log, onCrash } = this.#options
     log.error(
       { how, reason: failure?.message, errorOutput: withoutStatements(errorOutput) },
       'the engine process ended',
@@ -182,7 +183,7 @@ export class EngineProcess {
     const reason = failure?.message ?? `The engine process ended (${how}).`
     // An engine that was ready before may start again; one that never was cannot start here.
     const isFinal = failure !== undefined && this.#readySince === undefined
-    onChange({ ready: false, reason, restarts: this.#restarts, ...(isFinal && { failure }) })
+    this.#become({ ready: false, reason }, isFinal ? failure : undefined)
     if (isFinal) return
     const isSteady = wasReady && performance.now() - (this.#readySince ?? 0) > steadyAfterMs
     if (isSteady) this.#failuresInARow = 0
@@ -214,10 +215,6 @@ function failureIn(errorOutput: string): EngineStartError {
 
 function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
-}
-
-function send(child: ChildProcess, message: ToHost): void {
-  if (child.connected) child.send(message, () => {})
 }
 
 /** Removes SQL and values from the output of a crash, because they must not be logged. */

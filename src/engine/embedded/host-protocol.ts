@@ -6,7 +6,13 @@ export interface HostOptions {
   /** The reader's grants are for this database. */
   database: string
   memoryBytes: number
-  credentials: Credentials
+  credentials: {
+    /** Required in a header of every statement. Empty: none. */
+    key: string
+    service: User
+    /** Can only read sources. */
+    reader: User
+  }
   /** Opens the data without merging or removing any of it. */
   atRest?: boolean
   /** Of the service's user. */
@@ -15,14 +21,6 @@ export interface HostOptions {
   port?: number
   protocols?: readonly ('HTTP' | 'TCP')[]
   extraConfig?: string
-}
-
-interface Credentials {
-  /** Required in a header of every statement. Empty: none. */
-  key: string
-  service: User
-  /** Can only read sources. */
-  reader: User
 }
 
 export interface User {
@@ -41,8 +39,6 @@ export class EngineStartError extends Error {
     this.reason = reason
   }
 }
-
-export type ToHost = { type: 'start'; options: HostOptions }
 
 export type FromHost =
   | { type: 'listening'; port: number }

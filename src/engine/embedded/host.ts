@@ -7,13 +7,7 @@ import { createRequire } from 'node:module'
 import { showSourcePositions } from '../../base/source-positions.ts'
 import { isLocked, ownerOf } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
-import {
-  EngineStartError,
-  type FromHost,
-  type HostOptions,
-  type StartFailure,
-  type ToHost,
-} from './host-protocol.ts'
+import { EngineStartError, type FromHost, type HostOptions } from './host-protocol.ts'
 import { storeOf, writeServerConfig } from './server-config.ts'
 
 showSourcePositions()
@@ -56,10 +50,6 @@ function openLibrary(): Ffi | Error {
 
 function report(message: FromHost, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, then)
-}
-
-function fail(reason: StartFailure, message: string): void {
-  report({ type: 'failed', reason, message }, () => process.exit(1))
 }
 
 /** Resolves when the server has ended. Its last words are on the standard error output. */
@@ -131,8 +121,9 @@ function checkOwner(directory: string): void {
   throw new EngineStartError('unwritable', `${directory} must belong to this user alone`)
 }
 
-process.once('message', ({ options }: ToHost) => {
-  start(options).catch((error: Error) =>
-    fail(error instanceof EngineStartError ? error.reason : 'other', error.message),
-  )
+process.once('message', (options: HostOptions) => {
+  start(options).catch((error: Error) => {
+    const reason = error instanceof EngineStartError ? error.reason : 'other'
+    report({ type: 'failed', reason, message: error.message }, () => process.exit(1))
+  })
 })

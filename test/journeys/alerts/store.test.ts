@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AlertParts } from '../../../src/alerts/alert-parts.ts'
 import { type AlertState, newState } from '../../../src/alerts/alert-state.ts'
 import { AlertStore } from '../../../src/alerts/alert-store.ts'
-import { createAlertsTable } from '../../../src/catalog/tables.ts'
+import { createOwnTables } from '../../../src/catalog/tables.ts'
 import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { queryText } from '../../../src/engine/json-rows.ts'
@@ -15,7 +15,7 @@ let opened: OpenEngine
 let inserts: Promise<void>[] = []
 beforeAll(async () => {
   opened = await openEngine()
-  for (const sql of createAlertsTable(topologyOf(opened.engine)))
+  for (const sql of createOwnTables(topologyOf(opened.engine)))
     await opened.engine.command({ sql }, { deadlineMs: 10_000 })
 })
 afterAll(() => opened?.close())

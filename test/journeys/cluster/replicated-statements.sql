@@ -11,7 +11,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_migrations', '{shard}
 ORDER BY id
 COMMENT 'shards 1,1';
 
--- migration 7
+-- migration 10
 CREATE TABLE IF NOT EXISTS wellhead._catalog ON CLUSTER main
 (
     `kind` LowCardinality(String),
@@ -22,7 +22,9 @@ CREATE TABLE IF NOT EXISTS wellhead._catalog ON CLUSTER main
     `deleted` Bool,
     `body` String,
     `entry` String,
-    `position` UInt64
+    `position` UInt64,
+    `address` String,
+    `request_id` String
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_catalog', '{shard}-{replica}')
 ORDER BY (kind, id, version)
@@ -32,7 +34,8 @@ CREATE TABLE IF NOT EXISTS wellhead._idempotency ON CLUSTER main
 (
     `key` String,
     `at` DateTime64(6, 'UTC'),
-    `answer` String
+    `digest` String,
+    `response` String
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_idempotency', '{shard}-{replica}')
 ORDER BY key
@@ -41,13 +44,13 @@ TTL toDateTime(at) + toIntervalDay(1);
 CREATE TABLE IF NOT EXISTS wellhead._token_uses ON CLUSTER main
 (
     `id` String,
-    `at` DateTime64(3, 'UTC')
+    `at` DateTime64(3, 'UTC'),
+    `address` String
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_token_uses', '{shard}-{replica}')
 ORDER BY id
 TTL toDateTime(at) + toIntervalDay(400);
 
--- migration 8
 CREATE TABLE IF NOT EXISTS wellhead._alerts ON CLUSTER main
 (
     `id` String,
@@ -59,21 +62,6 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_alerts', '{s
 ORDER BY id
 TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
 SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
--- migration 9
-ALTER TABLE wellhead._idempotency ON CLUSTER main
-    (RENAME COLUMN IF EXISTS answer TO response);
-
-ALTER TABLE wellhead._idempotency ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `digest` String AFTER at);
-
--- migration 10
-ALTER TABLE wellhead._catalog ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `address` String),
-    (ADD COLUMN IF NOT EXISTS `request_id` String);
-
-ALTER TABLE wellhead._token_uses ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `address` String);
 
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main

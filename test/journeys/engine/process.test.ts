@@ -45,6 +45,7 @@ describe('the engine process', () => {
 
   test('is the one that was launched ahead, and is restarted when it ends, with increasing delays', () => {
     expect(JSON.parse(said)).toEqual({
+      node: 'embedded',
       ready: false,
       reason: 'The engine process ended (code 3).',
       restarts: 3,
