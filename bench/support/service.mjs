@@ -13,7 +13,8 @@ export async function openService({ engineNode, patience, clock, environment = {
   let service
   const remove = atTheEnd(() => {
     // It would go on writing into what is being removed.
-    if (service && service.engine.state().kind !== 'closed') process.kill(service.engine.pid, 'SIGKILL')
+    if (service && service.engine.state().reason !== 'The engine is closed.')
+      process.kill(service.engine.pid, 'SIGKILL')
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
   })
   const reading = readSettings({

@@ -6,8 +6,6 @@ import { checkIsolation } from '../catalog/isolation-check.ts'
 import { Sources } from '../catalog/sources.ts'
 import { serverEngine, topologyOf } from '../cluster/cluster-engine.ts'
 import { checkUnused, EmbeddedEngine } from '../engine/embedded-engine.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { EngineStatus } from '../http/engine-status.ts'
 import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -46,7 +44,7 @@ export function createStorage(
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
   return {
     engine,
-    engineStatus: () => statusOf(engine),
+    engineStatus: () => engine.state(),
     leak: () => engine.state().leak,
     shared,
     freeBytes,
@@ -55,7 +53,7 @@ export function createStorage(
     tail,
     sources,
     store: new EntryStore({
-      ...{ engine, arrivals, tail, sources, disk, maxPendingBytes: maxPendingLogBytes },
+      ...{ engine, arrivals, tail, disk, maxPendingBytes: maxPendingLogBytes },
       // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
       attempts: shared ? 2 : 30,
     }),
@@ -90,19 +88,6 @@ function createEngine({ settings, log, node, environment, launched, time }: Serv
     clock: time,
     log,
   })
-}
-
-function statusOf(engine: Engine): EngineStatus {
-  const state = engine.state()
-  const { restarts, nodes, leak } = state
-  return {
-    ...(state.kind === 'ready'
-      ? { ready: true, version: state.engineVersion }
-      : { ready: false, reason: state.reason }),
-    restarts,
-    ...(leak !== undefined && { leak }),
-    ...(nodes && { nodes }),
-  }
 }
 
 /** Stores entries that the service writes itself. */

@@ -93,10 +93,7 @@ export class CatalogLog {
   }
 
   async version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
-    const condition =
-      'kind = {kind:String} AND id = {id:String} AND version = {version:UInt32} ORDER BY position LIMIT 1'
-    const [row] = await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id, version })
-    return row && readRecord(row)
+    return (await this.versions(kind, id)).find((record) => record.version === version)
   }
 
   /** Which of these ids a record has or had. */

@@ -78,21 +78,18 @@ export interface QueryPlan {
   reads: { table: string; parts: number; rows: number; marks: number }[]
 }
 
-export type EngineState = (
-  | { readonly kind: 'ready'; readonly engineVersion: string; readonly restarts: number }
-  | { readonly kind: 'starting' | 'down' | 'closed'; readonly reason: string; readonly restarts: number }
-) & {
+/** Of all nodes together: the version of the first one that is ready. */
+export interface EngineState {
+  readonly ready: boolean
+  readonly version?: string
+  /** Why it is not ready. */
+  readonly reason?: string
+  readonly restarts: number
   /** What one tenant can see of another on any node that can be reached, or on any node if none can. */
   readonly leak?: string
   readonly nodes?: readonly NodeState[]
 }
 
-export interface NodeState {
+export interface NodeState extends Omit<EngineState, 'nodes'> {
   readonly node: string
-  readonly ready: boolean
-  readonly version?: string
-  readonly restarts: number
-  readonly reason?: string
-  /** What one tenant can see of another there. */
-  readonly leak?: string
 }

@@ -29,12 +29,13 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   protected abstract readonly nodes: readonly Node[]
   readonly #waiters = new ReadyWaiters()
   #state: EngineState
+  #isClosed = false
   /** Counts requests, so that equally busy nodes take turns. */
   #turn = 0
 
   constructor(database: string, reason: string) {
     this.database = database
-    this.#state = { kind: 'starting', reason, restarts: 0 }
+    this.#state = { ready: false, reason, restarts: 0 }
   }
 
   abstract start(): Promise<void>
@@ -48,16 +49,15 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   }
 
   protected onChange(changed: Node): void {
-    if (this.#state.kind === 'closed') return
+    if (this.#isClosed) return
     const nodes = this.nodes.map(({ state }) => state)
     const restarts = nodes.reduce((sum, node) => sum + node.restarts, 0)
     const ready = nodes.filter((node) => node.ready)
-    const [{ version: engineVersion = '' } = {}] = ready
+    const [{ version = '' } = {}] = ready
     // Also while all are away: cached results may come from a node that leaks.
     const leak = (ready.length > 0 ? ready : nodes).find((node) => node.leak !== undefined)?.leak
-    const down = { kind: 'down', reason: changed.state.reason ?? '' } as const
     this.#state = {
-      ...(ready.length > 0 ? { kind: 'ready', engineVersion } : down),
+      ...(ready.length > 0 ? { ready: true, version } : { ready: false, reason: changed.state.reason ?? '' }),
       ...(leak !== undefined && { leak }),
       restarts,
       nodes,
@@ -147,7 +147,8 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   }
 
   async close(): Promise<void> {
-    this.#state = { kind: 'closed', reason: 'The engine is closed.', restarts: this.#state.restarts }
+    this.#isClosed = true
+    this.#state = { ready: false, reason: 'The engine is closed.', restarts: this.#state.restarts }
     this.#waiters.reject(new Error('The engine is closed.'))
     await Promise.all(this.nodes.map((node) => node.close()))
   }

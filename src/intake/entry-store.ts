@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { internal } from '../base/errors.ts'
 import type { Arrivals } from '../catalog/arrivals.ts'
-import { builtInSources, quarantineSource } from '../catalog/built-in-sources.ts'
-import type { Sources } from '../catalog/sources.ts'
+import { quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { auditSource } from '../sql/audit-source.ts'
 import { Committer } from './committer.ts'
@@ -23,7 +22,6 @@ interface EntryStoreOptions {
   /** Records how far back new entries reach. */
   arrivals: Arrivals
   tail: { publish(source: string, lines: Iterable<Buffer>): void }
-  sources: Pick<Sources, 'get'>
   disk: Pick<DiskGuard, 'check'>
   /** Maximum bytes of lines that wait to be stored. */
   maxPendingBytes: number
@@ -84,14 +82,7 @@ export class EntryStore {
 
   /** Stores lines that the service writes itself. Does not wait for an engine that is away: the sender tries again. */
   async append(source: string, lines: Lines, token: string, earliestMs: number): Promise<void> {
-    const { arrivals, sources, disk } = this.#options
-    const columns = new Set(sources.get(source).columns.map(({ name }) => name))
-    const own = builtInSources.find(({ name }) => name === source)?.columns ?? []
-    if (!own.every(({ name }) => columns.has(name))) {
-      throw internal(
-        new Error(`Source ${source} was created by a user and lacks the columns of the service.`),
-      )
-    }
+    const { arrivals, disk } = this.#options
     // Admins must be able to sign in and make space.
     if (source !== auditSource) disk.check()
     const stored = arrivals.begin(source, BigInt(Math.floor(earliestMs)) * 1000n)

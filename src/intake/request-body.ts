@@ -84,7 +84,8 @@ async function gather(
 ): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of chunksOf(stream)) {
+  // Leaving the loop early must not destroy the stream, and with it the connection.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge()
     share.add(chunk.length)
@@ -95,9 +96,4 @@ async function gather(
   const body = Buffer.allocUnsafeSlow(length)
   chunks.reduce((at, chunk) => at + chunk.copy(body, at), 0)
   return body
-}
-
-/** Leaving the loop early must not destroy the stream, and with it the connection. */
-function chunksOf(stream: Readable): AsyncIterable<Buffer> {
-  return stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
 }

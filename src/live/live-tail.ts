@@ -49,13 +49,11 @@ export class LiveTail {
   }
 
   #open(source: string): LiveChannel {
-    const { time, maxRingBytes, maxPendingBytes } = this.#options
     const channel: LiveChannel = new LiveChannel({
-      time,
+      ...this.#options,
       ids: this.#ids,
       turns: this.#turns,
-      maxRingBytes: () => Math.min(maxShare, 1 / this.#channels.size) * maxRingBytes,
-      maxPendingBytes,
+      maxRingBytes: () => Math.min(maxShare, 1 / this.#channels.size) * this.#options.maxRingBytes,
       onUnused: () => this.#remove(source, channel),
     })
     this.#channels.set(source, channel)
@@ -83,12 +81,10 @@ interface LiveSubscription {
   close(): void
 }
 
-interface LiveChannelOptions {
-  time: Timers
+interface LiveChannelOptions extends Omit<LiveTailOptions, 'maxRingBytes'> {
   ids: EventIds
   turns: LiveTurns
   maxRingBytes: () => number
-  maxPendingBytes: number
   onUnused: () => void
 }
 

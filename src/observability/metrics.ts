@@ -43,8 +43,7 @@ export function sourceStorage(engine: Engine, time: Clock, sources: Pick<Sources
       return [...sources.names()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
     },
   })
-  return async () =>
-    engine.state().kind === 'ready' ? ((await read.fetch('all').catch(() => [])) ?? []) : []
+  return async () => (engine.state().ready ? ((await read.fetch('all').catch(() => [])) ?? []) : [])
 }
 
 interface IntakeReport {

@@ -171,11 +171,11 @@ export class FunctionTrials {
       (error) => engineCodeOf(error) ?? ('stopped' as const),
     )
     const lateMs = Math.round(performance.now() - since - deadlineMs)
-    const survives = this.#engine.state().kind === 'ready' && this.#engine.state().restarts === restarts
+    const survives = this.#engine.state().ready && this.#engine.state().restarts === restarts
     if (lateMs > lateAfterMs)
       this.#options.say(`${survives ? 'late' : 'the engine ended'}, ${lateMs} ms after the limit: ${sql}`)
     if (survives) return outcome === 'stopped' && lateMs > lateAfterMs ? 'stopped late' : outcome
-    await becomesTrue(() => this.#engine.state().kind === 'ready', patienceMs)
+    await becomesTrue(() => this.#engine.state().ready, patienceMs)
     return 'ended the engine'
   }
 }

@@ -31,8 +31,13 @@ export function readYamlFields(text: string, example: string): YamlFields {
   const refuse = (message: string) => syntaxProblems.push({ at: { line: 1, column: 1 }, message })
   let fields: Record<string, unknown> = {}
   if (syntaxProblems.length === 0) {
-    if (isMap(document.contents)) fields = toObject(document, refuse)
-    else refuse(`must be a list of fields, such as "${example}"`)
+    try {
+      // Only this finds unknown and endlessly repeated aliases.
+      if (isMap(document.contents)) fields = document.toJS() as Record<string, unknown>
+      else refuse(`must be a list of fields, such as "${example}"`)
+    } catch (error) {
+      refuse(`cannot be read as YAML: ${error instanceof Error ? error.message : error}`)
+    }
   }
   return {
     document,
@@ -40,16 +45,6 @@ export function readYamlFields(text: string, example: string): YamlFields {
     syntaxProblems,
     misreadNumbers: misreadNumbers(document).map(({ offset, ...rest }) => ({ at: at(offset), ...rest })),
     positionOf: (path) => at(offsetOf(document, path)),
-  }
-}
-
-/** Only this finds unknown and endlessly repeated aliases. */
-function toObject(yaml: Document, refuse: (message: string) => void): Record<string, unknown> {
-  try {
-    return yaml.toJS() as Record<string, unknown>
-  } catch (error) {
-    refuse(`cannot be read as YAML: ${error instanceof Error ? error.message : error}`)
-    return {}
   }
 }
 

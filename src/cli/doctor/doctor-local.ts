@@ -125,8 +125,7 @@ export async function tryEngine(settings: Settings, io: CommandIo): Promise<Find
   const engine = offlineEngine(settings, io, { dataDir: directory })
   try {
     await engine.start()
-    const state = engine.state()
-    const version = state.kind === 'ready' ? state.engineVersion : ''
+    const { version = '' } = engine.state()
     return ok('engine', `ClickHouse ${version}, the embedded server; it starts`)
   } catch (error) {
     const message = explainStartProblem(error, settings) ?? (error as Error).message

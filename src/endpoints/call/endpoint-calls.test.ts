@@ -18,7 +18,7 @@ const queueLimits = {
   maxBackgroundWaitMs: 10_000,
 }
 
-const engine = { state: () => ({ kind: 'ready', engineVersion: '', restarts: 0 }) } as unknown as Engine
+const engine = { state: () => ({ ready: true, version: '', restarts: 0 }) } as unknown as Engine
 
 /** A sandbox without a cache, and a call of it. */
 function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {

@@ -22,7 +22,7 @@ describe('the guards of the embedded engine', () => {
   const readyAgain = (pid: number | undefined) =>
     vi.waitFor(() => {
       expect(engine.pid).not.toBe(pid)
-      expect(engine.state().kind).toBe('ready')
+      expect(engine.state().ready).toBe(true)
     }, restart)
 
   const logged: string[] = []

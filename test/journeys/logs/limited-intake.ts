@@ -51,7 +51,7 @@ export async function openLimitedIntake(
   })
   const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({
-    store: new EntryStore({ engine, sources: { get }, disk, arrivals, tail, maxPendingBytes, attempts: 2 }),
+    store: new EntryStore({ engine, disk, arrivals, tail, maxPendingBytes, attempts: 2 }),
     sources: { find, get, list: () => sources },
     keys: new IdempotencyKeys(engine, clock),
     disk,
