@@ -119,16 +119,9 @@ export class LiveGroup {
 const tooMuch =
   'Entries are missing here: they arrived faster than the conditions of this stream can be checked.'
 
-interface TurnTaker {
-  readonly caller: string
-  readonly hasWork: boolean
-  step(): void
-  flush(): void
-}
-
 interface Lane {
   spentMs: number
-  takers: Set<TurnTaker>
+  groups: Set<LiveGroup>
 }
 
 /** How long live streams may use the event loop at a time; a single step can take longer. Others then have it for as long. */
@@ -146,13 +139,13 @@ export class LiveTurns {
     this.#time = time
   }
 
-  add(taker: TurnTaker): void {
-    const lane = this.#lanes.get(taker.caller) ?? {
+  add(group: LiveGroup): void {
+    const lane = this.#lanes.get(group.caller) ?? {
       spentMs: this.#leastSpent()?.[1].spentMs ?? 0,
-      takers: new Set(),
+      groups: new Set(),
     }
-    this.#lanes.set(taker.caller, lane)
-    lane.takers.add(taker)
+    this.#lanes.set(group.caller, lane)
+    lane.groups.add(group)
     this.#wait(0)
   }
 
@@ -167,31 +160,31 @@ export class LiveTurns {
 
   #run(): void {
     const startMs = this.#time.now()
-    const touched = new Set<TurnTaker>()
+    const touched = new Set<LiveGroup>()
     let nowMs = startMs
     for (let steps = 0; steps < maxSteps && nowMs - startMs < sliceMs; steps++) {
       const [caller, lane] = this.#leastSpent() ?? []
       if (caller === undefined || lane === undefined) break
-      const [taker] = lane.takers as Set<TurnTaker>
-      if (taker?.hasWork) {
-        taker.step()
-        touched.add(taker)
+      const [group] = lane.groups as Set<LiveGroup>
+      if (group?.hasWork) {
+        group.step()
+        touched.add(group)
       }
       const before = nowMs
       nowMs = this.#time.now()
       lane.spentMs += nowMs - before
-      this.#moveBack(caller, lane, taker as TurnTaker)
+      this.#moveBack(caller, lane, group as LiveGroup)
     }
-    for (const taker of touched) taker.flush()
+    for (const group of touched) group.flush()
     if (this.#lanes.size > 0) this.#wait(nowMs - startMs)
   }
 
   /** Streams of one token take turns, so that all of them read an entry before the next one. */
-  #moveBack(caller: string, lane: Lane, taker: TurnTaker): void {
-    lane.takers.delete(taker)
-    if (taker.hasWork) lane.takers.add(taker)
+  #moveBack(caller: string, lane: Lane, group: LiveGroup): void {
+    lane.groups.delete(group)
+    if (group.hasWork) lane.groups.add(group)
     this.#lanes.delete(caller)
-    if (lane.takers.size > 0) this.#lanes.set(caller, lane)
+    if (lane.groups.size > 0) this.#lanes.set(caller, lane)
   }
 
   #leastSpent(): [string, Lane] | undefined {

@@ -277,37 +277,31 @@ export class CrashGuard {
   }
 
   #countStatements(statements: readonly string[]): Refusal[] {
-    const { crashes, windowMs, refusalMs } = this.#options
-    return [...new Set(statements)].flatMap((key) => {
-      const sum = this.#count(this.#statements, key, 1, windowMs)
-      return sum < crashes ? [] : [this.#refuse(this.#statements, key, refusalMs)]
-    })
+    const bounds = { ...this.#options, growth: 1, maxRefusalMs: this.#options.refusalMs }
+    return [...new Set(statements)].flatMap((key) => this.#count(this.#statements, key, 1, bounds))
   }
 
   #countBlame(blame: readonly Blame[], weight: number): Refusal[] {
-    const { windowMs, refusalMs, growth, maxRefusalMs } = this.#options.blamed
-    return blame.flatMap(({ key, crashes }) => {
-      const excess = this.#count(this.#blamed, key, weight, windowMs) - crashes
-      if (excess < 0) return []
-      const forMs = Math.min(maxRefusalMs, refusalMs * growth ** Math.floor(excess))
-      return [this.#refuse(this.#blamed, key, forMs)]
-    })
+    const { blamed } = this.#options
+    return blame.flatMap(({ key, crashes }) => this.#count(this.#blamed, key, weight, { ...blamed, crashes }))
   }
 
-  #count(records: LRUCache<string, CrashRecord>, key: string, weight: number, windowMs: number): number {
+  #count(
+    records: LRUCache<string, CrashRecord>,
+    key: string,
+    weight: number,
+    { crashes, windowMs, refusalMs, growth, maxRefusalMs }: typeof blamedBounds & { crashes: number },
+  ): Refusal[] {
     const now = this.#options.clock.now()
     const record = records.get(key) ?? { crashes: [], refusedUntil: 0 }
-    record.crashes = [...record.crashes.filter(({ at }) => at > now - windowMs), { at: now, weight }].slice(
-      -maxCrashesKept,
-    )
+    const recent = record.crashes.filter(({ at }) => at > now - windowMs)
+    record.crashes = [...recent, { at: now, weight }].slice(-maxCrashesKept)
     records.set(key, record)
-    return record.crashes.reduce((sum, crash) => sum + crash.weight, 0)
-  }
-
-  #refuse(records: LRUCache<string, CrashRecord>, key: string, forMs: number): Refusal {
-    const record = records.get(key)
-    if (record) record.refusedUntil = this.#options.clock.now() + forMs
-    return { key, forMs }
+    const excess = record.crashes.reduce((sum, crash) => sum + crash.weight, 0) - crashes
+    if (excess < 0) return []
+    const forMs = Math.min(maxRefusalMs, refusalMs * growth ** Math.floor(excess))
+    record.refusedUntil = now + forMs
+    return [{ key, forMs }]
   }
 
   #leftMs(record: CrashRecord | undefined): number {

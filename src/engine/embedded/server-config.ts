@@ -81,21 +81,15 @@ export function writeServerConfig(options: HostOptions) {
     writeFileSync(path, text, { mode: 0o600 })
     return path
   }
-  const usersConfig = write('users.xml', element('clickhouse', usersXml(options)))
   const server = {
     ...serverSettings,
     path: `${storeOf(directory)}/`,
     http_port: String(options.port ?? 0),
-    users_config: usersConfig,
+    users_config: write('users.xml', xmlOf({ clickhouse: usersOf(options) })),
     max_server_memory_usage: String(memoryBytes),
+    ...(credentials.key && { http_handlers: handlersOf(credentials.key) }),
+    merge_tree: { ...durabilitySettings, ...storageSettings, ...(atRest && atRestSettings) },
   }
-  const mergeTree = { ...durabilitySettings, ...storageSettings, ...(atRest && atRestSettings) }
-  const xml = [
-    elements(server),
-    options.extraConfig ?? '',
-    credentials.key && element('http_handlers', handlers(credentials.key)),
-    element('merge_tree', elements(mergeTree)),
-  ]
   const port = join(runtimeDirectory, portFile)
   const statements = [
     ...protocols.map((protocol) => `SYSTEM START LISTEN ${protocol}`),
@@ -104,7 +98,7 @@ export function writeServerConfig(options: HostOptions) {
     'SELECT sleepEachRow(3) FROM numbers(1000000000) SETTINGS max_block_size = 1, max_threads = 1, interactive_delay = 60000000 FORMAT Null',
   ]
   return {
-    config: write('config.xml', element('clickhouse', xml.join(''))),
+    config: write('config.xml', `<clickhouse>${xmlOf(server)}${options.extraConfig ?? ''}</clickhouse>`),
     statements: write('start.sql', `${statements.join(';\n')};\n`),
     port,
   }
@@ -126,62 +120,51 @@ export function runtimeDirectoryOf(dataDir: string): string {
 }
 
 /** Statements need the key; anybody can see that the server runs. */
-function handlers(key: string): string {
-  const rule = (condition: string, handler: string) =>
-    element('rule', condition + element('handler', handler))
-  return (
-    rule(element('url', '/ping'), element('type', 'ping')) +
-    rule(
-      element('headers', element(keyHeader, key)),
-      element('type', 'dynamic_query_handler') + element('query_param_name', 'query'),
-    )
-  )
+function handlersOf(key: string): Xml {
+  const statements = { type: 'dynamic_query_handler', query_param_name: 'query' }
+  return [
+    { rule: { url: '/ping', handler: { type: 'ping' } } },
+    { rule: { headers: { [keyHeader]: key }, handler: statements } },
+  ]
 }
 
-function usersXml({ database, credentials, grants }: HostOptions): string {
+function usersOf({ database, credentials, grants }: HostOptions): Xml {
   const name = `\`${database}\``
-  const readerGrants = [`GRANT SELECT ON ${name}.*`, `REVOKE SELECT ON ${name}._*`]
   const { service, reader } = credentials
-  return (
-    element(
-      'profiles',
-      element('default', elements(profile)) +
-        element('reader', elements({ profile: 'default', readonly: '2' })),
-    ) +
-    element('quotas', element('default', '')) +
-    element(
-      'users',
+  return {
+    profiles: { default: profile, reader: { profile: 'default', readonly: '2' } },
+    quotas: { default: '' },
+    users: [
       // Starts the server, and can do nothing else. It must be allowed from the loopback address, without a password.
-      userXml({ user: 'default', password: '' }, 'default', ['GRANT SYSTEM LISTEN ON *.*']) +
-        userXml(
-          service,
-          'default',
-          grants.map((grant) => `GRANT ${grant}`),
-        ) +
-        userXml(reader, 'reader', readerGrants),
-    )
-  )
+      userOf({ user: 'default', password: '' }, 'default', ['GRANT SYSTEM LISTEN ON *.*']),
+      userOf(
+        service,
+        'default',
+        grants.map((grant) => `GRANT ${grant}`),
+      ),
+      userOf(reader, 'reader', [`GRANT SELECT ON ${name}.*`, `REVOKE SELECT ON ${name}._*`]),
+    ],
+  }
 }
 
-function userXml({ user, password }: User, profileName: string, grants: readonly string[]): string {
-  return element(
-    user,
-    elements({ password, profile: profileName, quota: 'default' }) +
-      element('networks', '<ip>127.0.0.1</ip><ip>::1</ip>') +
-      element('grants', grants.map((grant) => element('query', escapeXml(grant))).join('')),
-  )
+function userOf({ user, password }: User, profileName: string, grants: readonly string[]): Xml {
+  return {
+    [user]: {
+      ...{ password, profile: profileName, quota: 'default' },
+      networks: [{ ip: '127.0.0.1' }, { ip: '::1' }],
+      grants: grants.map((query) => ({ query })),
+    },
+  }
 }
 
-function elements(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => element(name, escapeXml(value)))
-    .join('')
-}
+/** A text, or elements by their names; a list has several of the same name. */
+type Xml = string | readonly Xml[] | { readonly [name: string]: Xml }
 
-function element(name: string, content: string): string {
-  return `<${name}>${content}</${name}>`
-}
-
-function escapeXml(value: string): string {
-  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+function xmlOf(content: Xml): string {
+  if (typeof content === 'string') {
+    return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  }
+  if (Array.isArray(content)) return content.map(xmlOf).join('')
+  const elements = Object.entries(content).map(([name, inside]) => `<${name}>${xmlOf(inside)}</${name}>`)
+  return elements.join('')
 }
