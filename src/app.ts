@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { type AdminToken, loadAdminToken } from './access/admin-token.ts'
+import { loadAdminToken } from './access/admin-token.ts'
 import { alertKind } from './alerts/alert-kind.ts'
 import { alertTests } from './alerts/alert-tests.ts'
 import { Evaluator } from './alerts/evaluator.ts'
@@ -17,20 +17,9 @@ import { alertsSource } from './catalog/built-in-sources.ts'
 import { readDashboard } from './dashboards/dashboard.ts'
 import { SavedItems } from './definitions/saved-items.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
-import type { Engine } from './engine/engine.ts'
 import type { Metrics } from './observability/metrics.ts'
-import type { RequestStatistics } from './observability/request-statistics.ts'
 
-export interface Service {
-  http: FastifyInstance
-  engine: Engine
-  adminToken: AdminToken
-  /** Undefined if requests are not recorded. */
-  statistics: RequestStatistics | undefined
-  url: string
-  /** Accepts no further requests, finishes the running ones, and closes the engine. */
-  stop(): Promise<void>
-}
+export type Service = Awaited<ReturnType<typeof startService>>
 
 /** When the service stops, requests still running after this time are cut off. */
 const finishWithinMs = 30_000
@@ -38,7 +27,7 @@ const finishWithinMs = 30_000
 /** Connections that may wait to be accepted, for many clients that connect at once. */
 const backlog = 4096
 
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions) {
   const { settings } = options
   prepareDataDirectory(settings.dataDir)
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
@@ -130,8 +119,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     http: server,
     engine,
     adminToken,
+    /** Undefined if requests are not recorded. */
     statistics: observability.statistics,
     url: urlOf(server),
+    /** Accepts no further requests, finishes the running ones, and closes the engine. */
     stop() {
       phase = 'stopping'
       stopped ??= close()

@@ -48,16 +48,8 @@ interface Key extends RecognizedToken {
   readonly signIn?: string | undefined
 }
 
-export interface SessionCookie {
-  text: string
-  expiresMs: number
-}
-
-export interface NewSession extends Rights {
-  token: string
-  token_id: string
-  expires_at: string
-}
+export type SessionCookie = NonNullable<ReturnType<Access['createCookie']>>
+export type NewSession = NonNullable<ReturnType<Access['createSession']>>
 
 const maxRecent = 1000
 const maxLimited = 50_000
@@ -98,8 +90,9 @@ export class Access {
     this.#clock = clock
     this.#failuresPerMinute = failuresPerMinute
     this.#adminToken = adminToken
-    this.put('admin', environmentToken(adminToken, 'admin'))
-    const admin = this.#keyOf(hashToken(adminToken).toString('hex')) as Key
+    const hash = hashToken(adminToken).toString('hex')
+    this.put('admin', tokenWith(hash, ['admin']))
+    const admin = this.#keyOf(hash) as Key
     this.#nobody = { ...admin, hash: Buffer.alloc(32), validUntilMs: -Infinity }
   }
 
@@ -158,7 +151,7 @@ export class Access {
   }
 
   /** With a secret of the token, the session ends when that secret does, so that an old one gives no more than its overlap. */
-  createSession(id: string, fields: SessionFields, secret?: string): NewSession | undefined {
+  createSession(id: string, fields: SessionFields, secret?: string) {
     const nowMs = this.#clock.now()
     const own = this.#tokens.get(id)?.token.hash
     const key = secret === undefined ? own && this.#keyOf(own) : this.#find(secret, nowMs)
@@ -187,23 +180,23 @@ export class Access {
   }
 
   /** A cookie for the console, with the rights of the token. A session or a cookie stays what it is: another one would outlive it. */
-  createCookie(token: string, lengthMs: number): SessionCookie | undefined {
+  createCookie(token: string, lengthMs: number) {
     const nowMs = this.#clock.now()
     const key = this.#find(token, nowMs)
     if (key?.caller.isSession || key?.cookie) return { text: token, expiresMs: key.validUntilMs }
-    return key && this.#cookie(key, { id: randomUUID(), signedInMs: nowMs }, lengthMs)
+    return key && this.#cookie(key, lengthMs)
   }
 
   /** A cookie of a person who has just signed in. */
   createCookieOf(id: string, lengthMs: number): SessionCookie | undefined {
     const key = this.#keyOf(this.#tokens.get(id)?.token.hash ?? '')
-    return key && this.#cookie(key, { id: randomUUID(), signedInMs: this.#clock.now() }, lengthMs)
+    return key && this.#cookie(key, lengthMs)
   }
 
   /** A cookie that lasts longer, if it has been used for a while. */
   renewCookie(text: string, lengthMs: number): SessionCookie | undefined {
     const key = this.#find(text, this.#clock.now())
-    const renewed = key?.cookie && this.#cookie(key, key.cookie, lengthMs)
+    const renewed = key?.cookie && this.#cookie(key, lengthMs, key.cookie)
     return renewed && renewed.expiresMs - (key as Key).validUntilMs > lengthMs / 12 ? renewed : undefined
   }
 
@@ -221,13 +214,10 @@ export class Access {
   }
 
   /** Lasts for the length after its last use, and twice as long after signing in. */
-  #cookie(
-    { hash, caller, ownerUntilMs }: Key,
-    begun: NonNullable<Key['cookie']>,
-    lengthMs: number,
-  ): SessionCookie {
-    const lastMs = Math.min(begun.signedInMs + 2 * lengthMs, ownerUntilMs)
-    const expiresMs = Math.min(this.#clock.now() + lengthMs, lastMs)
+  #cookie({ hash, caller, ownerUntilMs }: Key, lengthMs: number, known?: Key['cookie']) {
+    const nowMs = this.#clock.now()
+    const begun = known ?? { id: randomUUID(), signedInMs: nowMs }
+    const expiresMs = Math.min(nowMs + lengthMs, begun.signedInMs + 2 * lengthMs, ownerUntilMs)
     const rights = { scopes: [], project: null, parameters: {}, requestsPerMinute: null }
     const session = { ...begun, ...rights, expiresMs }
     return { text: signSession(caller.id, session, sessionKey(this.#adminToken, hash)), expiresMs }
@@ -356,19 +346,11 @@ function keyWith({ id, token, tag, mayQueryGateway }: KnownToken, hash: string):
   }
 }
 
-/** A token that an environment variable sets. */
-export function environmentToken(token: string, scope: string): StoredToken {
+/** A token that nobody created with the API. */
+export function tokenWith(hash: string, scopes: string[]): StoredToken {
   return {
-    description: 'Set by the environment.',
-    hash: hashToken(token).toString('hex'),
-    scopes: [scope],
-    project: null,
-    parameters: {},
-    expires_at: null,
-    requests_per_minute: null,
-    created_at: '',
-    created_by: null,
-    previous: null,
+    ...{ hash, scopes, description: '', project: null, parameters: {}, requests_per_minute: null },
+    ...{ expires_at: null, created_at: '', created_by: null, previous: null },
   }
 }
 

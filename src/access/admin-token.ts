@@ -39,24 +39,19 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
-export interface AdminToken {
-  token: string
-  /** Whether this start created it and must show it. */
-  made: boolean
-  /** Saves a new token. Called after a successful start, because a failed one does not show it. */
-  keep(): void
-}
+export type AdminToken = ReturnType<typeof loadAdminToken>
 
-export function loadAdminToken(dataDir: string, configured: string | undefined): AdminToken {
-  if (configured !== undefined) return { token: configured, made: false, keep: () => {} }
+export function loadAdminToken(dataDir: string, configured: string | undefined) {
   const path = join(dataDir, 'admin-token')
-  const kept = readKept(path)
-  if (kept !== undefined) return { token: kept, made: false, keep: () => {} }
-  const token = createToken()
+  const known = configured ?? readKept(path)
+  const token = known ?? createToken()
   return {
     token,
-    made: true,
+    /** Whether this start created it and must show it. */
+    made: known === undefined,
+    /** Saves a new token. Called after a successful start, because a failed one does not show it. */
     keep: () => {
+      if (known !== undefined) return
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
       // The token is shown once, so a power cut must not leave an empty file.
       writeWhole(path, `${token}\n`, 0o600)

@@ -36,13 +36,7 @@ interface Act {
   actor: Actor
   action: string
   target: string
-  address: string
-  request_id: string
-  target_id?: string
-  version?: number
-  note?: string
-  /** In the catalog: what was written last tells where to go on. */
-  position?: number
+  [field: string]: unknown
 }
 
 const limits = { deadlineMs: 30_000 }
@@ -91,7 +85,7 @@ export class Audit {
     for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
       const made = batch.filter(({ changed_by }) => changed_by !== shippedBy)
       const acts = made.map((record) => this.#actOf(record))
-      if (acts.length > 0) await this.#store(acts, `catalog ${acts[0]?.position}`)
+      if (acts.length > 0) await this.#store(acts, `catalog ${made[0]?.position}`)
       this.#next = Math.max(...batch.map(({ position }) => position)) + 1
     }
     this.#next = end
@@ -119,6 +113,7 @@ export class Audit {
       note: String(body.note ?? ''),
       address: record.address ?? '',
       request_id: record.request_id ?? '',
+      // What was written last tells where to go on.
       position,
     }
   }

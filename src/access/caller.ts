@@ -1,38 +1,7 @@
 import { forbidden } from '../base/errors.ts'
 import { readsAudit } from '../sql/audit-source.ts'
 
-export interface Caller {
-  /** Id of the token; a session has that of its token. */
-  readonly id: string
-  /** The same only for callers with the same rights. Changes with the token. */
-  readonly tag: string
-  readonly isSession: boolean
-  readonly isAdmin: boolean
-  /** Undefined for tokens that only call endpoints, read entries or send them. */
-  readonly role: Role | undefined
-  /** The only project whose entries the caller reads and sends; undefined for all projects. */
-  readonly project: string | undefined
-  readonly parameters: Readonly<Record<string, string>>
-  /** Whether the caller may query the Logflare gateway. It is not a scope, so sessions cannot inherit it. */
-  readonly mayQueryGateway: boolean
-  /**
-   * Whether the caller may read whole entries: of its project, or of all projects without one. Only the SQL of endpoints enforces
-   * other fixed parameters, such as how far back a customer reads, so callers with such parameters may not.
-   */
-  readonly mayReadEntries: boolean
-  /** Whether the caller has this scope for any endpoint or source. */
-  mayAny(scope: 'query' | 'ingest'): boolean
-  /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
-  mayQuery(endpoint: string): boolean
-  /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
-  mayCall(endpoint: { name: string; published: boolean; query: string }): boolean
-  /** Names or ids of the dashboards whose panels it may call. */
-  readonly dashboards: readonly string[]
-  /** Parameters of these dashboards that a link fixes. */
-  readonly dashboardParameters: Readonly<Record<string, string>>
-  /** Takes the source's name, not an alias. */
-  mayIngest(source: string): boolean
-}
+export type Caller = Readonly<ReturnType<typeof callerWith>>
 
 export const scopeNames =
   'admin, edit, read, query, query:<endpoint>, dashboard:<name>, search, ingest or ingest:<source>'
@@ -75,33 +44,52 @@ interface Identity extends Rights {
 }
 
 /** The only place that decides what a token or a session is allowed to do. */
-export function callerWith(identity: Identity): Caller {
+export function callerWith(identity: Identity) {
   const { id, tag = id, isSession = false, mayQueryGateway = false, scopes, project, parameters } = identity
   const allows = (scope: string) => scopes.some((granted) => covers(granted, scope))
   const own = Object.entries(parameters)
   const plain = own.filter(([name]) => !name.startsWith('@'))
   const role = roles.find((one) => allows(scopeOfRole[one]))
   return {
+    /** Id of the token; a session has that of its token. */
     id,
+    /** The same only for callers with the same rights. Changes with the token. */
     tag,
     isSession,
     isAdmin: role === 'admin',
+    /** Undefined for tokens that only call endpoints, read entries or send them. */
     role,
+    /** Whether the caller may query the Logflare gateway. It is not a scope, so sessions cannot inherit it. */
     mayQueryGateway,
-    mayReadEntries: allows('search') && Object.keys(parameters).length === 0,
+    /**
+     * Whether the caller may read whole entries: of its project, or of all projects without one. Only the SQL of endpoints enforces
+     * other fixed parameters, such as how far back a customer reads, so callers with such parameters may not.
+     */
+    mayReadEntries: allows('search') && own.length === 0,
+    /** The only project whose entries the caller reads and sends; undefined for all projects. */
     project: project ?? undefined,
-    parameters: Object.freeze({ ...Object.fromEntries(plain), ...(project !== null && { project }) }),
-    mayAny: (scope) => allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
-    mayQuery: (endpoint) => allows(`query:${endpoint}`),
-    mayCall: (endpoint) =>
+    parameters: Object.freeze<Record<string, string>>({
+      ...Object.fromEntries(plain),
+      ...(project !== null && { project }),
+    }),
+    /** Whether the caller has this scope for any endpoint or source. */
+    mayAny: (scope: 'query' | 'ingest') =>
+      allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
+    /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
+    mayQuery: (endpoint: string) => allows(`query:${endpoint}`),
+    /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
+    mayCall: (endpoint: { name: string; published: boolean; query: string }) =>
       (endpoint.published || project === null) &&
       allows(`query:${endpoint.name}`) &&
       (role === 'admin' || !readsAudit(endpoint)),
+    /** Names or ids of the dashboards whose panels it may call. */
     dashboards: scopes.flatMap((scope) => /^dashboard:(.+)/.exec(scope)?.[1] ?? []),
+    /** Parameters of these dashboards that a link fixes. */
     dashboardParameters: Object.fromEntries(
       own.filter((each) => !plain.includes(each)).map(([name, value]) => [name.slice(1), value]),
     ),
-    mayIngest: (source) => allows(`ingest:${source}`),
+    /** Takes the source's name, not an alias. */
+    mayIngest: (source: string) => allows(`ingest:${source}`),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
-import type { Access } from './access.ts'
+import { type Access, tokenWith } from './access.ts'
 import { hashToken, randomSecret } from './admin-token.ts'
 import { tokenFields } from './token.ts'
 
@@ -112,15 +112,10 @@ function hashOf(secret: string): string {
   return hashToken(`link\n${secret}`).toString('hex')
 }
 
-function tokenOf({ hash, dashboard, project, parameters, expires_at, created_at, created_by }: StoredLink) {
+function tokenOf({ hash, dashboard, project, parameters, expires_at }: StoredLink) {
   // Parameters of the dashboard, not of endpoints. See `callerWith`.
-  const fixed = Object.entries(parameters).map(([name, value]) => [`@${name}`, value])
-  return {
-    ...{ hash, project, expires_at, created_at, created_by, description: '', previous: null },
-    scopes: [`dashboard:${dashboard}`],
-    parameters: Object.fromEntries(fixed),
-    requests_per_minute: null,
-  }
+  const fixed = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [`@${name}`, value]))
+  return { ...tokenWith(hash, [`dashboard:${dashboard}`]), project, parameters: fixed, expires_at }
 }
 
 function viewOf({ id, body: { hash: _, dashboard: _dashboard, ...link } }: SavedRecord<StoredLink>) {

@@ -4,7 +4,7 @@ import type { Author } from '../base/author.ts'
 import { resourceNotFound } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { SavedRecords } from '../definitions/saved-records.ts'
-import { type Access, environmentToken } from './access.ts'
+import { type Access, tokenWith } from './access.ts'
 import { roles, scopeOfRole } from './caller.ts'
 import type { SignedIn } from './oidc.ts'
 
@@ -42,7 +42,7 @@ export class People {
       const { role, project, hash, ended } = body
       const scopes = role === null ? customerScopes : [scopeOfRole[role]]
       if (role === null && project === null) access.remove(id)
-      else access.put(id, { ...environmentToken('', ''), hash, scopes, project })
+      else access.put(id, { ...tokenWith(hash, scopes), project })
       access.endCookies(ended)
     })
   }

@@ -1,12 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 
-export interface Quota {
-  limit: number
-  remaining: number
-  resetSeconds: number
-  exceeded: boolean
-}
+export type Quota = NonNullable<ReturnType<RequestQuota['take']>>
 
 export interface RequestLimit {
   /** Who is limited: a token, a session or a client address. */
@@ -31,7 +26,7 @@ export class RequestQuota {
   }
 
   /** Counts a request, unless it exceeds a limit. Returns the limit with the fewest requests left. */
-  take(limits: readonly RequestLimit[], nowMs: number): Quota | undefined {
+  take(limits: readonly RequestLimit[], nowMs: number) {
     const counted = limits.map(({ id, perMinute: limit }) => ({ limit, window: this.#window(id, nowMs) }))
     const full = counted.find(({ limit, window }) => window.count >= limit)
     if (!full) for (const { window } of counted) window.count++

@@ -196,24 +196,21 @@ interface Dropped extends AlertEntry {
 /** Drops the oldest notifications of alerts with too many. Beyond the total, those of the alert with the most are dropped. */
 export function dropExcess(entries: Iterable<AlertEntry>, { count, length, total } = limits): Dropped[] {
   const dropped: Dropped[] = []
-  const lengths = new Map<AlertEntry, number>()
+  const waiting = [...entries].filter(({ state }) => state.outbox.length > 0)
   const drop = (entry: AlertEntry) => {
     // The next one must not overtake one that is being sent.
     const oldest = Math.max(0, entry.state.outbox.findIndex(isAtRest))
     const [notification] = entry.state.outbox.splice(oldest, 1) as [Notification]
     entry.state.dropped++
-    lengths.set(entry, (lengths.get(entry) ?? 0) - lengthOf(notification))
     dropped.push({ ...entry, notification })
   }
-  for (const entry of entries) {
+  for (const entry of waiting) {
     const { outbox } = entry.state
-    if (outbox.length === 0) continue
-    lengths.set(entry, sum(outbox.map(lengthOf)))
     // One that is too large by itself is kept.
-    while (outbox.length > count || (outbox.length > 1 && (lengths.get(entry) ?? 0) > length)) drop(entry)
+    while (outbox.length > count || (outbox.length > 1 && lengthOf(entry) > length)) drop(entry)
   }
-  while (sum([...lengths.values()]) > total) {
-    drop([...lengths].reduce((one, other) => (other[1] > one[1] ? other : one))[0])
+  while (waiting.reduce((sum, entry) => sum + lengthOf(entry), 0) > total) {
+    drop(waiting.reduce((one, other) => (lengthOf(other) > lengthOf(one) ? other : one)))
   }
   return dropped
 }
@@ -222,10 +219,6 @@ function isAtRest({ to }: Notification): boolean {
   return [...to.values()].every(({ nextMs }) => nextMs < Infinity)
 }
 
-function lengthOf({ bodies: { webhook = '', slack = '' } }: Notification): number {
-  return webhook.length + slack.length
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((one, other) => one + other, 0)
+function lengthOf({ state: { outbox } }: AlertEntry): number {
+  return outbox.reduce((sum, { bodies: { webhook = '', slack = '' } }) => sum + webhook.length + slack.length, 0)
 }

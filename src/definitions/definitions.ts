@@ -301,36 +301,30 @@ export class Definitions {
 
   /** Checks every definition against the state after the change, those first that others refer to. */
   async #plan(wanted: readonly Wanted[], terms: RunTerms): Promise<Step[]> {
-    const { catalog, kinds } = this.#options
+    const { catalog, kinds, clock } = this.#options
     const next = new NextState(catalog, kinds)
+    const at = new Date(clock.now()).toISOString()
+    const steps: Step[] = []
     try {
-      return await this.#planSteps(wanted, next, terms)
+      for (const kind of kinds) {
+        const own = wanted.filter((each) => each.kind === kind)
+        // Definitions can swap names.
+        for (const { current } of own) if (current) next.remove(kind, current.id)
+        for (const each of own) steps.push(await naming(each, () => this.#step(each, next, at, terms)))
+      }
+      // Before anything is created, and in a dry run as well.
+      for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
+      catalog.refuseMany(catalogChanges(steps))
+      for (const step of steps) {
+        const { kind, current, after } = step
+        if (!current || step.action === 'unchanged') continue
+        await naming(step, () => kind.refuseUsed?.(current, after, next))
+        step.changes = (await kind.changes?.(current, after, next)) ?? []
+      }
+      return steps
     } finally {
       await next.close()
     }
-  }
-
-  async #planSteps(wanted: readonly Wanted[], next: NextState, terms: RunTerms): Promise<Step[]> {
-    const at = new Date(this.#options.clock.now()).toISOString()
-    const steps: Step[] = []
-    for (const kind of this.#options.kinds) {
-      const own = wanted.filter((each) => each.kind === kind)
-      // Definitions can swap names.
-      for (const { current } of own) if (current) next.remove(kind, current.id)
-      for (const each of own) {
-        steps.push(await naming(each, () => this.#step(each, next, at, terms)))
-      }
-    }
-    // Before anything is created, and in a dry run as well.
-    for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
-    this.#options.catalog.refuseMany(catalogChanges(steps))
-    for (const step of steps) {
-      const { kind, current, after } = step
-      if (!current || step.action === 'unchanged') continue
-      await naming(step, () => kind.refuseUsed?.(current, after, next))
-      step.changes = (await kind.changes?.(current, after, next)) ?? []
-    }
-    return steps
   }
 
   async #step(

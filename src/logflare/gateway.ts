@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Access, environmentToken } from '../access/access.ts'
+import { type Access, tokenWith } from '../access/access.ts'
+import { hashToken } from '../access/admin-token.ts'
 import type { Caller } from '../access/caller.ts'
 import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
 import { handleError, toKnownError } from '../http/error-response.ts'
@@ -22,8 +23,9 @@ const prefix = '/logflare'
 export function createGateway({ server, access, tokens, ...options }: GatewayOptions) {
   const endpoints = new LogEndpoints(options)
   // Elsewhere these tokens can only send logs, because they may be short and widely known.
-  if (tokens.public) access.put('logflare-public', environmentToken(tokens.public, 'ingest'))
-  access.put('logflare-private', environmentToken(tokens.private, 'ingest'), true)
+  const tokenOf = (secret: string) => tokenWith(hashToken(secret).toString('hex'), ['ingest'])
+  if (tokens.public) access.put('logflare-public', tokenOf(tokens.public))
+  access.put('logflare-private', tokenOf(tokens.private), true)
   // Node reads headers as Latin-1.
   const accepted = new Map(
     [tokens.private, tokens.public ?? '']

@@ -36,13 +36,7 @@ const untraced = { trace: undefined, engineTime: undefined }
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
 
-export interface LatestResult {
-  etag: string
-  /** Taken before the run: entries that arrived later may be missing from the result. */
-  mark: number | undefined
-  body: Buffer
-  truncated: boolean
-}
+export type LatestResult = Awaited<ReturnType<EndpointCalls['latest']>>
 
 interface EndpointCallsOptions {
   engine: Pick<Engine, 'state'>
@@ -101,8 +95,9 @@ export class EndpointCalls {
   }
 
   /** The current result, from the cache if possible. Without a caller, it runs on behalf of all followers. */
-  async latest(call: PreparedCall, signal?: AbortSignal, caller?: string): Promise<LatestResult> {
+  async latest(call: PreparedCall, signal?: AbortSignal, caller?: string) {
     this.#checkIsolation(call)
+    // Taken before the run: entries that arrived later may be missing from the result.
     const mark = this.#options.arrivals?.mark()
     if (call.endpoint.definition.cache_seconds === null) {
       const requester = caller === undefined ? { ...follower, ...untraced } : { caller }
@@ -192,7 +187,6 @@ export class EndpointCalls {
     const endpoint = this.#options.endpoints.find(id)
     const format = findFormat(formatId)
     if (!endpoint || !format || resultTag(endpoint) !== tag) return undefined
-    if (endpoint.definition.cache_seconds === null) return undefined
     try {
       return this.#cacheRequest(prepareCall({ endpoint, parameters, format, project, ...refresher }))
     } catch {

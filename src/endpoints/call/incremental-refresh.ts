@@ -17,10 +17,7 @@ interface RefreshOptions {
   maxRows: number
 }
 
-export interface PreviousResult {
-  readonly body: Buffer
-  readonly truncated: boolean
-}
+export type PreviousResult = Pick<RunResult, 'body' | 'truncated'>
 
 /** After this many refreshes in a row, the whole result is computed. */
 const maxInARow = 11

@@ -1,5 +1,7 @@
+import type { DefinitionChange } from '../../definitions/kind.ts'
 import { leadingWith } from '../../sql/with.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
 import {
   declarationOf,
   type ParameterDeclaration,
@@ -25,19 +27,11 @@ export const changeKinds = [
   ...['cache_changed', 'timeout_changed'],
 ] as const
 
-/** A change that callers of an endpoint can notice, and whether it can break their code. */
-export interface ContractChange {
+export interface ContractChange extends DefinitionChange {
   kind: (typeof changeKinds)[number]
-  breaking: boolean
-  message: string
-  parameter?: string
-  column?: string
 }
 
-interface Contract {
-  definition: EndpointDefinition
-  columns: readonly ResultColumn[]
-}
+type Contract = Pick<Endpoint, 'definition' | 'columns'>
 
 type Add = (
   kind: ContractChange['kind'],

@@ -73,7 +73,8 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     changes(before, after, next) {
       const changes = after ? contractChanges(before, after) : []
       const isBreaking = changes.some(({ breaking }) => breaking)
-      const users = isBreaking ? next.usersOf('endpoints', before, 'all').filter(isDashboard) : []
+      const all = isBreaking ? next.usersOf('endpoints', before, 'all') : []
+      const users = all.filter((user) => user.startsWith('dashboards/'))
       const message = `These use the endpoint: ${users.join(', ')}.`
       return users.length === 0
         ? changes
@@ -87,10 +88,6 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
     views: (items, change) =>
       items.map((item) => ({ ...view(item), ...(change && { warnings: change.warnings }) })),
   }
-}
-
-function isDashboard(user: string): boolean {
-  return user.startsWith('dashboards/')
 }
 
 /** The sources after a change, and an engine that has what the query reads of them. */

@@ -14,7 +14,9 @@ export type WarningsOf = (
 export function endpointWarnings(
   sources: () => KnownSources,
   sampled?: SampledSources,
-  onFailure?: (error: unknown) => void,
+  onFailure: (error: unknown) => void = (error) => {
+    throw error
+  },
 ): WarningsOf {
   return async ({ parameters, incremental, sandbox }, typed, { typedColumns } = sources()) => {
     const found = findWarnings(
@@ -28,7 +30,6 @@ export function endpointWarnings(
       },
       sampled,
     )
-    if (!onFailure) return found
     // Warnings never keep anybody from saving.
     return found.catch((error) => {
       onFailure(error)

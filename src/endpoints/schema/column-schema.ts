@@ -2,31 +2,8 @@ import type { JsonSchema } from '../../base/validation.ts'
 import { type EngineType, parseEngineType } from '../definition/engine-type.ts'
 
 const text: JsonSchema = { type: 'string' }
-const whole: JsonSchema = { type: 'integer' }
-/** NaN, such as the mean of no rows, is null. */
-const fraction: JsonSchema = { type: ['number', 'null'] }
 const anything: JsonSchema = {}
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
-
-const simpleTypes: Record<string, JsonSchema> = {
-  String: text,
-  FixedString: text,
-  Bool: { type: 'boolean' },
-  UUID: { type: 'string', format: 'uuid' },
-  Date: { type: 'string', format: 'date' },
-  Date32: { type: 'string', format: 'date' },
-  Time: text,
-  Time64: text,
-  IPv4: { type: 'string', format: 'ipv4' },
-  IPv6: { type: 'string', format: 'ipv6' },
-  Float32: fraction,
-  Float64: fraction,
-  BFloat16: fraction,
-  Nothing: { type: 'null' },
-  JSON: { type: 'object', additionalProperties: true },
-  Object: { type: 'object', additionalProperties: true },
-  AggregateFunction: text,
-}
 
 const iso = 'With `_timestamps=iso`, ISO 8601 text with `Z`.'
 const isoTime: JsonSchema = { type: 'string', format: 'date-time' }
@@ -41,6 +18,23 @@ const dateTime: JsonSchema = {
   description: `Date and time in UTC, without a time zone: 2026-01-31T12:00:00. ${iso}`,
 }
 const inexact = 'A string if a double cannot hold it exactly.'
+
+/** Types that contain no others. A name gets the first schema that fits. */
+const simpleTypes: readonly (readonly [RegExp, JsonSchema])[] = [
+  [/^(?:(?:Fixed)?String|Time(?:64)?|AggregateFunction)$/, text],
+  [/^Bool$/, { type: 'boolean' }],
+  [/^UUID$/, { type: 'string', format: 'uuid' }],
+  [/^Date(?:32)?$/, { type: 'string', format: 'date' }],
+  [/^IPv4$/, { type: 'string', format: 'ipv4' }],
+  [/^IPv6$/, { type: 'string', format: 'ipv6' }],
+  // NaN, such as the mean of no rows, is null.
+  [/^B?Float\d+$/, { type: ['number', 'null'] }],
+  [/^U?Int(?:64|128|256)$/, { type: ['integer', 'string'], description: inexact }],
+  [/^(?:U?Int\d+|Interval\w+)$/, { type: 'integer' }],
+  [/^Decimal/, { type: ['number', 'string'], description: inexact }],
+  [/^Nothing$/, { type: 'null' }],
+  [/^(?:JSON|Object)$/, { type: 'object', additionalProperties: true }],
+]
 
 export function columnSchema(type: string, timestamps: 'iso' | 'logflare'): JsonSchema {
   return schemaOf(parseEngineType(type), timestamps === 'iso')
@@ -79,10 +73,7 @@ function schemaOf(type: EngineType, isIso: boolean): JsonSchema {
     case 'DateTime':
       return isIso ? isoTime : dateTime
   }
-  if (/^U?Int(?:64|128|256)$/.test(name)) return { type: ['integer', 'string'], description: inexact }
-  if (/^(?:U?Int\d+|Interval\w+)$/.test(name)) return whole
-  if (/^Decimal/.test(name)) return { type: ['number', 'string'], description: inexact }
-  return Object.hasOwn(simpleTypes, name) ? (simpleTypes[name] as JsonSchema) : anything
+  return simpleTypes.find(([names]) => names.test(name))?.[1] ?? anything
 }
 
 function tupleSchema({ arguments: members }: EngineType, isIso: boolean): JsonSchema {
