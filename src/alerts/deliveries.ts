@@ -220,5 +220,8 @@ function isAtRest({ to }: Notification): boolean {
 }
 
 function lengthOf({ state: { outbox } }: AlertEntry): number {
-  return outbox.reduce((sum, { bodies: { webhook = '', slack = '' } }) => sum + webhook.length + slack.length, 0)
+  return outbox.reduce(
+    (sum, { bodies: { webhook = '', slack = '' } }) => sum + webhook.length + slack.length,
+    0,
+  )
 }
