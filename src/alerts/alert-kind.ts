@@ -1,7 +1,6 @@
 import { forbidden, invalidParameter } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Kind, NextDefinitions } from '../definitions/kind.ts'
-import { SavedItems } from '../definitions/saved-items.ts'
 import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
 import { columnProblem } from '../endpoints/definition/result-columns.ts'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
@@ -19,11 +18,16 @@ export type AlertView = ReturnType<typeof view>
 export const alertReadOnly = 'state since evaluated_at value error'.split(' ')
 
 export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAlert> {
+  const find = (reference: string) => {
+    const alerts = evaluator.saved()
+    const id = reference.toLowerCase()
+    return alerts.find(({ name }) => name === reference) ?? alerts.find((alert) => alert.id === id)
+  }
   return {
     name: 'alert',
     folder: 'alerts',
     readOnly: alertReadOnly,
-    items: new SavedItems(parts.catalog, 'alert', readAlert),
+    items: { list: () => evaluator.saved(), find },
     read: readAlert,
     fieldsOf: ({ definition }) => ({
       ...definition,

@@ -73,6 +73,12 @@ export class Evaluator {
     await this.#store.stop()
   }
 
+  /** Alerts that exist, by name. */
+  saved(): SavedAlert[] {
+    const alerts = [...this.#alerts.values()].filter(({ deleted }) => !deleted)
+    return alerts.sort((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
   /** States of all alerts, by id. */
   async states(): Promise<ReadonlyMap<string, AlertState>> {
     if (!this.#entries) return this.#store.states()

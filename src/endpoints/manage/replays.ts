@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Timers, withDeadline } from '../../base/clock.ts'
-import { invalidParameter, invalidQuery, WellheadError } from '../../base/errors.ts'
+import { invalidParameter, invalidQuery, overloaded, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -39,6 +39,7 @@ export type ReplayedRequest = Replay['requests'][number]
 export type RunFigures = ReplayedRequest['before']
 
 const maxRequests = 50
+const maxWaiting = 20
 
 /** The order of columns does not matter, because every format names them. */
 const comparable = { ...(findFormat('ndjson') as OutputFormat), sortedColumns: true } as const
@@ -78,6 +79,7 @@ export class Replays {
   readonly #options: ReplaysOptions
   /** One replay at a time, so that replays take at most one of the engine's places. */
   #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
 
   constructor(options: ReplaysOptions) {
     this.#options = options
@@ -89,7 +91,10 @@ export class Replays {
     endpoints.get(reference)
     const sent = readShape(replayShape, body)
     const fields = endpointFields(sent.endpoint)
+    if (this.#waiting >= maxWaiting) throw overloaded('Too many replays are waiting. Try again later.')
+    this.#waiting++
     const replay = this.#last.then(async () => {
+      this.#waiting--
       gone.throwIfAborted()
       const current = endpoints.get(reference)
       const next = await this.#compile(current, fields, gone)
