@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { readRestored, restoredFile } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { CatalogRecord } from '../catalog/catalog-state.ts'
+import type { PlacedRecord } from '../catalog/catalog-log.ts'
 import { shippedBy } from '../definitions/definitions.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
@@ -40,6 +40,9 @@ interface Act {
 }
 
 const limits = { deadlineMs: 30_000 }
+
+/** Entries of changes that are stored at once, if many lack them. */
+const maxGroup = 1_000
 
 /**
  * Who did what, as entries of a source. Entries of changes are derived from the rows of the catalog, in their order: a change
@@ -82,13 +85,20 @@ export class Audit {
     const { catalog, clock, retentionDays } = this.#options
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
-    for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
-      const made = batch.filter(({ changed_by }) => changed_by !== shippedBy)
-      const acts = made.map((record) => this.#actOf(record))
-      if (acts.length > 0) await this.#store(acts, `catalog ${made[0]?.position}`)
-      this.#next = Math.max(...batch.map(({ position }) => position)) + 1
+    let group: PlacedRecord[] = []
+    const storeGroup = async (next: number) => {
+      const acts = group.map((record) => this.#actOf(record))
+      if (acts.length > 0) await this.#store(acts, `catalog ${group[0]?.position}`)
+      this.#next = next
+      group = []
     }
-    this.#next = end
+    for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
+      group.push(...batch.filter(({ changed_by }) => changed_by !== shippedBy))
+      // Services that share the catalog must store the same groups, so that each is stored once.
+      if (!catalog.shared && group.length < maxGroup) continue
+      await storeGroup(Math.max(...batch.map(({ position }) => position)) + 1)
+    }
+    await storeGroup(end)
   }
 
   async #stored(): Promise<number> {
@@ -97,7 +107,7 @@ export class Audit {
     return row?.position == null ? 0 : Number(row.position) + 1
   }
 
-  #actOf(record: CatalogRecord & { position: number }): Act {
+  #actOf(record: PlacedRecord): Act {
     const { kind, id, version, deleted, changed_at: at, changed_by, position } = record
     const body = (record.body ?? {}) as Record<string, unknown>
     const { name = body.name, description = body.description } = (body.definition ?? {}) as typeof body

@@ -76,11 +76,12 @@ export class Links {
   }
 
   async delete(dashboard: string, id: string, by: Author): Promise<void> {
-    const link = this.#links.find(id)
-    if (link?.body.dashboard !== dashboard) {
+    const found = () => {
+      const link = this.#links.find(id)
+      if (link?.body.dashboard === dashboard) return [link]
       throw resourceNotFound(`No link of this dashboard has the id "${id}"`)
     }
-    await this.#links.delete(() => [link], by, emptied)
+    await this.#links.delete(found, by, emptied)
   }
 
   /** Without a dashboard its links show nothing. */

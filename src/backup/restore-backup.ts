@@ -24,6 +24,8 @@ import {
 } from './manifest.ts'
 import { checkSpace, StagedDirectory } from './staged-directory.ts'
 
+const maxManifestBytes = 16 * 2 ** 20
+
 interface RestoreOptions {
   from: string
   to: string
@@ -179,6 +181,7 @@ async function unpack(
     const content = entry as AsyncIterable<Uint8Array>
     if (manifest !== undefined || type !== 'file') throw notABackup()
     if (name === manifestName) {
+      if ((entry.header.size ?? 0) > maxManifestBytes) throw notABackup()
       const text = await buffer(content)
       await staged.write(name, Readable.from([text]))
       manifest = readManifest(text.toString())

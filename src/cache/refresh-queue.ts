@@ -24,7 +24,10 @@ const busyPollMs = 200
 /** In the order in which they became due; failing ones come last and leave a slot free, so that they do not block the others. */
 export class RefreshQueue {
   readonly #options: RefreshQueueOptions
-  readonly #waiting = new Map<string, WaitingJob>()
+  /** Apart, because many may fail at once, and none of them should be looked at for the next healthy one. */
+  readonly #healthy = new Map<string, WaitingJob>()
+  readonly #failing = new Map<string, WaitingJob>()
+  readonly #lines = [this.#healthy, this.#failing]
   readonly #running = new Set<Promise<void>>()
   #runningFailing = 0
   #cancelRetry: (() => void) | undefined
@@ -37,28 +40,32 @@ export class RefreshQueue {
   add(job: RefreshJob): Promise<void> {
     if (this.#stopped || this.has(job.key)) return Promise.resolve()
     return new Promise((settle) => {
-      this.#waiting.set(job.key, { ...job, settle })
+      this.#lineOf(job).set(job.key, { ...job, settle })
       this.#drain()
     })
   }
 
   has(key: string): boolean {
-    return this.#waiting.has(key)
+    return this.#lines.some((line) => line.has(key))
   }
 
   delete(key: string): void {
-    this.#waiting.get(key)?.settle()
-    this.#waiting.delete(key)
+    for (const line of this.#lines) {
+      line.get(key)?.settle()
+      line.delete(key)
+    }
   }
 
   drop(group: string): void {
-    for (const job of this.#waiting.values()) if (job.group === group) this.delete(job.key)
+    for (const line of this.#lines) {
+      for (const job of line.values()) if (job.group === group) this.delete(job.key)
+    }
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelRetry?.()
-    for (const key of this.#waiting.keys()) this.delete(key)
+    for (const line of this.#lines) for (const key of line.keys()) this.delete(key)
     await Promise.all(this.#running)
   }
 
@@ -67,11 +74,11 @@ export class RefreshQueue {
     while (this.#running.size < maxRunning) {
       const job = this.#next()
       if (job === undefined) break
-      this.#waiting.delete(job.key)
+      this.#lineOf(job).delete(job.key)
       this.#start(job)
     }
     const hasFreeSlot = this.#running.size < maxRunning
-    if (hasFreeSlot && this.#waiting.size > 0) {
+    if (hasFreeSlot && this.#lines.some(({ size }) => size > 0)) {
       this.#cancelRetry ??= time.after(busyPollMs, () => {
         this.#cancelRetry = undefined
         this.#drain()
@@ -80,14 +87,17 @@ export class RefreshQueue {
   }
 
   #next(): WaitingJob | undefined {
-    const untilMs = this.#options.busy() ? this.#options.time.now() : Infinity
-    let failing: WaitingJob | undefined
-    for (const job of this.#waiting.values()) {
-      if (job.urgentAtMs > untilMs) continue
-      if (!job.failing) return job
-      failing ??= job
+    const { busy, time, maxRunning } = this.#options
+    const untilMs = busy() ? time.now() : Infinity
+    const hasSlotForFailing = this.#runningFailing < Math.max(1, maxRunning - 1)
+    for (const line of hasSlotForFailing ? this.#lines : [this.#healthy]) {
+      for (const job of line.values()) if (job.urgentAtMs <= untilMs) return job
     }
-    return this.#runningFailing < Math.max(1, this.#options.maxRunning - 1) ? failing : undefined
+    return undefined
+  }
+
+  #lineOf({ failing }: RefreshJob): Map<string, WaitingJob> {
+    return failing ? this.#failing : this.#healthy
   }
 
   #start(job: WaitingJob): void {

@@ -93,7 +93,10 @@ export class CatalogLog {
   }
 
   async version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
-    return (await this.versions(kind, id)).find((record) => record.version === version)
+    const condition =
+      'kind = {kind:String} AND id = {id:String} AND version = {version:UInt32} ORDER BY position LIMIT 1'
+    const [row] = await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id, version })
+    return row && readRecord(row)
   }
 
   /** Which of these ids a record has or had. */

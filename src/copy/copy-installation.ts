@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { engineUnavailable, tooLarge } from '../base/errors.ts'
+import { engineUnavailable, overloaded, tooLarge } from '../base/errors.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { CatalogLog } from '../catalog/catalog-log.ts'
 import { recordCopy } from '../catalog/copy-record.ts'
@@ -13,6 +13,9 @@ import { queryRows } from '../engine/json-rows.ts'
 import { sqlText } from '../sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
+
+/** A larger chunk makes the next one smaller. It is in memory up to three times: as a result, a response and a request. */
+const chunkBytes = 16 * 2 ** 20
 
 /**
  * Copies everything that the service stores in its engine to an empty database of a server. The catalog comes last, and
@@ -233,6 +236,7 @@ async function* readChunks(
       try {
         const { body } = await from.query({ sql: chunk, parameters, format: 'TabSeparated' }, limits)
         at += step
+        if (body.length > chunkBytes) step = Math.ceil(step / 2)
         if (body.length > 0) yield body
       } catch (error) {
         if (!tooLarge.is(error) || step === 1) throw error
@@ -251,7 +255,8 @@ async function insertChunk({ to, signal }: CopySides, table: CopiedTable, body: 
     try {
       return await to.insert(target, body, { deadlineMs: chunkDeadlineMs, signal })
     } catch (error) {
-      if (!engineUnavailable.is(error) || attempt >= insertAttempts) throw error
+      const isRetried = engineUnavailable.is(error) || overloaded.is(error)
+      if (!isRetried || attempt >= insertAttempts) throw error
       await delay(retryAfterMs, undefined, { signal })
     }
   }

@@ -172,6 +172,7 @@ export class Metrics {
   }
 
   called({ subject, status, cache, totalMs, rowsRead }: RequestRecord): void {
+    this.#release()
     const endpoint = this.#endpointLabels.of(subject.endpoint)
     this.#pushed.durations.observe({ endpoint, status: classOf(status), cache }, totalMs / 1000)
     if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)

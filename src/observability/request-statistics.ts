@@ -10,7 +10,7 @@ import type { RequestRecord } from './request-record.ts'
 interface RequestStatisticsOptions {
   /** Resolves when the lines are on disk. The same token is stored once. */
   store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
-  time: Pick<Timers, 'wall' | 'after'>
+  time: Timers
   maxEntries: number
   log: Pick<Log, 'warn'>
 }
@@ -63,9 +63,13 @@ export class RequestStatistics {
     while (this.#running) await this.#running
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
+    const { time } = this.#options
+    const begunMs = time.now()
     this.#running = this.#storeAll().finally(() => {
       this.#running = undefined
-      if (this.#batch || this.#entries.size > 0) this.#flushLater()
+      // The interval began with the insert, so a slow one does not delay the next. A failed one is tried after a pause.
+      const spentMs = this.#failing ? 0 : time.now() - begunMs
+      if (this.#batch || this.#entries.size > 0) this.#flushLater(flushEveryMs - spentMs)
     })
     await this.#running
   }
@@ -75,9 +79,9 @@ export class RequestStatistics {
     this.#cancelTimer?.()
   }
 
-  #flushLater(): void {
+  #flushLater(ms = flushEveryMs): void {
     if (this.#running) return
-    this.#cancelTimer ??= this.#options.time.after(flushEveryMs, () => void this.flush())
+    this.#cancelTimer ??= this.#options.time.after(Math.max(0, ms), () => void this.flush())
   }
 
   async #storeAll(): Promise<void> {

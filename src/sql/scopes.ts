@@ -104,9 +104,12 @@ function clausesIn(tokens: readonly CodeToken[], first: number, end: number, dep
   for (let at = first; at < end; at++) {
     const [before, token, after] = [tokens[at - 1], tokens[at], tokens[at + 1]]
     if (token?.depth !== depth || !isKeyword(token, ...clauseWords)) continue
-    const isFirst = at === first || endsValue(before) || isSymbol(before, '*')
-    // A comma may end the list of columns.
-    const mayStart = isFirst || (isKeyword(token, 'FROM') && isSymbol(before, ','))
+    // A column or an alias may be named like a word that needs a value, such as `limit`.
+    const isAfterName = isKeyword(tokens[at - 2], 'AS') || isSymbol(tokens[at - 2], '.')
+    const isCertain = isKeyword(token, 'FROM')
+      ? !isSymbol(before, '.') && !isKeyword(before, 'DISTINCT', 'FILL', 'AS')
+      : isKeyword(token, 'GROUP', 'ORDER')
+    const mayStart = at === first || isAfterName || isCertain || endsValue(before) || isSymbol(before, '*')
     const isName = isKeyword(token, 'GROUP', 'ORDER')
       ? !isKeyword(after, 'BY')
       : after?.kind === 'symbol' && !/^[([{*+-]$/.test(after.text)

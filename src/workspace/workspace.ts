@@ -86,6 +86,11 @@ function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFil
   const sources = new Set(
     [...builtInSources, ...own].flatMap(({ name, aliases }) => [name, ...(aliases as string[])]),
   )
+  for (const entry of files.list('fixtures')) {
+    const folder = `fixtures/${entry}`
+    if (files.isDirectory(folder))
+      files.report(folder, 'Folders of fixtures are not read. Put the files into fixtures.')
+  }
   return files.readAll('fixtures', /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
     if (sources.has(source)) return readFixtureFile(file, source, content)
     const message = `Unknown source "${source}". ${declareAdvice(source)}`

@@ -144,7 +144,6 @@ export interface CopyOptions {
   json?: true
 }
 
-/** A chunk is in memory up to three times: as the engine's result, as a response and as a request. */
 const chunkRows = 10_000
 
 export async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {

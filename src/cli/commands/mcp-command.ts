@@ -93,8 +93,8 @@ async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
   stopped.addEventListener('abort', () => cancel(), { once: true })
   try {
     for await (const entry of splitLines(addAbortSignal(stopped, stdin), Number.POSITIVE_INFINITY)) {
-      if (!('text' in entry)) continue
-      const task = respondTo(entry.text)
+      const unreadable = 'text' in entry ? undefined : failure(null, codes.parse, entry.reason)
+      const task = ('text' in entry ? respondTo(entry.text) : Promise.resolve(unreadable))
         .then((response) => response && stdout.write(`${JSON.stringify(response)}\n`))
         .finally(() => tasks.delete(task))
       tasks.add(task)

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { withDeadline } from '../../base/clock.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
+import { runtimeDirectoryOf } from '../../engine/embedded/server-config.ts'
 import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
 import type { EngineStatus } from '../../http/engine-status.ts'
 import type { CommandIo } from '../command-io.ts'
@@ -132,7 +133,9 @@ export async function tryEngine(settings: Settings, io: CommandIo): Promise<Find
     return problem('engine', message, 'The service needs the engine to start.')
   } finally {
     await engine.close()
-    rmSync(directory, { recursive: true, force: true })
+    for (const path of [directory, runtimeDirectoryOf(directory)]) {
+      rmSync(path, { recursive: true, force: true })
+    }
   }
 }
 

@@ -108,7 +108,9 @@ async function withService<T>(
   const { temporary, close } = await openTemporaryService({ environment, node, shipped }).catch((error) => {
     const isExpected = error instanceof OperatorError || error instanceof EngineStartError
     if (!isExpected) throw error
-    const message = `The embedded engine cannot start: ${error.message} Set TMPDIR to use another temporary directory.`
+    const isMissing = error instanceof EngineStartError && error.reason === 'no-engine'
+    const advice = isMissing ? '' : ' Set TMPDIR to use another temporary directory.'
+    const message = `The embedded engine cannot start: ${error.message}${advice}`
     throw new CommandFailure(message, undefined, { cause: error })
   })
   const stopped = new Promise<never>((_, reject) => {

@@ -66,6 +66,8 @@ test('prunes what has no file, except sources, what is shipped, and kinds withou
   expect(pruned()).toEqual([])
   expect(pruned(fileOf('sources', 'mine.yaml', ''), endpointFile(endpoint(4, 'a')))).toEqual(['old'])
   expect(pruned(alert)).toEqual(['alert old'])
+  // With another id it is another endpoint, whose name the service refuses.
+  expect(pruned(endpointFile(endpoint(5, 'old')))).toEqual([])
 })
 
 test('explains a definition that another version of the service returns', () => {

@@ -97,11 +97,17 @@ function diffOf({ kind, file, fields }: DefinitionFile, current: ServiceDefiniti
   return createTwoFilesPatch(from, file, before, after, '', '', { context: 3 }).replace(/^=====.*\n/gm, '')
 }
 
-/** What a deployment deletes because no file has it. A workspace without files of a kind does not manage that kind. */
+/**
+ * What a deployment deletes because no file has it. A workspace without files of a kind does not manage that kind. A file with
+ * the same name and another id must not replace it: the service refuses its name.
+ */
 export function prunedOf({ files, onlyOnService }: Comparison): ServiceDefinition[] {
-  return onlyOnService.filter(
-    ({ kind, isShipped }) => kind.prunes && !isShipped && files.some((file) => file.kind === kind),
-  )
+  return onlyOnService.filter(({ kind, isShipped, fields }) => {
+    const own = files.filter((file) => file.kind === kind)
+    return (
+      kind.prunes && !isShipped && own.length > 0 && own.every(({ fields: { name } }) => name !== fields.name)
+    )
+  })
 }
 
 interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {

@@ -26,7 +26,7 @@ const tags = new WeakMap<object, string>()
 export function resultTag(endpoint: Pick<Endpoint, 'definition' | 'columns'>): string {
   const known = tags.get(endpoint)
   if (known !== undefined) return known
-  const unseen = { name: '', description: '', chart: null, published: false }
+  const unseen = { name: undefined, description: undefined, chart: undefined, published: undefined }
   const tag = hash('sha256', JSON.stringify([{ ...endpoint.definition, ...unseen }, endpoint.columns]), 'hex')
   tags.set(endpoint, tag)
   return tag

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Timers, withDeadline } from '../../base/clock.ts'
-import { invalidParameter, invalidQuery, overloaded, WellheadError } from '../../base/errors.ts'
+import { invalidParameter, invalidQuery, WellheadError } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -9,6 +9,7 @@ import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../call/output-formats.ts'
 import { prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
+import { QueryQueue } from '../call/query-queue.ts'
 import { parseDefinition } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources, resultTag } from '../definition/endpoint.ts'
 import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
@@ -78,24 +79,25 @@ interface Terms {
 export class Replays {
   readonly #options: ReplaysOptions
   /** One replay at a time, so that replays take at most one of the engine's places. */
-  #last: Promise<unknown> = Promise.resolve()
-  #waiting = 0
+  readonly #turns: QueryQueue
 
   constructor(options: ReplaysOptions) {
+    const { time, withinMs } = options
     this.#options = options
+    const longestMs = maxWaiting * withinMs
+    this.#turns = new QueryQueue({
+      ...{ maxRunning: 1, maxWaiting, maxWaitingPerCaller: maxWaiting, time },
+      ...{ maxWaitMs: longestMs, maxBackgroundWaitMs: longestMs },
+    })
   }
 
   /** Errors have their position in the SQL as it was typed. */
-  async replay(reference: string, body: unknown, gone: AbortSignal) {
+  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal) {
     const { endpoints, time, withinMs } = this.#options
     endpoints.get(reference)
     const sent = readShape(replayShape, body)
     const fields = endpointFields(sent.endpoint)
-    if (this.#waiting >= maxWaiting) throw overloaded('Too many replays are waiting. Try again later.')
-    this.#waiting++
-    const replay = this.#last.then(async () => {
-      this.#waiting--
-      gone.throwIfAborted()
+    return this.#turns.run({ caller, signal: gone, background: true }, async () => {
       const current = endpoints.get(reference)
       const next = await this.#compile(current, fields, gone)
       const now = time.wall.now()
@@ -105,8 +107,6 @@ export class Replays {
       const { definition, version } = current
       return { endpoint: definition.name, version, at: new Date(now).toISOString(), ...replayed }
     })
-    this.#last = replay.catch(() => {})
-    return replay
   }
 
   async #compile(current: Endpoint, fields: Record<string, unknown>, signal: AbortSignal): Promise<Endpoint> {

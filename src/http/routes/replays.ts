@@ -11,7 +11,7 @@ import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
 import type { ServerOptions } from '../server-options.ts'
 import { endpointChange, params } from './endpoints.ts'
 import { refuseAudit } from './logs/entry-access.ts'
-import { goneSignal } from './management.ts'
+import { changedBy, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const replayBody = z.strictObject({
@@ -81,7 +81,7 @@ export function addReplayRoutes(server: FastifyInstance, { replays, endpoints }:
       // The rows of both versions are compared.
       refuseAudit(caller, endpoints.find(params.reference)?.readsAudit ?? false)
       refuseAudit(caller, namesAudit((body as { endpoint?: { query?: unknown } } | null)?.endpoint?.query))
-      return replays.replay(params.reference, body, goneSignal(request, reply))
+      return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
     },
   })
 }

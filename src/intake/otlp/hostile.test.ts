@@ -239,6 +239,8 @@ describe('JSON of the wrong shape', () => {
     { timeUnixNano: -1 },
     { timeUnixNano: 1.5 },
     { timeUnixNano: String(2n ** 64n) },
+    { timeUnixNano: { toString: 1 } },
+    { timeUnixNano: [5] },
     { severityNumber: 'SEVERITY_NUMBER_INFO' },
     { severityText: 5 },
     { flags: 2 ** 32 },
@@ -248,6 +250,7 @@ describe('JSON of the wrong shape', () => {
     { body: { intValue: String(2n ** 63n) } },
     { body: { doubleValue: 'many' } },
     { body: { doubleValue: '' } },
+    { body: { doubleValue: { toString: 1 } } },
     { body: { bytesValue: '*' } },
     { attributes: { key: 'a' } },
   ])('a record with %j is invalid', (record) => {

@@ -1,6 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { invalidBody, WellheadError } from '../../base/errors.ts'
-import { type OtlpBudget, otlpLimits } from './budget.ts'
+import { OtlpBudget, otlpLimits } from './budget.ts'
 
 type Message = Record<string, unknown>
 
@@ -65,6 +65,8 @@ const maxDepth = 3 * otlpLimits.maxDepth + 10
 /** Reads ExportLogsServiceRequest into the form of its JSON. Unknown fields are skipped, so that newer senders are understood. */
 export function readProtobuf(body: Buffer, budget: OtlpBudget): Message {
   const reader = new BinaryReader(body)
+  /** Counts while the tree is built, because its messages take far more memory than the body. */
+  const built = new OtlpBudget()
   try {
     return readMessage('request', {}, body.length, 0)
   } catch (error) {
@@ -75,6 +77,9 @@ export function readProtobuf(body: Buffer, budget: OtlpBudget): Message {
 
   function readMessage(name: string, message: Message, end: number, depth: number): Message {
     if (depth > maxDepth) throw new Error('a value is nested too deeply')
+    if (name === 'logRecord') built.record()
+    else if (name === 'anyValue') built.value(1)
+    else if (name === 'resourceLogs' || name === 'scopeLogs') built.group()
     while (reader.pos < end) {
       budget.fields(1)
       const [number, type] = reader.tag()

@@ -180,7 +180,10 @@ function textOf(value: unknown, name: string): string {
 
 function integerOf(value: unknown, name: string, range: { min: bigint; max: bigint }): bigint {
   if (!isPresent(value)) return 0n
-  const isInteger = typeof value === 'number' ? Number.isInteger(value) : /^-?\d{1,20}$/.test(String(value))
+  const isInteger =
+    typeof value === 'string'
+      ? /^-?\d{1,20}$/.test(value)
+      : typeof value === 'bigint' || Number.isInteger(value)
   const integer = isInteger ? BigInt(value as string | number | bigint) : undefined
   if (integer === undefined || integer < range.min || integer > range.max) {
     throw invalidBody(`${name} must be an integer from ${range.min} to ${range.max}.`)
@@ -190,9 +193,11 @@ function integerOf(value: unknown, name: string, range: { min: bigint; max: bigi
 
 /** Text for NaN, infinity, and doubles that JSON would write as an integer beyond 64 bits, which the engine cannot read. */
 function doubleOf(value: unknown): number | string {
-  const number = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value)
-  const isNumber = typeof value === 'number' || (typeof value === 'string' && !Number.isNaN(number))
-  if (!isNumber && value !== 'NaN') throw invalidBody('doubleValue must be a number.')
+  const isText = typeof value === 'string' && value.trim() !== ''
+  const number = typeof value === 'number' || isText ? Number(value) : Number.NaN
+  if (typeof value !== 'number' && value !== 'NaN' && Number.isNaN(number)) {
+    throw invalidBody('doubleValue must be a number.')
+  }
   const size = Math.abs(number)
   return Number.isFinite(number) && (size < 2 ** 63 || size >= 1e21) ? number : String(number)
 }

@@ -1,6 +1,5 @@
 import { finiteNumber, searchedText, textAtPath } from '../../catalog/tables.ts'
 import { sqlText } from '../../sql/names.ts'
-
 import {
   type FieldTest,
   isNumeric,
