@@ -84,7 +84,7 @@ describe('request statistics', () => {
     }
     await nextTurn()
     finish()
-    expect(stored).toHaveLength(7)
+    expect(stored).toHaveLength(8)
     expect(Math.max(...stored.map(({ lines }) => lines.length))).toBe(1)
     const stopped = statistics.stop()
     await nextTurn()
