@@ -41,7 +41,7 @@ interface Act {
 
 const limits = { deadlineMs: 30_000 }
 
-/** Entries of changes that are stored at once, if many lack them. */
+/** Changes whose entries are stored at once, if many lack them. */
 const maxGroup = 1_000
 
 /**
@@ -85,20 +85,30 @@ export class Audit {
     const { catalog, clock, retentionDays } = this.#options
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
-    let group: PlacedRecord[] = []
-    const storeGroup = async (next: number) => {
-      const acts = group.map((record) => this.#actOf(record))
-      if (acts.length > 0) await this.#store(acts, `catalog ${group[0]?.position}`)
-      this.#next = next
-      group = []
-    }
+    // Services that share the catalog begin at different changes, so they store each by itself.
+    const most = catalog.shared ? 1 : maxGroup
+    let waiting: PlacedRecord[][] = []
     for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
-      group.push(...batch.filter(({ changed_by }) => changed_by !== shippedBy))
-      // Services that share the catalog must store the same groups, so that each is stored once.
-      if (!catalog.shared && group.length < maxGroup) continue
-      await storeGroup(Math.max(...batch.map(({ position }) => position)) + 1)
+      waiting.push(batch)
+      if (waiting.length < most) continue
+      await this.#storeChanges(waiting.flat())
+      waiting = []
     }
-    await storeGroup(end)
+    // Not as a group: after a failure, more changes may follow, and the token of a group must not mean another one.
+    for (const batch of waiting) await this.#storeChanges(batch)
+    this.#next = end
+  }
+
+  async #storeChanges(records: readonly PlacedRecord[]): Promise<void> {
+    const last = records.reduce((most, { position }) => Math.max(most, position), 0)
+    const made = records.filter(({ changed_by }) => changed_by !== shippedBy)
+    if (made.length > 0) {
+      await this.#store(
+        made.map((record) => this.#actOf(record)),
+        `catalog ${made[0]?.position}-${last}`,
+      )
+    }
+    this.#next = last + 1
   }
 
   async #stored(): Promise<number> {

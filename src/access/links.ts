@@ -42,13 +42,17 @@ export class Links {
   readonly #access: Access
   readonly #clock: Clock
   readonly #links: SavedRecords<StoredLink>
+  /** Ids by the hash of their secret: whoever guesses one must not make the service look at all links. */
+  readonly #ids = new Map<string, string>()
 
   constructor(catalog: Catalog, access: Access, clock: Clock) {
     this.#access = access
     this.#clock = clock
-    this.#links = new SavedRecords(catalog, 'link', storedShape, ({ id, body }, deleted) => {
-      if (deleted) access.remove(id)
-      else access.put(id, tokenOf(body), false, body.created_by)
+    this.#links = new SavedRecords(catalog, 'link', storedShape, ({ id, body }, deleted, before) => {
+      if (before) this.#ids.delete(before.hash)
+      if (deleted) return access.remove(id)
+      this.#ids.set(body.hash, id)
+      access.put(id, tokenOf(body), false, body.created_by)
     })
   }
 
@@ -91,8 +95,7 @@ export class Links {
 
   /** A session for the page that a link opens. It has the same error for a link that ended and one that never was. */
   open(secret: string) {
-    const hash = hashOf(secret)
-    const link = this.#links.list().find(({ body }) => body.hash === hash)
+    const link = this.#links.find(this.#ids.get(hashOf(secret)) ?? '')
     const session = link && this.#access.createSession(link.id, { minutes: sessionMinutes })
     if (!link || !session) throw resourceNotFound('This link does not work anymore')
     const { dashboard, project, parameters } = link.body

@@ -195,10 +195,13 @@ export class TokenAdmin {
 
   /** One row per token used since the last write; no request waits for it. */
   async #writeUses(): Promise<void> {
-    const { engine, log } = this.#options
-    const uses = this.#tokens.list().map(({ id }) => this.#lastUse(id))
-    const news = uses.filter(({ id, at }) => at > (this.#uses.get(id)?.at ?? 0))
-    if (news.length === 0) return
+    const { access, engine, log } = this.#options
+    // There can be hundreds of thousands of tokens, of which few were used since.
+    const used = this.#tokens.list().filter(({ id }) => {
+      return (access.lastUse(id) ?? 0) > (this.#uses.get(id)?.at ?? 0)
+    })
+    if (used.length === 0) return
+    const news = used.map(({ id }) => this.#lastUse(id))
     const rows = news.map(({ id, at, from }) => ({ id, at: (at / 1000).toFixed(3), address: from }))
     try {
       await engine.insert({ table: '_token_uses', format: 'JSONEachRow' }, writeJsonRows(rows), limits)

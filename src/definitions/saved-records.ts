@@ -18,7 +18,7 @@ export class SavedRecords<Body> {
     catalog: Catalog,
     kind: CatalogKind,
     shape: z.ZodType<Body>,
-    onChange: (record: SavedRecord<Body>, deleted: boolean) => void = () => {},
+    onChange: (record: SavedRecord<Body>, deleted: boolean, before: Body | undefined) => void = () => {},
   ) {
     this.#catalog = catalog
     this.#kind = kind
@@ -27,9 +27,10 @@ export class SavedRecords<Body> {
       const bodies = changed.map((record) => readBody(record, shape))
       for (const [index, { id, version, changed_at, changed_by, deleted }] of changed.entries()) {
         const record = { id, version, changed_at, changed_by, body: bodies[index] as Body }
+        const before = this.#byId.get(id)?.body
         if (deleted) this.#byId.delete(id)
         else this.#byId.set(id, record)
-        onChange(record, deleted)
+        onChange(record, deleted, before)
       }
     })
   }
@@ -46,15 +47,8 @@ export class SavedRecords<Body> {
   put(id: string, by: Author, next: (current: Body | undefined) => Body): Promise<void> {
     return lastWins(undefined, () => {
       const current = this.find(id)
-      const version = (current?.version ?? 0) + 1
-      const body = next(current?.body)
-      return this.#catalog.append(by, {
-        kind: this.#kind,
-        id: id.toLowerCase(),
-        version,
-        deleted: false,
-        body,
-      })
+      const record = { kind: this.#kind, id: id.toLowerCase(), deleted: false, body: next(current?.body) }
+      return this.#catalog.append(by, { ...record, version: (current?.version ?? 0) + 1 })
     })
   }
 
@@ -65,9 +59,9 @@ export class SavedRecords<Body> {
     left: (body: Body) => object,
   ): Promise<void> {
     return lastWins(undefined, async () => {
-      const changes = records().map(({ id, version, body }) => ({
-        ...{ kind: this.#kind, id, version: version + 1, deleted: true, body: left(body) },
-      }))
+      const changes = records().map(({ id, version, body }) => {
+        return { kind: this.#kind, id, version: version + 1, deleted: true, body: left(body) }
+      })
       if (changes.length > 0) await this.#catalog.append(by, ...changes)
     })
   }

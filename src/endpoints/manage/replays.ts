@@ -163,13 +163,13 @@ export class Replays {
   ): Promise<Comparison> {
     const before = await this.#run(current, request, terms)
     const after = await this.#run(next, request, terms)
-    const difference = differenceOf(before, after)
+    const difference = await differenceOf(before, after)
     if (!difference || isSame(difference)) return { before, after, difference, unstable: false }
     const again = await this.#run(current, request, terms)
-    const own = differenceOf(before, again)
+    const own = await differenceOf(before, again)
     if (own && isSame(own)) return { before, after, difference, unstable: false }
     // Entries may have arrived between the first two runs.
-    const later = differenceOf(again, after)
+    const later = await differenceOf(again, after)
     if (later && isSame(later)) return { before: again, after, difference: later, unstable: false }
     return { before, after, difference, unstable: true }
   }
@@ -196,7 +196,7 @@ export class Replays {
   }
 }
 
-function differenceOf(one: Run, other: Run): RowDifference | undefined {
+async function differenceOf(one: Run, other: Run): Promise<RowDifference | undefined> {
   return one.result && other.result && rowDifference(one.result.body, other.result.body)
 }
 

@@ -1,3 +1,5 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+
 /** How the rows of one result differ from those of another. A changed row is a removed and an added one. */
 export interface RowDifference {
   added: number
@@ -7,27 +9,33 @@ export interface RowDifference {
 }
 
 const maxExamples = 5
+const charactersPerTurn = 200_000
 
 export function isSame({ added, removed, reordered }: RowDifference): boolean {
   return added + removed === 0 && !reordered
 }
 
 /** Compares rows in NDJSON as text, because parsing would round long numbers. */
-export function rowDifference(before: Buffer, after: Buffer): RowDifference {
+export async function rowDifference(before: Buffer, after: Buffer): Promise<RowDifference> {
   if (before.equals(after)) return { added: 0, removed: 0, reordered: false, examples: [] }
-  const [was, is] = [linesOf(before), linesOf(after)]
-  const [left, right] = [without(was, is).map(withoutNoise), without(is, was).map(withoutNoise)]
-  const [removed, added] = [without(left, right), without(right, left)]
+  const [was, is] = [await linesOf(before), await linesOf(after)]
+  const left = await without(was, is, withoutNoise)
+  const right = await without(is, was, withoutNoise)
+  const [removed, added] = [await without(left, right), await without(right, left)]
   const examples = Array.from({ length: maxExamples }, (_, index) => [
     ...removed.slice(index, index + 1).map((line) => ({ before: line, after: null })),
     ...added.slice(index, index + 1).map((line) => ({ before: null, after: line })),
   ])
-  const isMoved = (line: string, index: number) =>
-    line !== is[index] && withoutNoise(line) !== withoutNoise(is[index] ?? '')
+  let reordered = false
+  if (removed.length + added.length === 0) {
+    await inTurns(was, (line, index) => {
+      reordered ||= line !== is[index] && withoutNoise(line) !== withoutNoise(is[index] ?? '')
+    })
+  }
   return {
     added: added.length,
     removed: removed.length,
-    reordered: removed.length + added.length === 0 && was.some(isMoved),
+    reordered,
     examples: examples.flat().slice(0, maxExamples),
   }
 }
@@ -44,17 +52,37 @@ function withoutNoise(line: string): string {
   })
 }
 
-function linesOf(body: Buffer): string[] {
+async function linesOf(body: Buffer): Promise<string[]> {
+  await giveWay()
   return body.toString().split('\n').slice(0, -1)
 }
 
 /** The lines without those of the other list, each of which counts once. */
-function without(lines: readonly string[], others: readonly string[]): string[] {
+async function without(
+  lines: readonly string[],
+  others: readonly string[],
+  change = (line: string) => line,
+): Promise<string[]> {
   const counts = new Map<string, number>()
-  for (const line of others) counts.set(line, (counts.get(line) ?? 0) + 1)
-  return lines.filter((line) => {
+  const left: string[] = []
+  await inTurns(others, (line) => counts.set(line, (counts.get(line) ?? 0) + 1))
+  await inTurns(lines, (line) => {
     const count = counts.get(line) ?? 0
     counts.set(line, count - 1)
-    return count <= 0
+    if (count <= 0) left.push(change(line))
   })
+  return left
+}
+
+/** Serves requests in between, so that a large result does not delay them. Short rows take time as well. */
+async function inTurns(lines: readonly string[], work: (line: string, index: number) => void): Promise<void> {
+  let characters = 0
+  for (const [index, line] of lines.entries()) {
+    characters += 100 + line.length
+    if (characters > charactersPerTurn) {
+      characters = 0
+      await giveWay()
+    }
+    work(line, index)
+  }
 }

@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Audit } from '../../../src/access/audit.ts'
+import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { Catalog, maxDefinitionBytes } from '../../../src/catalog/catalog.ts'
 import type { CatalogRecord } from '../../../src/catalog/catalog-state.ts'
 import { migrate } from '../../../src/catalog/migrations.ts'
+import { createSourceTable } from '../../../src/catalog/tables.ts'
 import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { queryText } from '../../../src/engine/json-rows.ts'
+import { auditSource } from '../../../src/sql/audit-source.ts'
 import { log, type OpenEngine } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openEngine } from '../../support/worker-server.ts'
@@ -171,4 +175,42 @@ test('services at the same catalog come to the same state, also if rows have the
     expect(current.map(({ version }) => version)).toEqual([3])
     expect(received.find(({ id }) => id === 'theirs')).toBeDefined()
   }
+})
+
+test('the audit gets each of many changes once, in groups, also if a response is lost and more changes follow', async () => {
+  const { engine } = opened
+  const source = builtInSources.find(({ name }) => name === auditSource)
+  const topology = topologyOf(engine)
+  for (const sql of source ? createSourceTable(source, topology) : []) await engine.command({ sql }, limits)
+  const end = () => read('SELECT max(position) + 1 FROM _catalog').then(Number)
+  const first = await end()
+  const known = `{"position":${first - 1}}`
+  const seed = `INSERT INTO ${auditSource} (project, id, timestamp, event_message, metadata) VALUES ('', 'seed', now64(6), '', '${known}')`
+  await engine.command({ sql: seed }, limits)
+  await addHistory('audited', 2_100, 1)
+  const { catalog } = await start()
+
+  // As the engine does, it stores lines once for each token.
+  const stored = new Map<string, string[]>()
+  let isLost = true
+  const store = async (lines: Buffer, token: string) => {
+    const ids = lines
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id as string)
+    if (!stored.has(token)) stored.set(token, ids)
+    if (stored.size < 3 || !isLost) return
+    isLost = false
+    throw new Error('The response was lost.')
+  }
+  const actorOf = (id: string) => ({ type: 'token', id, name: id }) as const
+  const options = { catalog, engine, clock, log, store, actorOf, retentionDays: () => 36_500, dataDir: '' }
+  await new Audit(options).open()
+  await vi.waitFor(() => expect(isLost).toBe(false))
+  await catalog.append('them', search('after-the-loss', 1))
+  const expected = Array.from({ length: (await end()) - first }, (_, n) => `catalog-${first + n}`)
+  await vi.waitFor(() => expect([...stored.values()].flat().sort()).toEqual(expected.sort()))
+  expect([...stored.values()].slice(0, 2).map(({ length }) => length)).toEqual([1_000, 1_000])
+  await catalog.stop()
 })
