@@ -17,10 +17,10 @@ const endpoint = {
   parameters: { project: { required: true } },
 }
 
-export async function run({ engineNode, patience }) {
-  const alerts = numberFrom('BENCH_ALERTS', 1000)
-  const results = numberFrom('BENCH_RESULTS', 200)
-  const seconds = numberFrom('BENCH_SECONDS', 65)
+export async function run({ engineNode, patience, choose }) {
+  const alerts = numberFrom('BENCH_ALERTS', choose({ full: 1000, quick: 100 }))
+  const results = numberFrom('BENCH_RESULTS', choose({ full: 200, quick: 20 }))
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 30, quick: 10 }))
   const service = await openService({ engineNode, patience })
   const ask = async (method, path, body) => {
     const response = await fetch(service.url + path, {

@@ -56,7 +56,7 @@ export async function run({ engineNode, patience, choose }) {
 /** Starts, and the last tokens of a series. */
 async function measure(dataDir, environment, choose) {
   const readyS = []
-  for (let start = 0; start < choose({ full: 3, quick: 1 }); start++) {
+  for (let start = 0; start < choose({ full: 2, quick: 1 }); start++) {
     const { readyMs, stop } = await startServiceProcess(dataDir, environment)
     readyS.push(readyMs / 1000)
     await stop()

@@ -40,7 +40,7 @@ const clickToPaint = `new Promise((resolve) => {
 export const about = 'the console in a browser'
 
 export async function run({ engineNode, patience, choose }) {
-  const rounds = choose({ full: 30, quick: 5, emulated: 10 })
+  const rounds = choose({ full: 15, quick: 5, emulated: 10 })
   const service = await openService({ engineNode, patience })
   const browser = await chromium.launch({
     executablePath: ensureChromium(),
@@ -51,7 +51,7 @@ export async function run({ engineNode, patience, choose }) {
     await sendDemoLogs(service.url, token)
     const views = await firstViews(browser, service.url, token)
     const paints = await timesToPaint(browser, service.url, token, rounds)
-    const entries = numberFrom('BENCH_ROWS', choose({ full: 1_000_000, quick: 200_000, emulated: 100_000 }))
+    const entries = numberFrom('BENCH_ROWS', choose({ full: 200_000, quick: 50_000, emulated: 50_000 }))
     return {
       tables: [
         ...(await searches(service, entries, choose({ full: 10, quick: 5 }))),
@@ -151,8 +151,7 @@ async function searches({ engine, url, adminToken }, entries, rounds) {
     return response.json()
   }
   const sources = { indexed: 'bench_words', plain: 'bench_scanned' }
-  for (const name of Object.values(sources)) await ask('', { name })
-  await command(engine, `ALTER TABLE ${engine.database}.${sources.plain} DROP INDEX _words`)
+  for (const name of Object.values(sources)) await ask('', { name, search_index: name === sources.indexed })
   const built = {}
   for (const [side, name] of Object.entries(sources)) {
     const table = `${engine.database}.${name}`

@@ -25,11 +25,11 @@ import { shown } from './support/text-report.mjs'
 
 export const about = 'cache hits'
 
-export async function run({ engineNode, patience, quick, choose }) {
+export async function run({ engineNode, patience, quick }) {
   const skipped = withoutWrk()
   if (skipped) return skipped
   const seconds = numberFrom('BENCH_SECONDS', 1)
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 5, quick: 3, emulated: 5 }))
+  const rounds = numberFrom('BENCH_ROUNDS', 3)
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const start = (name, environment) => startService(join(scratch, name), engineNode, patience, environment)

@@ -30,7 +30,7 @@ export async function run({ engineNode, patience, choose }) {
   const service = await openService({ engineNode, patience })
   const sender = openSender()
   const rounds = 3
-  const requestsPerConnection = choose({ full: 15, quick: 5 })
+  const requestsPerConnection = choose({ full: 8, quick: 5 })
   const deadlineMs = 60_000 * patience
   const bench = { service, sender, rounds, requestsPerConnection, deadlineMs, rowsPerRound }
   try {
@@ -45,7 +45,7 @@ export async function run({ engineNode, patience, choose }) {
       },
       await burst(bench),
       await steady(bench, steadyMs),
-      await disk(bench, choose({ full: 200_000, quick: 20_000, emulated: 40_000 })),
+      await disk(bench, choose({ full: 100_000, quick: 20_000, emulated: 40_000 })),
     ]
     const note = `Skipped because they need more than two rounds of ${rowsPerRound} entries: ${leftOut.join(', ')}.`
     return { tables, notes: leftOut.length > 0 ? [note] : [] }

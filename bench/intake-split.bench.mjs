@@ -21,7 +21,7 @@ const shapes = ['lean', 'full']
 export const about = 'parsing entries in Node or in the engine'
 
 export async function run({ engineNode, patience, choose }) {
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 21, quick: 5, emulated: 7 }))
+  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 11, quick: 5, emulated: 7 }))
   const nowMs = Date.now()
   const batches = shapes.map((shape) => {
     const logs = createLogs(seed)

@@ -32,9 +32,9 @@ export const about = 'live streams'
 export async function run({ engineNode, patience, choose }) {
   const readers = numberFrom('BENCH_READERS', 500)
   const rate = numberFrom('BENCH_RATE', 5_000)
-  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 10, quick: 3, emulated: 15 }))
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 6, quick: 3, emulated: 15 }))
   const rows = numberFrom('BENCH_ROWS', choose({ full: 50_000, quick: 20_000, emulated: 2_000 }))
-  const rounds = numberFrom('BENCH_ROUNDS', choose({ full: 5, quick: 3, emulated: 5 }))
+  const rounds = numberFrom('BENCH_ROUNDS', 3)
   const alone = [
     await streamsAlone(`${readers}, each of one project`, { readers, rate, seconds, projects: 500 }),
     await streamsAlone('10, of all entries', { readers: 10, rate, seconds, projects: 500, all: true }),

@@ -62,7 +62,7 @@ function casesAt(nowMs) {
 }
 
 export async function run({ engineNode, patience, choose }) {
-  const entries = numberFrom('BENCH_ROWS', choose({ full: 1_000_000, quick: 100_000, emulated: 20_000 }))
+  const entries = numberFrom('BENCH_ROWS', choose({ full: 300_000, quick: 50_000, emulated: 20_000 }))
   const nowMs = Date.now()
   const bin = findPostgres()
   const layout = `Logflare's table on PostgreSQL ${bin && basename(dirname(bin))}`
@@ -101,9 +101,7 @@ export async function run({ engineNode, patience, choose }) {
         return performance.now() - since
       }
       const sides = postgres ? { [layout]: logflare, Wellhead: wellhead } : { Wellhead: wellhead }
-      rows.push(
-        comparison({ name, unit: 'ms', sides: await alternate(sides, choose({ full: 5, quick: 3 })) }),
-      )
+      rows.push(comparison({ name, unit: 'ms', sides: await alternate(sides, 3) }))
     }
     return {
       tables: [

@@ -41,7 +41,7 @@ export async function run({ engineNode, patience, choose }) {
     const noonMs = Math.floor(nowMs / dayMs) * dayMs - 1.5 * dayMs
     const stream = choose({ full: 600, quick: 100 })
     const backfill = choose({ full: 200, quick: 50 })
-    const statistics = choose({ full: 1_440, quick: 100, emulated: 300 })
+    const statistics = choose({ full: 720, quick: 100, emulated: 300 })
     const rows = [
       await watch(bench, {
         name: `stream: ${stream} inserts of 100 entries`,

@@ -22,7 +22,7 @@ export const about = 'where the time of a request goes'
 export async function run({ engineNode, patience, choose }) {
   const skipped = withoutWrk()
   if (skipped) return skipped
-  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 10, quick: 3, emulated: 10 }))
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 5, quick: 3, emulated: 10 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const profiles = join(scratch, 'profiles')

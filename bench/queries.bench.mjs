@@ -59,9 +59,9 @@ export async function run({ engineNode, patience, emulated, choose }) {
       client,
       stores,
       nowMs,
-      rounds: choose({ full: 5, quick: 3 }),
-      calls: choose({ full: 8, quick: 5 }),
-      slowMs: choose({ full: 2_000, quick: 1_000, emulated: 2_000 }),
+      rounds: 3,
+      calls: 5,
+      slowMs: choose({ full: 1_000, quick: 1_000, emulated: 2_000 }),
       deadlineMs: 60_000 * patience,
     }
     const results = []

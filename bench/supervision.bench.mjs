@@ -19,12 +19,12 @@ export const about = 'engine supervision'
 
 export async function run({ engineNode, patience, quick, emulated, choose }) {
   if (!existsSync('/proc/self/smaps_rollup')) return { skipped: 'it needs /proc (Linux).' }
-  const rounds = choose({ full: 5, quick: 1 })
+  const rounds = choose({ full: 3, quick: 1 })
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const remove = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   try {
     const figures = [
-      ...commandStarts(choose({ full: 5, quick: 1 })),
+      ...commandStarts(choose({ full: 3, quick: 1 })),
       ...(await wholeService({ dataDir: join(scratch, 'service'), engineNode, patience, quick })),
       ...(await engineAlone({ dataDir: join(scratch, 'engine'), engineNode, patience, rounds })),
     ]

@@ -18,7 +18,7 @@ const expiresAfterMs = 10_000
 export const about = 'the time of a 401'
 
 export async function run({ engineNode, patience, choose }) {
-  const calls = numberFrom('BENCH_CALLS', choose({ full: 8_000, quick: 1_000, emulated: 4_000 }))
+  const calls = numberFrom('BENCH_CALLS', choose({ full: 4_000, quick: 1_000, emulated: 4_000 }))
   const service = await openService({
     engineNode,
     patience,

@@ -1,4 +1,4 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { eventReader, type StreamEvent } from '../src/shared/event-reader.ts'
 
 /** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
 // biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
@@ -14,7 +14,8 @@ type Part<Name extends string, Key extends string, Other> = Name extends keyof E
   : Other
 export type Parameters<Name extends string> = Part<Name, 'parameters', Record<string, ParameterValue>>
 export type Row<Name extends string> = Part<Name, 'row', Record<string, unknown>>
-export type ParameterValue = string | number | boolean | null | undefined
+type SingleValue = string | number | boolean
+export type ParameterValue = SingleValue | readonly SingleValue[] | null | undefined
 
 export interface ClientOptions {
   /** Origin of the service, such as https://logs.example.com. */
@@ -103,6 +104,8 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
           headers: { ...headers, 'X-API-KEY': key },
           // The service decides what is fresh; a browser's cache does not know the token.
           cache: 'no-store',
+          // The next address could be of someone else, and would get the token.
+          redirect: 'manual',
           ...(signal && { signal }),
         } as RequestInit)
       } catch (error) {
@@ -118,7 +121,10 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
 
   const pathOf = (name: string, parameters: object = {}) => {
     const sent = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined)
-    const query = new URLSearchParams(sent.map(([key, value]): [string, string] => [key, String(value)]))
+    const pairs = sent.flatMap(([key, value]) =>
+      (Array.isArray(value) ? value : [value]).map((each): [string, string] => [key, textOf(key, each)]),
+    )
+    const query = new URLSearchParams(pairs)
     query.sort()
     return `${url.replace(/\/+$/, '')}/api/endpoints/query/${encodeURIComponent(name)}?${query}`
   }
@@ -141,7 +147,6 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
       const stop = () => ender.abort()
       signal?.addEventListener('abort', stop, { signal: ender.signal })
       if (signal?.aborted) stop()
-      const path = pathOf(name, parameters)
       let lastId: string | undefined
       let failures = 0
       const read = async () => {
@@ -149,7 +154,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
           Accept: 'text/event-stream',
           ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
         }
-        const { body } = await request(path, headers, ender.signal)
+        const { body } = await request(pathOf(name, parameters), headers, ender.signal)
         failures = 0
         for await (const { event, id, data } of eventsOf(body as ReadableStream<Uint8Array>)) {
           if (ender.signal.aborted) return
@@ -186,6 +191,12 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
   }
 }
 
+function textOf(parameter: string, value: unknown): string {
+  if (typeof value !== 'object') return String(value)
+  const message = `Parameter "${parameter}" must be text, a number, a boolean or a list of these, not ${Array.isArray(value) ? 'an array' : 'an object'}.`
+  throw new WellheadError(400, { code: 'invalid_parameter', message, parameter })
+}
+
 function asError(error: unknown): WellheadError {
   if (error instanceof WellheadError) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -194,15 +205,19 @@ function asError(error: unknown): WellheadError {
 
 async function refuse(response: Response): Promise<Response> {
   if (response.ok || response.status === 304) return response
+  // Browsers hide the status of a redirect.
+  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+    const message = 'The address of the service redirects. Set url to the address that it redirects to.'
+    throw new WellheadError(0, { message })
+  }
   const body = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
   throw new WellheadError(response.status, body.error ?? {}, response.headers.get('Retry-After'))
 }
 
 /** Reads Server-Sent Events. A stream that breaks off or falls silent has ended. */
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage> {
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
-  const events: EventSourceMessage[] = []
-  const parser = createParser({ onEvent: (event) => events.push(event) })
+  const read = eventReader()
   const end = () => reader.cancel().catch(() => {})
   try {
     for (;;) {
@@ -210,8 +225,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Event
       const { done, value } = await reader.read().catch(() => ({ done: true, value: '' }))
       clearTimeout(timer)
       if (done) return
-      parser.feed(value as string)
-      yield* events.splice(0)
+      yield* read(value as string)
     }
   } finally {
     end()

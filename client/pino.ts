@@ -26,10 +26,11 @@ const compress = promisify(gzip)
 const maxBatchBytes = 4 * 2 ** 20
 const minPauseMs = 500
 const maxPauseMs = 30_000
+const maxRetryAfterMs = 300_000
 /** The service cannot read these, however often they are sent. */
 const refused = new Set([400, 413, 415, 422])
 
-/** A transport of pino: `pino.transport({ target: 'wellhead/pino', options })`. Runs in a worker. */
+/** A transport of pino: `pino.transport({ target: '@wellhead/client/pino', options })`. Runs in a worker. */
 export default function wellheadTransport(options: PinoOptions): Writable {
   return new Sender(options)
 }
@@ -55,12 +56,15 @@ class Sender extends Writable {
     super({ decodeStrings: false })
     for (const name of ['url', 'token', 'source'] as const) {
       if (typeof options?.[name] !== 'string' || options[name] === '') {
-        throw new Error(`wellhead/pino requires the option ${name}.`)
+        throw new Error(`@wellhead/client/pino requires the option ${name}.`)
       }
     }
     this.#options = {
-      ...{ intervalMs: 1000, maxBatchEntries: 1000, maxBufferBytes: 16 * 2 ** 20 },
-      ...{ timeoutMs: 30_000, flushTimeoutMs: 8000 },
+      intervalMs: 1000,
+      maxBatchEntries: 1000,
+      maxBufferBytes: 16 * 2 ** 20,
+      timeoutMs: 30_000,
+      flushTimeoutMs: 8000,
       ...options,
     }
     this.#address = new URL(`/api/logs?source=${encodeURIComponent(options.source)}`, options.url).href
@@ -183,7 +187,7 @@ class Sender extends Writable {
       const { status } = response
       const text = await response.text()
       const answer = answerIn(text)
-      const waitMs = 1000 * (Number(response.headers.get('Retry-After')) || 0)
+      const waitMs = Math.min(maxRetryAfterMs, 1000 * (Number(response.headers.get('Retry-After')) || 0))
       if (status === 200 && answer.accepted !== undefined) {
         const reason = answer.errors?.[0]?.reason ?? ''
         const problem = answer.rejected ? `${answer.rejected} entries were rejected: ${reason}` : ''
@@ -230,7 +234,7 @@ interface ServiceResponse {
 /** Synchronous, since messages of a worker are lost when the process ends. */
 function report(message: string): void {
   try {
-    writeSync(2, `wellhead/pino: ${message.trim()}\n`)
+    writeSync(2, `@wellhead/client/pino: ${message.trim()}\n`)
   } catch {
     // Nobody reads it; entries are sent all the same.
   }

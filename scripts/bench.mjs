@@ -1,6 +1,6 @@
 /**
  * Runs all benchmarks or those named, prints their tables, and optionally writes the figures to a file:
- * `npm run bench -- [names…] [--quick] [--json file]`.
+ * `npm run bench -- [names…] [--quick] [--json file]`. With `--seconds n`, each is stopped after that time, to see that it starts.
  */
 import { fork } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,11 @@ function readArguments() {
   try {
     const parsed = parseArgs({
       allowPositionals: true,
-      options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
+      options: {
+        quick: { type: 'boolean', default: false },
+        json: { type: 'string' },
+        seconds: { type: 'string' },
+      },
     })
     const unknown = parsed.positionals.filter((name) => !known.includes(name))
     if (unknown.length === 0) return parsed
@@ -68,11 +72,16 @@ function runOne(name) {
   const child = fork(file, { execArgv: [] })
   return new Promise((resolve) => {
     let result = { name, about: 'did not finish', tables: [], failed: 'The process exited early.' }
+    const stoppedMs = values.seconds === undefined ? undefined : 1000 * Number(values.seconds)
     const late = setTimeout(() => {
-      result = { ...result, failed: `It took longer than ${limitMs / 60_000} minutes.` }
+      const { failed: _, ...rest } = result
+      result =
+        stoppedMs === undefined
+          ? { ...rest, failed: `It took longer than ${limitMs / 60_000} minutes.` }
+          : { ...rest, skipped: `it was stopped after ${values.seconds} s.` }
       child.kill('SIGTERM')
       setTimeout(() => child.kill('SIGKILL'), 10_000).unref()
-    }, limitMs)
+    }, stoppedMs ?? limitMs)
     child.once('message', (message) => {
       result = message
     })

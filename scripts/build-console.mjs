@@ -1,4 +1,4 @@
-/** Builds the console into dist/console and compresses its files. */
+/** Builds the console into dist/console and compresses its files. Returns the modules in it. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const minCompressedBytes = 1024
 
 export async function buildConsole() {
   const configFile = fileURLToPath(new URL('../console/vite.config.ts', import.meta.url))
-  await build({ configFile, logLevel: 'warn' })
+  const { output } = await build({ configFile, logLevel: 'warn' })
   const directory = fileURLToPath(new URL('../dist/console', import.meta.url))
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !/\.(?:js|css|html|svg)$/.test(entry.name)) continue
@@ -21,4 +21,5 @@ export async function buildConsole() {
     writeFileSync(`${path}.br`, brotliCompressSync(text, { params }))
     writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }))
   }
+  return output.flatMap(({ moduleIds }) => moduleIds ?? [])
 }

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'build', '.built-from')
 const lock = join(root, 'build.lock')
-const main = join(root, 'dist/main.js')
+const built = ['dist/main.js', 'client/dist/client.js', 'console/src/api/schema.d.ts'].map((file) =>
+  join(root, file),
+)
 const consoleTypes = join(root, 'console/src/api/schema.d.ts')
 const maxBuildMs = 180_000
 
@@ -19,7 +21,8 @@ function fingerprint() {
   const files = ['src', 'client', 'console', 'scripts', 'docs/reference'].flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:test|d)\.ts$/.test(entry.name))
-      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .filter((file) => !file.startsWith('client/dist/')),
   )
   // Dependencies are part of the bundles.
   for (const file of [...files.sort(), 'tsconfig.json', 'package-lock.json']) {
@@ -30,16 +33,25 @@ function fingerprint() {
 
 function isBuiltFrom(sources) {
   try {
-    return readFileSync(stamp, 'utf8') === sources && [consoleTypes, main].every((file) => existsSync(file))
+    return readFileSync(stamp, 'utf8') === sources && built.every((file) => existsSync(file))
   } catch {
     return false
+  }
+}
+
+/** Declarations beside the files of the client. They need nothing from src. */
+function writeClientTypes() {
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'client'], { cwd: root })
+  for (const name of ['client', 'react', 'pino']) {
+    const text = readFileSync(join(root, `build/types/client/${name}.d.ts`), 'utf8')
+    writeFileSync(join(root, `client/dist/${name}.d.ts`), text.replaceAll(/(?<= from '\.\/\w+\.)ts/g, 'js'))
   }
 }
 
 /** Generates the console's types from the OpenAPI document of the service that was just built. */
 async function writeConsoleTypes() {
   const { documentsOf } = await import('../build/http/openapi/document.js')
-  const { documentedRoutes } = await import('../build/http/server.js')
+  const { documentedRoutes } = await import('../build/app/documented-routes.js')
   const input = JSON.stringify(documentsOf(await documentedRoutes())({ version: '' }))
   const options = { cwd: root, input, maxBuffer: 64 * 2 ** 20 }
   writeFileSync(consoleTypes, execFileSync(process.execPath, ['scripts/openapi-types.mjs'], options))
@@ -86,16 +98,16 @@ function isAbandoned() {
 }
 
 async function build(sources) {
-  for (const directory of ['build', 'dist']) rmSync(join(root, directory), { recursive: true, force: true })
-  const { bundle, transpile } = await import('./bundle.mjs')
-  await Promise.all([bundle(), transpile()])
-  // The types of what applications import.
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'client'], { cwd: root })
-  const hooks = join(root, 'dist/react.d.ts')
-  writeFileSync(hooks, readFileSync(hooks, 'utf8').replace('./client.ts', './client.js'))
+  for (const directory of ['build', 'dist', 'client/dist']) {
+    rmSync(join(root, directory), { recursive: true, force: true })
+  }
+  const { bundle, bundleClient, transpile } = await import('./bundle.mjs')
+  const [modules] = await Promise.all([bundle(), bundleClient(), transpile()])
+  writeClientTypes()
   await writeConsoleTypes()
   const { buildConsole } = await import('./build-console.mjs')
-  await buildConsole()
+  const { writeNotices } = await import('./notices.mjs')
+  writeNotices([...modules, ...(await buildConsole())])
   writeFileSync(stamp, sources)
 }
 

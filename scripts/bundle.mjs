@@ -1,5 +1,5 @@
-/** Bundles Wellhead with its dependencies into dist, because Node starts faster with few files. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+/** Bundles Wellhead with its dependencies into dist, because Node starts faster with few files; and the client. */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -13,31 +13,27 @@ const root = fileURLToPath(new URL('..', import.meta.url))
  */
 const files = ['command-line', 'client', 'tables', 'commands', 'service', 'logflare', 'sign-in', 'tracing']
 
+/** Returns the modules in the bundles. */
 export async function bundle() {
   const alone = { output: { codeSplitting: false } }
   const outputs = [
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
     await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
-    await bundleOne({ pino: 'client/pino.ts' }, alone),
-    await library(),
   ]
-  const modules = outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
-  const packages = modules.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id)?.[0])
-  writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), licensesOf(new Set(packages.filter(Boolean))))
+  return outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
 }
 
-/** What users import, for browsers and Node. It has no dependencies; React is the user's. */
-async function library() {
-  const { output } = await build({
-    cwd: root,
-    input: { client: 'client/client.ts', react: 'client/react.ts' },
+/** The package of the client, for browsers and Node. It has no dependencies; React is the user's. */
+export async function bundleClient() {
+  await build({
+    cwd: join(root, 'client'),
+    input: { client: 'client.ts', react: 'react.ts', pino: 'pino.ts' },
     platform: 'neutral',
-    external: ['react'],
+    external: ['react', /^node:/],
     logLevel: 'warn',
-    output: { dir: 'dist/lib', format: 'esm', chunkFileNames: '[name].js', comments: false },
+    output: { dir: 'dist', format: 'esm', chunkFileNames: '[name].js', comments: false },
   })
-  return output
 }
 
 /** One file in `build` for each module, for scripts, benchmarks and tests that use parts of the service. */
@@ -132,14 +128,4 @@ function fewFiles() {
     priority: files.length - index,
   }))
   return { plugins: [plugin], output: { codeSplitting: { groups } } }
-}
-
-/** The text of each license, which copies must carry. */
-function licensesOf(directories) {
-  const texts = [...directories].sort().map((directory) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
-    const file = readdirSync(directory).find((file) => /^licen[cs]e/i.test(file))
-    return `${name} ${version} (${license})\n${file ? `\n${readFileSync(join(directory, file), 'utf8').trim()}\n` : ''}`
-  })
-  return `Wellhead contains code of these packages.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }

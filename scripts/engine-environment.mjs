@@ -8,6 +8,20 @@ const libraries = {
   'darwin-arm64': ['@chdb/lib-darwin-arm64', '@yuuang/ffi-rs-darwin-arm64'],
 }
 
+/** Commands that start an engine; others do not wait until one is set up. */
+const engineCommands = new Set(['serve', 'check', 'test', 'import', 'restore', 'copy', 'doctor'])
+
+/** Whether a command line needs an embedded engine: `serve`, but not `serve --help` or `sql`. */
+export function needsEngine(args, { WELLHEAD_CLICKHOUSE_URL: url } = process.env) {
+  const command = args.find((argument) => !argument.startsWith('-'))
+  if (!engineCommands.has(command) || args.some((argument) => /^(?:-h|--help|--no-engine)$/.test(argument))) {
+    return false
+  }
+  // The workspace, backups and imports use an engine of their own beside a server.
+  const usesServer = command === 'serve' || command === 'doctor'
+  return !usesServer || !(url || args.some((argument) => /^--clickhouse-url(?:=|$)/.test(argument)))
+}
+
 /**
  * Settings that the embedded engine needs on this machine: none where its native libraries are installed, or where
  * WELLHEAD_ENGINE_NODE is already set. On Linux arm64 without them, sets up an emulated engine.

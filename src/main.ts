@@ -23,6 +23,12 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
+// npx starts a shell, which a signal ends but not what it started: its end is the signal.
+if (/^'?wellhead'?$/.test(process.env.npm_lifecycle_script ?? '')) {
+  const { ppid } = process
+  setInterval(() => process.ppid !== ppid && stop.abort('SIGTERM'), 200).unref()
+}
+
 /** Writes that wait for a reader. After a signal they do not wait for long, so that the process ends. */
 const waiting = new Set<() => void>()
 let isWaiting = true

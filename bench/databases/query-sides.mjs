@@ -1,5 +1,4 @@
-import { scopesOf } from '../../build/sql/scopes.js'
-import { codeTokens } from '../../build/sql/tokens.js'
+import { Query } from '../../build/sql/query.js'
 import { alternate, timesOf } from '../support/rounds.mjs'
 import { duckdbQuery, duckdbRows } from './duckdb-layout.mjs'
 import { postgresQuery, postgresRows } from './postgres-layout.mjs'
@@ -30,9 +29,9 @@ export async function planOf(engine, statement, deadlineMs) {
 
 /** How many SELECTs of a statement are inside each other, and its length. */
 export function sizeOf(sql) {
-  const { of } = scopesOf(codeTokens(sql))
+  const { selects } = new Query(sql)
   const levelsOf = (scope) => (scope ? 1 + levelsOf(scope.parent) : 0)
-  return { levels: Math.max(...of.map(levelsOf)), characters: sql.length }
+  return { levels: Math.max(...selects.map(levelsOf)), characters: sql.length }
 }
 
 /** Parts that a plan reads, of the active parts of its tables. */

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { atTheEnd } from './at-the-end.mjs'
 import { cpuMs } from './processes.mjs'
 
 /** Number of rows for a body of about this size. */
@@ -88,8 +89,14 @@ export async function startService(scratch, engineNode, patience, environment = 
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  // Its engine ends with it.
+  const kill = atTheEnd(() => child.kill('SIGKILL'))
   const url = await firstMatch(child, child.stderr, /listening on (http:\S+)/)
-  return { url, pid: child.pid, stop: () => end(child) }
+  const stop = async () => {
+    await end(child)
+    kill()
+  }
+  return { url, pid: child.pid, stop }
 }
 
 export async function startBare({ form, headers, body }) {

@@ -12,7 +12,7 @@ export function openClient({ url, token, connections }) {
         response.on('error', reject)
         response.on('end', () => {
           const answer = Buffer.concat(chunks)
-          if (response.statusCode === 200) resolve(answer)
+          if (response.statusCode === 200 || response.statusCode === 201) resolve(answer)
           else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`))
         })
       })

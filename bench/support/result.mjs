@@ -33,7 +33,8 @@ function reaches({ atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_
  * missed then.
  */
 export function judged(result, emulated) {
-  const tables = result.tables.map((table) => {
+  // A benchmark that is left out has no tables.
+  const tables = (result.tables ?? []).map((table) => {
     if (!emulated || table.engine === 'no part') return table
     return { ...table, rows: table.rows.map((row) => (row.aim ? { ...row, reached: null } : row)) }
   })

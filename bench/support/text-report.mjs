@@ -31,7 +31,7 @@ function tableText(table) {
   ].join('\n')
 }
 
-/** The columns that a table's rows have, and a text for each cell. Both reports are made from this. */
+/** The columns that a table's rows have, and a text for each cell. */
 export function cellsOf({ rows, first = 'case' }) {
   const columns = [first]
   const add = (column) => columns.includes(column) || columns.push(column)
@@ -50,7 +50,7 @@ function namedCells({ name, unit, sides = {}, ratio, aim, reached, more = {} }, 
   }
   if (ratio) cells.ratio = spreadText(ratio)
   if (aim) {
-    cells.aim = aim.atLeast === undefined ? `≤ ${shown(aim.atMost)}` : `≥ ${shown(aim.atLeast)}`
+    cells.aim = aimText(aim)
     cells.reached = reached === null ? 'not judged' : reached ? 'yes' : 'no'
   }
   for (const [what, value] of Object.entries(more)) {
@@ -59,8 +59,12 @@ function namedCells({ name, unit, sides = {}, ratio, aim, reached, more = {} }, 
   return cells
 }
 
+export function aimText({ atLeast, atMost }) {
+  return atLeast === undefined ? `≤ ${shown(atMost)}` : `≥ ${shown(atLeast)}`
+}
+
 /** The median, and in brackets the least and the most of the rounds. */
-function spreadText({ median, least, most, rounds }) {
+export function spreadText({ median, least, most, rounds }) {
   return rounds > 1 ? `${shown(median)} (${shown(least)}–${shown(most)})` : shown(median)
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { EntryBatchWriter } from '../../build/intake/entry-batch.js'
 import { readLogEntries } from '../../build/intake/log-entries.js'
 import { engineLine } from './realistic-logs.mjs'
 
@@ -12,7 +13,11 @@ export const nodeForms = {
 }
 
 function readAll(body, contentType, nowMs) {
-  const { lines, count } = readLogEntries(body, contentType, 'edge_logs', { nowMs, retentionDays: 90 })
+  const { lines, count } = readLogEntries(
+    body,
+    contentType,
+    () => new EntryBatchWriter('edge_logs', { nowMs, retentionDays: 90 }),
+  )
   if (lines.count !== count) throw new Error(`${count - lines.count} entries were rejected.`)
   return lines.bytes
 }

@@ -25,6 +25,7 @@ const DashboardPage = lazily(() => import('./dashboards/dashboard-page.tsx'))
 const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const PeoplePage = lazily(() => import('./people/people-page.tsx'))
+const ProjectsPage = lazily(() => import('./projects/projects-page.tsx'))
 const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
@@ -46,8 +47,6 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
     (who, name) => <DashboardPage key={name} who={who} name={name} />,
   ],
   ['/console/logs', ({ logs }) => logs, (who) => <LogsPage who={who} />],
-  // The former address.
-  ['/console/explore', everyone, () => <Redirect to={`/console/logs${location.search}`} replace />],
   ['/console/usage', (who) => who.query && others(who), (who) => <UsagePage who={who} />],
   ['/console/sources', (who) => who.ingest && others(who), (who) => <SendPage who={who} />],
   ['/', reads, () => <Overview />],
@@ -58,6 +57,7 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
   ['/console/alerts/:name', reads, (_who, name) => <AlertPage key={name} name={name} />],
   ['/console/sources', reads, () => <SourceList />],
   ['/console/sources/:name', reads, (_who, name) => <SourcePage key={name} name={name} />],
+  ['/console/projects', reads, (who) => <ProjectsPage who={who} />],
   ['/console/audit', admins, () => <AuditPage />],
   ['/console/people', admins, (who) => <PeoplePage who={who} />],
   ['/console/tokens', admins, () => <Tokens />],
@@ -66,7 +66,7 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people|projects)(?:\/|$)/
 
 export function App() {
   const state = useSession()

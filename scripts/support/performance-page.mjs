@@ -1,16 +1,21 @@
 /** Generates the tables of docs/operations/performance.md and its charts from the figures of a run. */
-import { cellsOf } from '../../bench/support/text-report.mjs'
+import { spreadOf } from '../../bench/support/figures.mjs'
+import { aimText, spreadText } from '../../bench/support/text-report.mjs'
 import { lineChart, ratioChart } from './bench-charts.mjs'
 
 /** Replaces everything between the page's markers and keeps the rest. */
 export function pageWith(markdown, run) {
-  const parts = partsOf(run)
+  const parts = new Map([
+    ['machine', machinePart(run)],
+    ['figures', figuresPart(run)],
+    ['charts', chartsPart(run)],
+  ])
   const known = new Set()
   const page = markdown.replace(
     /(<!-- bench:([\w-]+) -->\n)[\s\S]*?(<!-- \/bench:\2 -->)/g,
     (_, begin, name, end) => {
       known.add(name)
-      return `${begin}\n${parts.get(name) ?? 'Not measured in this run.\n'}\n${end}`
+      return `${begin}\n${parts.get(name)}\n${end}`
     },
   )
   const missing = [...parts.keys()].filter((name) => !known.has(name))
@@ -19,28 +24,20 @@ export function pageWith(markdown, run) {
 }
 
 /** The charts of a run, by file name. */
-export function chartsOf({ results }) {
-  const charts = new Map()
-  for (const { name, tables } of results) {
-    for (const table of tables) {
-      const chart = chartOf(table)
-      if (chart !== undefined) charts.set(fileOf(name, table), chart)
-    }
-  }
-  return charts
+export function chartsOf(run) {
+  return new Map(chartedTables(run).map(({ file, chart }) => [file, chart]))
 }
 
-function partsOf(run) {
-  const parts = new Map([
-    ['machine', machinePart(run)],
-    ['aims', aimsPart(run)],
-  ])
-  for (const result of run.results) parts.set(result.name, benchPart(result))
-  return parts
+function chartedTables({ results }) {
+  return results.flatMap(({ name, tables }) =>
+    tables.flatMap((table) => {
+      const chart = chartOf(table)
+      return chart === undefined ? [] : { file: `${name}-${table.id}.svg`, title: table.title, chart }
+    }),
+  )
 }
 
 function machinePart({ machine, emulated, quick, results }) {
-  const rows = Object.entries(machine).map(([what, value]) => [what, value])
   const minutes = results.reduce((sum, { seconds = 0 }) => sum + seconds, 0) / 60
   const notes = [
     ...(quick ? ['**A quick run**: it shows that everything works, not how fast.\n'] : []),
@@ -51,47 +48,59 @@ function machinePart({ machine, emulated, quick, results }) {
         ]
       : []),
   ]
-  return [...notes, markdownTable(['run', `${minutes.toFixed(0)} minutes in all`], rows)].join('\n')
+  const lines = Object.entries({ run: `${minutes.toFixed(0)} minutes in all`, ...machine })
+  return [...notes, listOf(lines.map(([name, value]) => `${name}: ${value}`))].join('\n')
 }
 
-function aimsPart({ results }) {
-  const rows = []
-  for (const { name, tables } of results) {
-    for (const { title, rows: cases } of tables) {
-      const aimed = cases.filter(({ aim }) => aim)
-      if (aimed.length === 0) continue
-      const missed = aimed.filter(({ reached }) => reached === false).map((row) => row.name)
-      const reached = aimed.filter((row) => row.reached === true).length
-      const judged = reached + missed.length
-      const verdict = judged === 0 ? 'not judged' : `${reached} of ${judged}`
-      rows.push([`\`${name}\``, title, verdict, missed.join('; ')])
-    }
-  }
-  return markdownTable(['benchmark', 'what', 'aims reached', 'missed'], rows)
+/** A line for each table of ratios, and for each figure that has an aim of its own. */
+function figuresPart({ results }) {
+  const lines = results.flatMap(({ name, tables = [], skipped, failed }) => {
+    if (failed !== undefined) return [`\`${name}\`: failed: ${failed.split('\n')[0]}`]
+    if (skipped !== undefined) return [`\`${name}\`: left out: ${skipped}`]
+    return tables.flatMap(({ title, compares = title, warning, rows: cases }) => {
+      const compared = cases.filter(({ ratio }) => ratio)
+      const single = cases.filter(({ ratio, aim }) => aim && !ratio)
+      const what = warning ? `${compares} **${warning}**` : compares
+      return [
+        ...(compared.length > 0 ? [`\`${name}\`: ${what} ${summedUp(compared)}`] : []),
+        ...single.map((row) => `\`${name}\`: ${singleOf(title, row)}${aimOf([row])}`),
+      ]
+    })
+  })
+  return listOf(lines)
 }
 
-function benchPart(result) {
-  const { name, seconds, tables, notes = [], skipped, failed } = result
-  if (failed !== undefined) return `This run of it failed: ${failed.split('\n')[0]}\n`
-  if (skipped !== undefined) return `Left out in this run: ${skipped}\n`
-  const repeat = `\`npm run bench -- ${name}\` took ${Math.round(seconds)} s.\n`
-  return [repeat, ...tables.map((table) => tablePart(name, table)), ...notes.map((note) => `${note}\n`)].join(
-    '\n',
-  )
+/** The median of the cases' ratios, with the least and the most. */
+function summedUp(cases) {
+  const medians = cases.map(({ ratio }) => ratio.median)
+  const spread = cases.length > 1 ? spreadOf(medians) : cases[0].ratio
+  const count = cases.length > 1 ? ` in ${cases.length} cases` : ''
+  return `**${spreadText(spread)}**${count}${aimOf(cases)}`
 }
 
-function tablePart(name, table) {
-  const { columns, rows } = cellsOf(table)
-  const chart = chartOf(table) && `![${table.title}](../images/bench/${fileOf(name, table)})\n`
-  return [
-    `**${table.title}.**${table.compares ? ` ${table.compares}` : ''}${table.warning ? ` **${table.warning}**` : ''}\n`,
-    ...(chart ? [chart] : []),
-    markdownTable(columns, rows),
-  ].join('\n')
+function singleOf(title, { name, unit, sides }) {
+  const [[side, spread]] = Object.entries(sides)
+  return `${title}: ${name}${unit ? `, ${side}, ${unit}` : ''}: **${spreadText(spread)}**`
 }
 
-function fileOf(name, { id }) {
-  return `${name}-${id}.svg`
+function aimOf(cases) {
+  const aimed = cases.filter(({ aim }) => aim)
+  if (aimed.length === 0) return ''
+  const judged = aimed.filter(({ reached }) => reached !== null)
+  const reached = judged.filter((row) => row.reached).length
+  const verdict =
+    judged.length === 0
+      ? 'not judged'
+      : judged.length === 1
+        ? ['missed', 'reached'][reached]
+        : `reached in ${reached} of ${judged.length}`
+  return `; the aim of ${[...new Set(aimed.map(({ aim }) => aimText(aim)))].join(' or ')} is ${verdict}.`
+}
+
+function chartsPart(run) {
+  return chartedTables(run)
+    .map(({ file, title }) => `![${title}](../images/bench/${file})\n`)
+    .join('\n')
 }
 
 /** Omits ratios that are marked as unusable. */
@@ -101,11 +110,6 @@ function chartOf({ title, rows, lines, warning }) {
   return warning || compared.length < 3 ? undefined : ratioChart({ title, rows: compared })
 }
 
-function markdownTable(columns, rows) {
-  const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
-  const cells = [columns, ...rows].map((row) => row.map(cell))
-  const widths = columns.map((_, i) => Math.max(3, ...cells.map((row) => row[i].length)))
-  const line = (row) => `| ${row.map((text, i) => text.padEnd(widths[i])).join(' | ')} |`
-  const [head, ...body] = cells
-  return `${[line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n')}\n`
+function listOf(lines) {
+  return lines.map((line) => `- ${line.replaceAll('\n', ' ')}\n`).join('')
 }

@@ -17,16 +17,6 @@ parameters:
 max_rows: 1000
 cache: 900s
 warm: 300s
-incremental:
-  column: timestamp
-  whole_buckets: true
-  by: interval
-  spans:
-    5min: { window_seconds: 300, bucket_seconds: 1 }
-    15min: { window_seconds: 900, bucket_seconds: 60 }
-    1hr: { window_seconds: 3600, bucket_seconds: 60 }
-    7day: { window_seconds: 604800, bucket_seconds: 86400 }
-  otherwise: { window_seconds: 86400, bucket_seconds: 3600 }
 timestamps: logflare
 published: true
 */

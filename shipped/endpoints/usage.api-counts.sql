@@ -15,13 +15,6 @@ parameters:
 max_rows: 1000
 cache: 900s
 warm: 300s
-incremental:
-  column: timestamp
-  by: interval
-  spans:
-    minutely: { window_seconds: 3600, bucket_seconds: 60 }
-    hourly: { window_seconds: 3600, bucket_seconds: 3600 }
-    daily: { window_seconds: 604800, bucket_seconds: 86400 }
 timestamps: logflare
 published: true
 */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../test/support/manual-clock.ts'
-import { Access, type NewSession } from './access.ts'
+import { Access } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
 import { type Caller, callerWith, scopePattern, withFixedParameters } from './caller.ts'
+import type { NewSession } from './sessions.ts'
 import type { SessionFields, StoredToken } from './token.ts'
 
 const hashOf = (secret: string) => hashToken(secret).toString('hex')
@@ -118,9 +119,27 @@ describe('a session', () => {
     const session = access.createSession('admin', { minutes: 5 }, text)?.token ?? ''
     const streams = [text, session].map((token) => access.watch(token, access.admit(token).caller))
     expect(streams.map((isValid) => isValid())).toEqual([true, true])
-    access.endCookies([access.cookieIn(text)?.id ?? ''])
+    access.endCookies('admin', [access.cookieIn(text)?.id ?? ''])
     expect(streams.map((isValid) => isValid())).toEqual([false, false])
     for (const token of [text, session]) isOver(access, token)
+  })
+
+  test('of a cookie stays ended, however often others sign out', () => {
+    const { access, secret } = open()
+    const signIn = (token: string) => access.createCookie(token, 60_000)?.text ?? ''
+    const signOut = (text: string) => {
+      const { owner, id } = access.cookieIn(text) as { owner: string; id: string }
+      access.endCookies(owner, [id])
+    }
+    const cookie = signIn('the token of the operator')
+    signOut(cookie)
+    access.endCookies(
+      't',
+      Array.from({ length: 20_000 }, (_, n) => `cookie-${n}`),
+    )
+    const other = signIn(secret)
+    signOut(other)
+    for (const text of [cookie, other]) isOver(access, text)
   })
 
   test('is not prolonged by a clock that is set back', () => {

@@ -39,8 +39,6 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
-export type AdminToken = ReturnType<typeof loadAdminToken>
-
 export function loadAdminToken(dataDir: string, configured: string | undefined) {
   const path = join(dataDir, 'admin-token')
   const known = configured ?? readKept(path)

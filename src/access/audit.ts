@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RequestAuthor } from '../base/author.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timers } from '../base/clock.ts'
 import { readRestored, restoredFile } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
+import { auditSource } from '../catalog/built-in-sources.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { PlacedRecord } from '../catalog/catalog-log.ts'
 import { shippedBy } from '../definitions/definitions.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { auditSource } from '../sql/audit-source.ts'
 
 interface AuditOptions {
   catalog: Catalog
@@ -18,8 +18,9 @@ interface AuditOptions {
   clock: Clock
   log: Log
   /** Stores lines once per token. */
-  store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  store: (lines: Buffer, token: string) => Promise<void>
   retentionDays: () => number
+  after: Timers['after']
   actorOf: (id: string) => Actor
   dataDir: string
 }
@@ -28,6 +29,10 @@ export interface Actor {
   type: 'person' | 'token' | 'service'
   id: string
   name: string
+}
+
+interface Refusal extends Act {
+  count: number
 }
 
 interface Act {
@@ -44,6 +49,10 @@ const limits = { deadlineMs: 30_000 }
 /** Changes whose entries are stored at once, if many lack them. */
 const maxGroup = 1_000
 
+/** Refusals change nothing, so their entries wait for others. */
+const groupRefusalsMs = 5_000
+const maxRefusals = 1_000
+
 /**
  * Who did what, as entries of a source. Entries of changes are derived from the rows of the catalog, in their order: a change
  * without its entry gets it later, however the service ended. Each batch has a token, so that it is stored once even if several
@@ -53,6 +62,11 @@ export class Audit {
   readonly #options: AuditOptions
   /** The position of the first row that may lack its entry. */
   #next = -1
+  /** The last row of a group that was sent. If it failed, it may be stored, and its token must not mean another group. */
+  #attempted = -1
+  #refusals = new Map<string, Refusal>()
+  #cancel: (() => void) | undefined
+  #storing = Promise.resolve()
 
   constructor(options: AuditOptions) {
     this.#options = options
@@ -67,40 +81,92 @@ export class Audit {
       await this.#store([{ ...act, actor, address: '', request_id: '' }], `restore ${restored.id}`)
       await rm(join(dataDir, restoredFile), { force: true })
     }
-    catalog.onRows((end) => this.#follow(end))
+    catalog.onRows((end, last) => this.#follow(end, last))
   }
 
   /** Writes an act that is not in the catalog. Throws if it cannot be stored, so that it does not happen. */
-  async write(action: string, target: string, by: RequestAuthor, actor?: Actor): Promise<void> {
-    const { clock, actorOf } = this.#options
-    const at = new Date(clock.now()).toISOString()
-    const origin = { address: by.address, request_id: by.requestId }
-    const id = randomUUID()
-    await this.#store([{ id, at, actor: actor ?? actorOf(by.id), action, target, ...origin }], id)
+  async write(action: string, target: string, by: RequestAuthor, note?: string): Promise<void> {
+    const noted = note === undefined ? {} : { note }
+    const act = { ...this.#actBy(by, this.#options.actorOf(by.id), action, target), ...noted }
+    await this.#store([act], act.id)
   }
 
-  async #follow(end: number): Promise<void> {
+  /** Writes a refusal later, together with others. Repeated ones of an actor and address are one entry. */
+  refuse(action: string, target: string, by: RequestAuthor, actor = this.#options.actorOf(by.id)): void {
+    const key = JSON.stringify([action, actor.id, by.address])
+    this.#add(key, { ...this.#actBy(by, actor, action, target), count: 1 })
+  }
+
+  async stop(): Promise<void> {
+    await this.#storing
+    await this.#storeRefusals()
+    this.#cancel?.()
+  }
+
+  #actBy(by: RequestAuthor, actor: Actor, action: string, target: string): Act {
+    const at = new Date(this.#options.clock.now()).toISOString()
+    const origin = { address: by.address, request_id: by.requestId }
+    return { id: randomUUID(), at, actor, action, target, ...origin }
+  }
+
+  #add(id: string, refusal: Refusal): void {
+    // Beyond the maximum, an action has one entry for all.
+    const key = this.#refusals.size < maxRefusals ? id : refusal.action
+    const known = this.#refusals.get(id) ?? this.#refusals.get(key)
+    if (known) known.count += refusal.count
+    else this.#refusals.set(key, refusal)
+    this.#cancel ??= this.#options.after(groupRefusalsMs, () => {
+      this.#storing = this.#storeRefusals()
+    })
+  }
+
+  async #storeRefusals(): Promise<void> {
+    const refusals = this.#refusals
+    this.#refusals = new Map()
+    this.#cancel?.()
+    this.#cancel = undefined
+    if (refusals.size === 0) return
+    try {
+      await this.#store([...refusals.values()], randomUUID())
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'storing refused sign-ins in the audit failed')
+      for (const [key, refusal] of refusals) this.#add(key, refusal)
+    }
+  }
+
+  async #follow(end: number, last: readonly PlacedRecord[]): Promise<void> {
     if (this.#next < 0) this.#next = await this.#stored()
     if (this.#next >= end) return
+    const isRest = last[0]?.position === this.#next && last.length === end - this.#next
+    // Only within a day, which is a partition, is a group stored atomically.
+    const isGroup = isRest && new Set(last.map(({ changed_at }) => changed_at.slice(0, 10))).size === 1
+    if (isGroup && this.#attempted < this.#next) return this.#storeChanges(last)
     const { catalog, clock, retentionDays } = this.#options
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
+    const batches = (from: number, to: number) => catalog.log.batches(from, to, sinceMs)
+    if (this.#attempted >= this.#next) {
+      const failed: PlacedRecord[] = []
+      for await (const batch of batches(this.#next, this.#attempted + 1)) failed.push(...batch)
+      await this.#storeChanges(failed)
+      this.#next = this.#attempted + 1
+    }
     // Services that share the catalog begin at different changes, so they store each by itself.
     const most = catalog.shared ? 1 : maxGroup
     let waiting: PlacedRecord[][] = []
-    for await (const batch of catalog.log.batches(this.#next, end, sinceMs)) {
+    for await (const batch of batches(this.#next, end)) {
       waiting.push(batch)
       if (waiting.length < most) continue
       await this.#storeChanges(waiting.flat())
       waiting = []
     }
-    // Not as a group: after a failure, more changes may follow, and the token of a group must not mean another one.
     for (const batch of waiting) await this.#storeChanges(batch)
     this.#next = end
   }
 
   async #storeChanges(records: readonly PlacedRecord[]): Promise<void> {
-    const last = records.reduce((most, { position }) => Math.max(most, position), 0)
+    const last = records.reduce((most, { position }) => Math.max(most, position), this.#next - 1)
+    this.#attempted = last
     const made = records.filter(({ changed_by }) => changed_by !== shippedBy)
     if (made.length > 0) {
       await this.#store(
@@ -144,7 +210,6 @@ export class Audit {
       const event_message = `${act.actor.name || act.actor.id || 'somebody'}: ${act.action} ${act.target}`
       return `${JSON.stringify({ project: '', id, timestamp, event_message, metadata: JSON.stringify(act) })}\n`
     })
-    const earliestMs = Math.min(...acts.map(({ at }) => Date.parse(at)))
-    return this.#options.store(Buffer.from(lines.join('')), token, earliestMs)
+    return this.#options.store(Buffer.from(lines.join('')), token)
   }
 }

@@ -1,13 +1,13 @@
 import { forbidden } from '../base/errors.ts'
-import { readsAudit } from '../sql/audit-source.ts'
+import { mayRead } from '../definitions/audit-rule.ts'
 
 export type Caller = Readonly<ReturnType<typeof callerWith>>
 
 export const scopeNames =
-  'admin, edit, read, query, query:<endpoint>, dashboard:<name>, search, ingest or ingest:<source>'
+  'admin, deploy, edit, read, query, query:<endpoint>, dashboard:<name>, search, ingest or ingest:<source>'
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
 export const scopePattern =
-  /^(?:admin|edit|read|search|query|ingest|(?:query|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
+  /^(?:admin|deploy|edit|read|search|query|ingest|(?:query|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
 
 /** Each can do what those after it can do. */
 export const roles = ['admin', 'editor', 'viewer'] as const
@@ -16,7 +16,7 @@ export const scopeOfRole = { admin: 'admin', editor: 'edit', viewer: 'read' } as
 
 /** Whether the scopes include one that shows every project and definition, so that no project can limit it. */
 export function hasRole(scopes: readonly string[]): boolean {
-  return roles.some((role) => scopes.includes(scopeOfRole[role]))
+  return scopes.some((scope) => covers(scope, 'read'))
 }
 
 /** Whether a scope allows everything that another allows. */
@@ -25,6 +25,7 @@ export function covers(granted: string, scope: string): boolean {
     granted === 'admin' ||
     granted === scope ||
     scope.startsWith(`${granted}:`) ||
+    (granted === 'deploy' && covers('edit', scope)) ||
     (granted === 'edit' && covers('read', scope)) ||
     (granted === 'read' && (scope === 'search' || scope.startsWith('dashboard:') || covers('query', scope)))
   )
@@ -36,29 +37,45 @@ export interface Rights {
   parameters: Readonly<Record<string, string>>
 }
 
+/** What follows from the plan of a project. */
+export interface PlanLimits {
+  retentionDays: number | undefined
+  requestsPerMinute: number | undefined
+  /** Parameters that all tokens of the project have. Those of a token go before them. */
+  parameters: Readonly<Record<string, string>>
+}
+
 interface Identity extends Rights {
   id: string
   tag?: string
   isSession?: boolean
   mayQueryGateway?: boolean
+  plan?: PlanLimits | undefined
 }
 
 /** The only place that decides what a token or a session is allowed to do. */
 export function callerWith(identity: Identity) {
-  const { id, tag = id, isSession = false, mayQueryGateway = false, scopes, project, parameters } = identity
+  const { id, tag = id, isSession = false, mayQueryGateway = false, plan } = identity
+  const { scopes, project, parameters } = identity
   const allows = (scope: string) => scopes.some((granted) => covers(granted, scope))
   const own = Object.entries(parameters)
   const plain = own.filter(([name]) => !name.startsWith('@'))
   const role = roles.find((one) => allows(scopeOfRole[one]))
+  const isAdmin = role === 'admin'
+  /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
+  const maySee = (endpoint: { published: boolean; query: string }) =>
+    (endpoint.published || project === null) && mayRead({ isAdmin }, endpoint)
   return {
     /** Id of the token; a session has that of its token. */
     id,
     /** The same only for callers with the same rights. Changes with the token. */
     tag,
     isSession,
-    isAdmin: role === 'admin',
+    isAdmin,
     /** Undefined for tokens that only call endpoints, read entries or send them. */
     role,
+    /** Whether the caller may create and change sources. */
+    mayDeploy: allows('deploy'),
     /** Whether the caller may query the Logflare gateway. It is not a scope, so sessions cannot inherit it. */
     mayQueryGateway,
     /**
@@ -68,7 +85,10 @@ export function callerWith(identity: Identity) {
     mayReadEntries: allows('search') && own.length === 0,
     /** The only project whose entries the caller reads and sends; undefined for all projects. */
     project: project ?? undefined,
+    /** How far back the plan of the project lets the caller see. Undefined: all entries that are stored. */
+    retentionDays: plan?.retentionDays,
     parameters: Object.freeze<Record<string, string>>({
+      ...plan?.parameters,
       ...Object.fromEntries(plain),
       ...(project !== null && { project }),
     }),
@@ -77,11 +97,9 @@ export function callerWith(identity: Identity) {
       allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
     /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
     mayQuery: (endpoint: string) => allows(`query:${endpoint}`),
-    /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
+    maySee,
     mayCall: (endpoint: { name: string; published: boolean; query: string }) =>
-      (endpoint.published || project === null) &&
-      allows(`query:${endpoint.name}`) &&
-      (role === 'admin' || !readsAudit(endpoint)),
+      maySee(endpoint) && allows(`query:${endpoint.name}`),
     /** Names or ids of the dashboards whose panels it may call. */
     dashboards: scopes.flatMap((scope) => /^dashboard:(.+)/.exec(scope)?.[1] ?? []),
     /** Parameters of these dashboards that a link fixes. */

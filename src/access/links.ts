@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { invalidBody, invalidParameter, resourceNotFound } from '../base/errors.ts'
+import { valueText } from '../base/validation.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
-import { type Access, tokenWith } from './access.ts'
+import type { Access } from './access.ts'
 import { hashToken, randomSecret } from './admin-token.ts'
+import { tokenWith } from './known-tokens.ts'
 import { tokenFields } from './token.ts'
 
 /** What users send. */
@@ -17,10 +19,12 @@ export const linkShape = z.strictObject({
     .default(false)
     .describe('Whether it shows all projects. It needs this or a project.'),
   parameters: z
-    .record(z.string(), z.string().max(256, 'must be at most 256 characters long'))
+    .record(z.string(), valueText.pipe(z.string().max(256, 'must be at most 256 characters long')))
     .default({})
     .describe('Parameters of the dashboard that viewers cannot choose.'),
-  expires_at: tokenFields.expires_at.default(null).describe('When the link stops working. Null: never.'),
+  expires_at: tokenFields.expires_at
+    .default(null)
+    .describe('When the link stops working. Null: after `WELLHEAD_LINK_DAYS`.'),
 })
 
 export type LinkFields = z.output<typeof linkShape>
@@ -32,32 +36,46 @@ const storedShape = linkShape.extend({
   created_by: z.string(),
 })
 type StoredLink = z.output<typeof storedShape>
-export type LinkView = ReturnType<typeof viewOf>
+export type LinkView = ReturnType<Links['list']>[number]
+
+interface LinksOptions {
+  catalog: Catalog
+  access: Access
+  clock: Clock
+  /** How long a link works at most. */
+  maxDays: number
+}
 
 const maxOfDashboard = 100
 const sessionMinutes = 15
+const dayMs = 86_400_000
 
 /** Links to dashboards: stored, revocable secrets. Their sessions have the rights of a token with the dashboard's scope. */
 export class Links {
-  readonly #access: Access
-  readonly #clock: Clock
+  readonly #options: LinksOptions
   readonly #links: SavedRecords<StoredLink>
   /** Ids by the hash of their secret: whoever guesses one must not make the service look at all links. */
   readonly #ids = new Map<string, string>()
 
-  constructor(catalog: Catalog, access: Access, clock: Clock) {
-    this.#access = access
-    this.#clock = clock
-    this.#links = new SavedRecords(catalog, 'link', storedShape, ({ id, body }, deleted, before) => {
-      if (before) this.#ids.delete(before.hash)
-      if (deleted) return access.remove(id)
-      this.#ids.set(body.hash, id)
-      access.put(id, tokenOf(body), false, body.created_by)
+  constructor(options: LinksOptions) {
+    this.#options = options
+    const { catalog, access } = options
+    this.#links = new SavedRecords(catalog, { name: 'link', plural: 'links', most: 10_000 }, storedShape)
+    this.#links.follow((changes) => {
+      for (const { id, before, after } of changes) {
+        if (before) this.#ids.delete(before.body.hash)
+        if (after) this.#ids.set(after.body.hash, id)
+        if (after) access.put(id, tokenOf(after.body, this.#endOf(after.body)), false, after.body.created_by)
+        else access.remove(id)
+      }
     })
   }
 
-  list(dashboard: string): LinkView[] {
-    return this.#of(dashboard).map(viewOf)
+  list(dashboard: string) {
+    return this.#of(dashboard).map(({ id, body }) => {
+      const { hash: _, dashboard: _dashboard, ...link } = body
+      return { ...link, expires_at: this.#endOf(body), id }
+    })
   }
 
   /** The secret is returned once. */
@@ -66,15 +84,20 @@ export class Links {
       const message = 'Set either project, or all_projects to true if the link may show all projects.'
       throw invalidParameter('project', message)
     }
-    if (fields.expires_at !== null && Date.parse(fields.expires_at) <= this.#clock.now()) {
-      throw invalidParameter('expires_at', 'expires_at must be later than now.')
+    const { clock, maxDays } = this.#options
+    const nowMs = clock.now()
+    const maxMs = maxDays * dayMs
+    const lastsMs = fields.expires_at === null ? maxMs : Date.parse(fields.expires_at) - nowMs
+    if (lastsMs <= 0 || lastsMs > maxMs) {
+      const message = `expires_at must be later than now, and at most ${maxDays} days later (WELLHEAD_LINK_DAYS).`
+      throw invalidParameter('expires_at', message)
     }
     if (this.#of(dashboard).length >= maxOfDashboard) {
       throw invalidBody(`A dashboard can have at most ${maxOfDashboard} links. Delete some first.`)
     }
     const secret = randomSecret()
     const id = randomUUID()
-    const made = { created_at: new Date(this.#clock.now()).toISOString(), created_by: authorId(by) }
+    const made = { created_at: new Date(nowMs).toISOString(), created_by: authorId(by) }
     await this.#links.put(id, by, () => ({ ...fields, dashboard, hash: hashOf(secret), ...made }))
     return { id, secret }
   }
@@ -93,17 +116,28 @@ export class Links {
     return this.#links.delete(() => this.#of(dashboard), by, emptied)
   }
 
+  deleteMadeBy(maker: string, by: Author): Promise<void> {
+    const made = () => this.#links.values().filter(({ body }) => body.created_by === maker)
+    return this.#links.delete(made, by, emptied)
+  }
+
   /** A session for the page that a link opens. It has the same error for a link that ended and one that never was. */
   open(secret: string) {
     const link = this.#links.find(this.#ids.get(hashOf(secret)) ?? '')
-    const session = link && this.#access.createSession(link.id, { minutes: sessionMinutes })
+    const session = link && this.#options.access.createSession(link.id, { minutes: sessionMinutes })
     if (!link || !session) throw resourceNotFound('This link does not work anymore')
     const { dashboard, project, parameters } = link.body
     return { dashboard, project, parameters, token: session.token, expires_at: session.expires_at }
   }
 
+  /** The setting holds for links that were created before it was changed, too. */
+  #endOf({ created_at, expires_at }: Pick<StoredLink, 'created_at' | 'expires_at'>): string {
+    const latestMs = Date.parse(created_at) + this.#options.maxDays * dayMs
+    return new Date(Math.min(latestMs, expires_at === null ? latestMs : Date.parse(expires_at))).toISOString()
+  }
+
   #of(dashboard: string): SavedRecord<StoredLink>[] {
-    return this.#links.list().filter(({ body }) => body.dashboard === dashboard)
+    return this.#links.values().filter(({ body }) => body.dashboard === dashboard)
   }
 }
 
@@ -116,12 +150,8 @@ function hashOf(secret: string): string {
   return hashToken(`link\n${secret}`).toString('hex')
 }
 
-function tokenOf({ hash, dashboard, project, parameters, expires_at }: StoredLink) {
+function tokenOf({ hash, dashboard, project, parameters }: StoredLink, expires_at: string) {
   // Parameters of the dashboard, not of endpoints. See `callerWith`.
   const fixed = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [`@${name}`, value]))
   return { ...tokenWith(hash, [`dashboard:${dashboard}`]), project, parameters: fixed, expires_at }
-}
-
-function viewOf({ id, body: { hash: _, dashboard: _dashboard, ...link } }: SavedRecord<StoredLink>) {
-  return { ...link, id }
 }

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Configuration } from 'openid-client'
 import { v5 as uuidv5 } from 'uuid'
 import type { Clock } from '../base/clock.ts'
@@ -14,10 +15,11 @@ export interface OidcSettings {
   oidcGroupsClaim: string
   oidcRoles: readonly { role: Role; groups: readonly string[] }[]
   oidcProjectClaim: string | undefined
+  oidcUnverifiedEmail: 'refuse' | 'allow'
   publicUrl: string
 }
 
-interface OidcOptions {
+export interface OidcOptions {
   settings: OidcSettings
   /** Signs what a browser keeps while its user signs in. */
   secret: string
@@ -45,6 +47,9 @@ interface Attempt {
 }
 
 export const attemptMs = 600_000
+const maxAttempts = 10_000
+/** Anybody can make a sign-in fail, so a failure does not discover the issuer again at once. */
+const discoverAgainMs = 60_000
 const issuerWithinSeconds = 10
 const clockToleranceSeconds = 60
 
@@ -54,6 +59,9 @@ type Claims = Readonly<Record<string, unknown>>
 export class Oidc {
   readonly #options: OidcOptions
   #discovered: Promise<Configuration> | undefined
+  #discoveredMs = 0
+  /** States of attempts that were used. */
+  readonly #used = new LRUCache<string, true>({ max: maxAttempts })
 
   constructor(options: OidcOptions) {
     this.#options = options
@@ -67,7 +75,10 @@ export class Oidc {
     const nonce = client.randomNonce()
     const verifier = client.randomPKCECodeVerifier()
     const url = client.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: `${publicUrl}/auth/callback`, scope: oidcScopes, state, nonce },
+      redirect_uri: `${publicUrl}/auth/callback`,
+      scope: oidcScopes,
+      state,
+      nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     })
@@ -77,15 +88,27 @@ export class Oidc {
   }
 
   /** Takes the path with which the issuer sent the browser back. */
-  async finish(path: string, signed: string | undefined): Promise<{ person: SignedIn; returnTo: string }> {
+  /** Calls `admit` for a valid attempt, before the issuer is asked. */
+  async finish(
+    path: string,
+    signed: string | undefined,
+    admit: () => void,
+  ): Promise<{ person: SignedIn; returnTo: string }> {
     const { publicUrl } = this.#options.settings
     const attempt = this.#read(signed)
-    if (!attempt) throw signInFailed('This sign-in has expired or was already used.')
+    if (!attempt || this.#used.has(attempt.state)) {
+      throw signInFailed('This sign-in has expired or was already used.')
+    }
     const { nonce, state, verifier, returnTo } = attempt
+    admit()
+    this.#used.set(state, true)
     const { client, config } = await this.#issuer()
     try {
       const tokens = await client.authorizationCodeGrant(config, new URL(path, publicUrl), {
-        ...{ expectedNonce: nonce, expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true },
+        expectedNonce: nonce,
+        expectedState: state,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
       })
       let claims = tokens.claims() as Claims
       if (config.serverMetadata().userinfo_endpoint && this.#lacks(claims)) {
@@ -94,17 +117,20 @@ export class Oidc {
       }
       return { person: signedIn(claims, this.#options.settings), returnTo }
     } catch (error) {
+      const known = this.#known(error as Error & { code?: string })
+      const isOld = this.#options.clock.now() - this.#discoveredMs >= discoverAgainMs
       // Its addresses or keys may have changed.
-      this.#discovered = undefined
-      throw this.#known(error as Error & { code?: string })
+      if (isOld || signInUnavailable.is(known)) this.#discovered = undefined
+      throw known
     }
   }
 
-  /** Discovered once, and again after a failure. The library is loaded for the first person who signs in. */
+  /** Discovered once, and again after a failure a minute later. The library is loaded for the first person who signs in. */
   async #issuer() {
     const client = await import('openid-client')
     const { oidcIssuer, oidcClientId, oidcClientSecret } = this.#options.settings
     const issuer = new URL(oidcIssuer)
+    if (!this.#discovered) this.#discoveredMs = this.#options.clock.now()
     this.#discovered ??= client.discovery(
       issuer,
       oidcClientId,
@@ -130,7 +156,8 @@ export class Oidc {
 
   #lacks(claims: Claims): boolean {
     const { oidcGroupsClaim, oidcProjectClaim } = this.#options.settings
-    const needed = ['name', 'email', oidcGroupsClaim, ...(oidcProjectClaim ? [oidcProjectClaim] : [])]
+    const deciding = [oidcGroupsClaim, ...(oidcProjectClaim ? [oidcProjectClaim] : [])]
+    const needed = ['name', 'email', ...deciding, ...(deciding.includes('email') ? ['email_verified'] : [])]
     return needed.some((name) => claimOf(claims, name) === undefined)
   }
 
@@ -176,12 +203,18 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   // The same for the same account.
   const id = uuidv5(String(claims.sub), uuidv5(oidcIssuer, uuidv5.URL))
   const person = { id, name, email, role: null, project: null }
+  const isUnverified = settings.oidcUnverifiedEmail === 'refuse' && claims.email_verified !== true
+  const unverified =
+    'Your e-mail address is not verified: the claim email_verified must be true. Verify it at the issuer, ' +
+    'or ask an admin, who can set WELLHEAD_OIDC_UNVERIFIED_EMAIL if the issuer never sends this claim.'
   const project = oidcProjectClaim === undefined ? undefined : claimOf(claims, oidcProjectClaim)
   if (project !== undefined && project !== null) {
+    if (oidcProjectClaim === 'email' && isUnverified) return { ...person, refusal: unverified }
     const isProject = typeof project === 'string' && /^[^\x00-\x1f\x7f]{1,256}$/.test(project)
     const refusal = `The claim ${oidcProjectClaim} must be the text of one project.`
     return isProject ? { ...person, project, refusal: undefined } : { ...person, refusal }
   }
+  if (oidcGroupsClaim === 'email' && isUnverified) return { ...person, refusal: unverified }
   const claimed = claimOf(claims, oidcGroupsClaim)
   const groups = new Set(Array.isArray(claimed) ? claimed : [claimed])
   const found = oidcRoles.find((one) => one.groups.some((group) => group === '*' || groups.has(group)))
@@ -213,11 +246,11 @@ function textOf(claim: unknown): string | undefined {
   )
 }
 
-/** A path of this service. Anything else leads to its first page. */
+/** A page of the console. Anything else leads to its first page. */
 function ownPath(returnTo: unknown, origin: string): string {
   if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\x00-\x20\\]*$/.test(returnTo)) return '/'
   if (returnTo.length > 1000 || !URL.canParse(returnTo, origin)) return '/'
+  // Dots in the path are resolved here, as browsers do.
   const { origin: found, pathname, search, hash: place } = new URL(returnTo, origin)
-  // Without its dots, /.// starts with the name of a host.
-  return found === origin && !pathname.startsWith('//') ? pathname + search + place : '/'
+  return found === origin && /^\/(?:console(?:\/|$)|$)/.test(pathname) ? pathname + search + place : '/'
 }

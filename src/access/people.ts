@@ -4,8 +4,10 @@ import type { Author } from '../base/author.ts'
 import { resourceNotFound } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { SavedRecords } from '../definitions/saved-records.ts'
-import { type Access, tokenWith } from './access.ts'
+import type { Access } from './access.ts'
 import { roles, scopeOfRole } from './caller.ts'
+import { tokenWith } from './known-tokens.ts'
+import type { Links } from './links.ts'
 import type { SignedIn } from './oidc.ts'
 
 const storedPersonShape = z.object({
@@ -25,32 +27,42 @@ type StoredPerson = z.output<typeof storedPersonShape>
 
 export type PersonView = ReturnType<People['list']>[number]
 
-/** More sessions than a person opens within the longest life of one. */
+/** One more ends all sessions of the person, so that none comes back because its end was forgotten. */
 const maxEnded = 100
 
-/** A customer reads what a tenant's token reads. */
-const customerScopes = ['query', 'search']
+interface PeopleOptions {
+  catalog: Catalog
+  access: Access
+  /** What a customer may do. */
+  customerScopes: string[]
+  links: Pick<Links, 'deleteMadeBy'>
+}
 
 /** Everybody who has signed in, by the id of their account. Their sessions have the rights of the newest record. */
 export class People {
-  readonly #access: Access
+  readonly #options: PeopleOptions
   readonly #people: SavedRecords<StoredPerson>
 
-  constructor(catalog: Catalog, access: Access) {
-    this.#access = access
-    this.#people = new SavedRecords(catalog, 'person', storedPersonShape, ({ id, body }) => {
-      const { role, project, hash, ended } = body
-      const scopes = role === null ? customerScopes : [scopeOfRole[role]]
-      if (role === null && project === null) access.remove(id)
-      else access.put(id, { ...tokenWith(hash, scopes), project })
-      access.endCookies(ended)
+  constructor(options: PeopleOptions) {
+    this.#options = options
+    const { catalog, access, customerScopes } = options
+    const kind = { name: 'person', plural: 'people', most: 50_000 }
+    this.#people = new SavedRecords(catalog, kind, storedPersonShape)
+    this.#people.follow((changes) => {
+      for (const { id, item } of changes) {
+        const { role, project, hash, ended } = item.body
+        const scopes = role === null ? customerScopes : [scopeOfRole[role]]
+        if (role === null && project === null) access.remove(id)
+        else access.put(id, { ...tokenWith(hash, scopes), project })
+        access.endCookies(id, ended)
+      }
     })
   }
 
   list() {
-    const shown = this.#people.list().map(({ id, body, changed_at }) => {
+    const shown = this.#people.values().map(({ id, body, changed_at }) => {
       const { name, email, role, project } = body
-      const lastUse = Math.max(this.#access.lastUse(id) ?? 0, Date.parse(changed_at))
+      const lastUse = Math.max(this.#options.access.lastUse(id) ?? 0, Date.parse(changed_at))
       return { id, name, email, role, project, last_seen: new Date(lastUse).toISOString() }
     })
     return shown.sort((one, other) => (one.name < other.name ? -1 : 1))
@@ -60,9 +72,14 @@ export class People {
     return this.#people.find(id)?.body
   }
 
-  /** Stores who signed in before they get a session. Without a role, earlier sessions end. Returns false for a stranger. */
+  /**
+   * Stores who signed in before they get a session. Without a role, earlier sessions end. Returns false, with nothing stored, for
+   * somebody who is refused and has no rights that could end.
+   */
   async signIn({ id, refusal, ...fields }: SignedIn, by: Author): Promise<boolean> {
-    if (refusal !== undefined && !this.#people.find(id)) return false
+    const { role = null, project = null } = this.find(id) ?? {}
+    if (refusal !== undefined && role === null && project === null) return false
+    if (fields.role !== 'admin' && fields.role !== 'editor') await this.#options.links.deleteMadeBy(id, by)
     const act = refusal === undefined ? 'sign_in' : 'sign_in_refused'
     // With another key, they stay ended if the person gets a role again.
     const ends = refusal !== undefined && { hash: newKey() }
@@ -79,8 +96,9 @@ export class People {
 
   async signOut(id: string, session: string, by: Author): Promise<void> {
     await this.#people.put(id, by, (known) => {
-      const ended = [...(known?.ended ?? []), session].slice(-maxEnded)
-      return { ...(known as StoredPerson), ended, act: 'sign_out' }
+      const ended = [...(known?.ended ?? []), session]
+      const ends = ended.length > maxEnded ? { hash: newKey(), ended: [] } : { ended }
+      return { ...(known as StoredPerson), ...ends, act: 'sign_out' }
     })
   }
 
@@ -88,6 +106,8 @@ export class People {
     if (!this.#people.find(id)) throw resourceNotFound(`No person has the id "${id}"`)
     const ends = { hash: newKey(), act: 'end_sessions' } as const
     await this.#people.put(id, by, (known) => ({ ...(known as StoredPerson), ...ends, ended: [] }))
+    // Afterward, so that no session is left that could create another one.
+    await this.#options.links.deleteMadeBy(id, by)
   }
 }
 

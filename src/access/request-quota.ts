@@ -7,6 +7,8 @@ export interface RequestLimit {
   /** Who is limited: a token, a session or a client address. */
   id: string
   perMinute: number
+  /** Whether all tokens of a project share it. */
+  isShared?: boolean
 }
 
 interface Window {
@@ -27,11 +29,16 @@ export class RequestQuota {
 
   /** Counts a request, unless it exceeds a limit. Returns the limit with the fewest requests left. */
   take(limits: readonly RequestLimit[], nowMs: number) {
-    const counted = limits.map(({ id, perMinute: limit }) => ({ limit, window: this.#window(id, nowMs) }))
+    const counted = limits.map(({ id, perMinute: limit, isShared = false }) => ({
+      limit,
+      isShared,
+      window: this.#window(id, nowMs),
+    }))
     const full = counted.find(({ limit, window }) => window.count >= limit)
     if (!full) for (const { window } of counted) window.count++
-    const quotas = (full ? [full] : counted).map(({ limit, window }) => ({
+    const quotas = (full ? [full] : counted).map(({ limit, isShared, window }) => ({
       limit,
+      isShared,
       remaining: Math.max(0, limit - window.count),
       resetSeconds: Math.max(1, Math.ceil((window.startedAt + windowMs - nowMs) / 1000)),
       exceeded: full !== undefined,

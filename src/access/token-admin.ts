@@ -5,12 +5,16 @@ import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts
 import type { Log } from '../base/log.ts'
 import { readShape } from '../base/validation.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { shippedBy } from '../definitions/definitions.ts'
 import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
-import type { Access, NewSession } from './access.ts'
+import type { Access } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
+import type { Actor } from './audit.ts'
 import type { Caller } from './caller.ts'
+import type { People } from './people.ts'
+import type { NewSession } from './sessions.ts'
 import {
   rotationShape,
   type StoredToken,
@@ -31,8 +35,7 @@ interface TokenAdminOptions {
   engine: Engine
   clock: Clock
   log: Log
-  /** Name of a person or token. */
-  nameOf: (id: string) => string | null
+  people: Pick<People, 'find'>
 }
 
 const limits = { deadlineMs: 10_000 }
@@ -48,10 +51,14 @@ export class TokenAdmin {
   constructor(options: TokenAdminOptions) {
     this.#options = options
     const { access, catalog } = options
-    this.#tokens = new SavedRecords(catalog, 'token', storedTokenShape, ({ id, body }, deleted) => {
-      if (!deleted) return access.put(id, body)
-      access.remove(id)
-      this.#uses.delete(id)
+    const kind = { name: 'token', plural: 'access tokens', most: 500_000 }
+    this.#tokens = new SavedRecords(catalog, kind, storedTokenShape)
+    this.#tokens.follow((changes) => {
+      for (const { id, after } of changes) {
+        if (after) access.put(id, after.body)
+        else access.remove(id)
+        if (!after) this.#uses.delete(id)
+      }
     })
   }
 
@@ -80,7 +87,7 @@ export class TokenAdmin {
   }
 
   list(): TokenView[] {
-    const views = this.#tokens.list().map((token) => this.#view(token))
+    const views = this.#tokens.values().map((token) => this.#view(token))
     return views.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
   }
 
@@ -90,7 +97,7 @@ export class TokenAdmin {
 
   #view({ id, body, changed_at: updated_at }: SavedRecord<StoredToken>) {
     const { hash: _, previous, ...fields } = body
-    const created_by_name = fields.created_by === null ? null : this.#options.nameOf(fields.created_by)
+    const created_by_name = fields.created_by === null ? null : this.actorOf(fields.created_by).name || null
     const lastUse = this.#lastUse(id)
     return {
       id,
@@ -107,6 +114,14 @@ export class TokenAdmin {
   /** For people who see what a token did. */
   nameOf(id: string): string | undefined {
     return id === 'admin' ? 'admin token' : this.#tokens.find(id)?.body.description
+  }
+
+  /** The person or token with this id. */
+  actorOf(id: string): Actor {
+    const person = this.#options.people.find(id)
+    if (person) return { type: 'person', id, name: person.name }
+    if (id === shippedBy) return { type: 'service', id, name: 'Wellhead' }
+    return { type: 'token', id, name: this.nameOf(id) ?? '' }
   }
 
   /** What the holder of a token learns about it. The admin token is not stored. */
@@ -197,7 +212,7 @@ export class TokenAdmin {
   async #writeUses(): Promise<void> {
     const { access, engine, log } = this.#options
     // There can be hundreds of thousands of tokens, of which few were used since.
-    const used = this.#tokens.list().filter(({ id }) => {
+    const used = this.#tokens.values().filter(({ id }) => {
       return (access.lastUse(id) ?? 0) > (this.#uses.get(id)?.at ?? 0)
     })
     if (used.length === 0) return

@@ -1,9 +1,14 @@
 import { z } from 'zod'
+import { listText } from '../shared/list-text.ts'
 import { hasRole, scopeNames, scopePattern } from './caller.ts'
 
 const day = 86_400
 
 const fixedValue = z.string().max(256, 'must be at most 256 characters long')
+const fixedValues = z
+  .union([fixedValue, z.array(fixedValue)])
+  .transform((value) => (typeof value === 'string' ? value : listText(value)))
+  .pipe(fixedValue)
 const project = fixedValue
   .min(1, 'must not be empty')
   .regex(/^[^\x00-\x1f\x7f]*$/, 'must not contain control characters')
@@ -18,13 +23,13 @@ export const tokenFields = {
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
     .describe(
-      '`admin`; `edit` to read everything and change definitions other than sources; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
+      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
     ),
   project: project
     .nullable()
     .describe('Limits the token to the rows and entries of this project. Null: no limit.'),
   parameters: z
-    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValue)
+    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValues)
     .refine((parameters) => !Object.hasOwn(parameters, 'project'), {
       error: 'must not contain project; set the field project instead',
     })
@@ -98,8 +103,8 @@ export const storedTokenShape = z.object({
   ...tokenFields,
   hash: z.string(),
   created_at: z.string(),
-  /** Id of the token that created it; null if it was created before this was stored. */
-  created_by: z.string().nullable().default(null),
+  /** Id of the token that created it; null for a token of the settings. */
+  created_by: z.string().nullable(),
   previous: z.object({ hash: z.string(), valid_until: z.string() }).nullable(),
 })
 

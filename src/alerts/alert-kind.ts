@@ -1,57 +1,144 @@
-import { forbidden, invalidParameter } from '../base/errors.ts'
-import { readShape } from '../base/validation.ts'
-import type { Kind, NextDefinitions } from '../definitions/kind.ts'
-import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
+import { z } from 'zod'
+import { invalidParameter } from '../base/errors.ts'
+import { type FieldShapes, readShape } from '../base/validation.ts'
+import { type commonView, kindForm, type NextDefinitions, type Opened } from '../definitions/kind.ts'
+import { yamlFile } from '../definitions/yaml-file.ts'
+import { refuseUnknown } from '../endpoints/call/call.ts'
 import { columnProblem } from '../endpoints/definition/result-columns.ts'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
-import { auditRefusal } from '../sql/audit-source.ts'
-import { type AlertFields, alertShape, readAlert, type SavedAlert, type Target, targetKey } from './alert.ts'
+import {
+  type AlertFields,
+  alertShape,
+  alertStates,
+  type SavedAlert,
+  type Target,
+  targetKey,
+  targetShape,
+} from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { type AlertState, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
 import type { Evaluator } from './evaluator.ts'
+import { targetForms } from './notification.ts'
 import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
 
+export const alertReadOnly = 'state since evaluated_at value error groups_left_out'.split(' ')
+
 export type AlertView = ReturnType<typeof view>
 
-export const alertReadOnly = 'state since evaluated_at value error'.split(' ')
+const viewShape: FieldShapes<Omit<AlertView, keyof AlertFields | keyof typeof commonView | 'id'>> = {
+  state: z.enum(alertStates).describe('`failing`: three evaluations in a row failed.'),
+  since: z.iso.datetime().describe('When the state began.'),
+  evaluated_at: z.iso.datetime().nullable().describe('When the alert was last evaluated. Null: not yet.'),
+  value: z.number().nullable().describe('The value that decided the last evaluation. Null: there was none.'),
+  groups_left_out: z
+    .int()
+    .exactOptional()
+    .describe('Of an alert with `by`: groups beyond the first 1,000, which are not evaluated.'),
+  error: z
+    .string()
+    .nullable()
+    .describe('Why the last evaluation failed, why nothing can be sent, or what was not delivered.'),
+}
 
-export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAlert> {
-  const find = (reference: string) => {
-    const alerts = evaluator.saved()
-    const id = reference.toLowerCase()
-    return alerts.find(({ name }) => name === reference) ?? alerts.find((alert) => alert.id === id)
-  }
-  return {
-    name: 'alert',
-    folder: 'alerts',
-    readOnly: alertReadOnly,
-    items: { list: () => evaluator.saved(), find },
-    read: readAlert,
+const target = targetShape.extend({
+  key: z.string().describe('Names the target in entries of `alert_events`, as `metadata.target_key`.'),
+  secret: z.string().exactOptional().describe('Signs notifications. Only in the response that created it.'),
+  switched_off: z.literal(true).exactOptional().describe('The target responded 410: nothing more is sent.'),
+})
+
+export const alertExample = {
+  name: 'errors',
+  endpoint: 'functions.invocation-stats',
+  parameters: { project: 'demo', interval: '15min' },
+  when: 'any(error_count) >= 10',
+  for_seconds: 120,
+  notify: [{ type: 'webhook', url: 'https://example.com/hook' }],
+}
+
+const form = kindForm<AlertFields>({
+  name: 'alert',
+  folder: 'alerts',
+  most: 10_000,
+  fields: alertShape,
+  readOnly: alertReadOnly,
+  refersTo: { endpoints: ({ endpoint }) => [endpoint] },
+  file: yamlFile('alert', alertShape, {
+    omitted: ['muted_until', 'muted_groups'],
+    example: 'endpoint: usage.api-counts',
+    // The names of targets would be resolved.
+    offline: (fields) => ({ ...fields, notify: [] }),
+  }),
+  docs: {
+    fieldsName: 'NewAlert',
+    view: {
+      ...viewShape,
+      parameters: z.record(z.string(), z.string()).describe('Parameters of the endpoint, by name.'),
+      notify: z.array(target).describe('Where notifications are sent.'),
+    },
+    deployed: {
+      secrets: z
+        .array(z.object({ url: z.string(), secret: z.string() }))
+        .exactOptional()
+        .describe('Secrets of new webhooks. Only in the response that created them.'),
+    },
+    example: alertExample,
+    changeExample: { muted_until: '2026-01-31T12:00:00Z' },
+    referenceExample: 'errors',
+    changes: 'edit',
+    texts: {
+      create: 'The response contains the secrets of webhooks.',
+      change: 'Another query, condition or duration makes the alert start anew.',
+      delete: 'A firing alert is resolved.',
+      restore: 'Targets that were removed get new secrets.',
+    },
+  },
+})
+
+export const alerts = {
+  ...form,
+  open: ({
+    alertParts: parts,
+    evaluator,
+  }: {
+    alertParts: AlertParts
+    evaluator: Evaluator
+  }): Opened<SavedAlert> => ({
+    items: parts.alerts,
     fieldsOf: ({ definition }) => ({
       ...definition,
       notify: definition.notify.map(({ type, url }) => ({ type, url })),
     }),
     // A mute is not in files.
-    kept: ({ definition: { muted_until } }) => ({ muted_until }),
+    kept: ({ definition: { muted_until, muted_groups } }) => ({ muted_until, muted_groups }),
     // A notification that the alert is resolved needs all of it.
     deletedBody: ({ definition, created_at, note }) => ({ definition, created_at, note }),
-    async prepare(fields, { current, next, at, note, dryRun, isAdmin }) {
-      const definition = await prepareAlert(parts, fields, next, current)
-      const endpoint = next.find<SavedEndpoint>('endpoints', definition.endpoint)
-      if (!isAdmin && endpoint?.readsAudit) throw forbidden(auditRefusal)
+    async prepare(fields, { current, next, at, note, dryRun }) {
+      const definition = await prepareAlert(parts, fields, endpointsIn(next), current)
       const secrets = dryRun ? [] : newSecrets(parts, definition.notify, current)
       return {
         body: { definition, created_at: current?.created_at ?? at, note },
         ...(secrets.length > 0 && { shown: { secrets } }),
       }
     },
-    refersTo: { endpoints: ({ definition }) => [definition.endpoint] },
     async views(items, change) {
       const states = await evaluator.states()
       return items.map((alert) => view(parts, alert, states, change && { before: change.before }))
     },
+  }),
+}
+
+/** The endpoints that an alert can refer to. */
+interface AlertEndpoints {
+  find(reference: string): SavedEndpoint | undefined
+  areChanged: boolean
+}
+
+function endpointsIn(next: NextDefinitions): AlertEndpoints {
+  return {
+    find: (reference) => next.find<SavedEndpoint>('endpoints', reference),
+    areChanged: next.isChanged('endpoints'),
   }
 }
 
@@ -59,17 +146,17 @@ export function alertKind(parts: AlertParts, evaluator: Evaluator): Kind<SavedAl
 export async function prepareAlert(
   parts: AlertParts,
   fields: Record<string, unknown>,
-  next: Pick<NextDefinitions, 'find'> & Partial<Pick<NextDefinitions, 'isChanged'>>,
+  endpoints: AlertEndpoints,
   current?: SavedAlert,
 ) {
   const sent = readShape(alertShape, fields)
   // An alert can be muted or disabled even if its endpoint is gone.
-  const queryOf = ({ endpoint, parameters, when }: AlertFields) =>
-    JSON.stringify([endpoint, parameters, when])
+  const queryOf = ({ endpoint, parameters, when, by }: AlertFields) =>
+    JSON.stringify([endpoint, parameters, when, by])
   const isSame = current && queryOf(sent) === queryOf(current.definition)
   // One whose endpoint goes away is among the users of that.
-  const isAffected = next.isChanged?.('endpoints') && next.find('endpoints', sent.endpoint)
-  if (!isSame || isAffected) checkQuery(sent, next)
+  const isAffected = endpoints.areChanged && endpoints.find(sent.endpoint)
+  if (!isSame || isAffected) checkQuery(sent, endpoints)
   const notify: Target[] = []
   for (const [index, { type, url }] of sent.notify.entries()) {
     const key = targetKey({ type, url })
@@ -84,13 +171,17 @@ export async function prepareAlert(
 }
 
 function checkQuery(
-  { endpoint: reference, parameters, when }: AlertFields,
-  next: Pick<NextDefinitions, 'find'>,
+  { endpoint: reference, parameters, when, by }: AlertFields,
+  endpoints: AlertEndpoints,
 ): void {
-  const endpoint = next.find<SavedEndpoint>('endpoints', reference)
+  const endpoint = endpoints.find(reference)
   if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
   refuseUnknown(endpoint, parameters)
   endpoint.compiled.check(parameters)
+  for (const column of by) {
+    const problem = columnProblem(endpoint, column, false)
+    if (problem) throw invalidParameter('by', problem)
+  }
   const { of, column } = parseCondition(when) as Condition
   if (of === 'rows') return
   const problem = columnProblem(endpoint, column, true)
@@ -108,7 +199,7 @@ async function newTarget(
     if (error instanceof RefusedTarget) throw invalidParameter(`notify.${index}.url`, error.message)
     throw error
   }
-  return target.type === 'slack' ? target : { ...target, secret: secrets.create() }
+  return targetForms[target.type].isSigned ? { ...target, secret: secrets.create() } : target
 }
 
 /** The secrets of targets that were not there before a change. */
@@ -142,15 +233,21 @@ function view(
     ...definition,
     notify: definition.notify.map((target) => {
       const { type, url } = target
-      const secret = type === 'webhook' && secrets.find((each) => each.url === url)?.secret
-      const isOff = state.off.length > 0 && state.off.includes(targetKey(target))
-      return { type, url, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
+      const key = targetKey(target)
+      const secret = targetForms[type].isSigned && secrets.find((each) => each.url === url)?.secret
+      const isOff = state.off.length > 0 && state.off.includes(key)
+      return { type, url, key, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
     }),
     state: state.state,
     since: iso(state.sinceMs),
     evaluated_at: state.evaluatedMs === null ? null : iso(state.evaluatedMs),
     value: state.value,
+    ...(definition.by.length > 0 && { groups_left_out: state.groupsLeftOut ?? 0 }),
     error: errors.filter(Boolean).join(' ') || null,
-    ...{ version, created_at, updated_at, updated_by, note },
+    version,
+    created_at,
+    updated_at,
+    updated_by,
+    note,
   }
 }

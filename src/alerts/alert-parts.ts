@@ -1,9 +1,11 @@
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Items } from '../catalog/items.ts'
 import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { SavedAlert } from './alert.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { TargetRules } from './target.ts'
 
@@ -12,14 +14,17 @@ export interface AlertParts {
   engine: Engine
   catalog: Catalog
   endpoints: Endpoints
+  alerts: Items<SavedAlert>
   calls: EndpointCalls
   /** Queries that the engine runs at a time. */
   engineSlots: number
   secrets: WebhookSecrets
   rules: TargetRules
+  /** Origin of the console, for links to it. */
+  publicUrl: string | undefined
   time: Timers
   log: Log
   /** Stores entries of the source of alerts. */
-  storeEvents: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  storeEvents: (lines: Buffer, token: string) => Promise<void>
   onEvaluated: (result: 'ok' | 'failed', lateMs: number) => void
 }

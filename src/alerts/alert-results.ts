@@ -1,8 +1,12 @@
 import { withDeadline } from '../base/clock.ts'
 import { endpointNotFound, WellheadError } from '../base/errors.ts'
+import { callOf } from '../endpoints/call/call.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
+import { reservedName } from '../shared/sql-tokens.ts'
+import { queryOf } from '../sql/query.ts'
 import type { SavedAlert } from './alert.ts'
+import { evaluateGroups } from './alert-groups.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { Outcome } from './alert-state.ts'
 import { type Decision, decide, ResultRows, type Row } from './condition.ts'
@@ -20,7 +24,9 @@ export async function readResult(
   engineTime?: EngineTime,
 ): Promise<ResultRows> {
   const directives = maxAgeSeconds === undefined ? { noCache: true } : { maxAgeSeconds }
-  const { result } = await parts.calls.call({ ...callOf(parts, alert), signal, engineTime, directives })
+  const { result } = await parts.calls.call(
+    callOf({ ...requestOf(parts, alert), signal, engineTime, directives }),
+  )
   return rowsOf(result)
 }
 
@@ -29,8 +35,8 @@ export async function readResult(
  * it has no past. Ends early if the engine is busy.
  */
 export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: AbortSignal) {
-  const call = callOf(parts, alert)
-  if (!call.endpoint.compiled.sql.includes('{now:')) return null
+  const request = requestOf(parts, alert)
+  if (!queryOf(request.endpoint.definition.query).parameters.has(reservedName)) return null
   const decisions: (Decision & { at: string })[] = []
   const decideAll = async (signal: AbortSignal) => {
     // From now back, so that a busy engine leaves out what is long ago.
@@ -38,9 +44,9 @@ export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: 
       const atMs = parts.time.wall.now() - (point * dayMs) / pastPoints
       const nowMicros = BigInt(Math.floor(atMs)) * 1000n
       try {
-        const at = { nowMicros, range: { beforeMicros: nowMicros } }
-        const result = rowsOf(await parts.calls.runAt({ ...call, signal }, at))
-        decisions.unshift({ at: new Date(atMs).toISOString(), ...decide(alert.condition, result) })
+        const call = callOf({ ...request, signal, nowMicros, range: { beforeMicros: nowMicros } })
+        const result = rowsOf(await parts.calls.run(call))
+        decisions.unshift({ at: new Date(atMs).toISOString(), ...decideAny(parts, alert, result) })
       } catch (error) {
         if (!signal.aborted || gone.aborted) throw error
       }
@@ -50,11 +56,21 @@ export async function pastDecisions(parts: AlertParts, alert: SavedAlert, gone: 
   return decisions
 }
 
-function callOf({ endpoints }: AlertParts, { definition: { endpoint: reference, parameters } }: SavedAlert) {
+function requestOf(
+  { endpoints, calls }: AlertParts,
+  { definition: { endpoint: reference, parameters } }: SavedAlert,
+) {
   const endpoint = endpoints.find(reference)
   if (!endpoint) throw endpointNotFound(reference)
   const format = findFormat('json') as OutputFormat
-  const requester = { project: undefined, caller: 'wellhead:alerts', purpose: 'alert' } as const
+  // On behalf of a project, an alert sees no more than the project itself.
+  const retentionDays = calls.retentionOf(parameters.project)
+  const requester = {
+    project: undefined,
+    retentionDays,
+    caller: 'wellhead:alerts',
+    purpose: 'alert',
+  } as const
   return { endpoint, parameters, format, ...requester }
 }
 
@@ -64,10 +80,25 @@ function rowsOf({ body }: { body: Buffer }): ResultRows {
 
 /** Decides by rows, or by the error that reading them ended with. */
 export function outcomeOf({ condition }: SavedAlert, result: ResultRows | Error): Outcome {
+  return outcomeBy(result, (rows) => decide(condition, rows))
+}
+
+export function outcomeBy<T>(
+  result: ResultRows | Error,
+  decided: (rows: ResultRows) => T,
+): T | { error: string } {
   try {
     if (result instanceof Error) throw result
-    return decide(condition, result)
+    return decided(result)
   } catch (error) {
     return { error: error instanceof WellheadError ? error.message : 'Internal error.' }
   }
+}
+
+/** Of an alert by group: whether any group meets the condition, and how many do. */
+function decideAny(parts: AlertParts, alert: SavedAlert, result: ResultRows): Decision {
+  if (alert.definition.by.length === 0) return decide(alert.condition, result)
+  const { groups } = evaluateGroups(alert, [], result, parts.time.now())
+  const value = groups.filter(({ heldMs }) => heldMs !== null).length
+  return { met: value > 0, value }
 }

@@ -69,4 +69,13 @@ describe('a notification is due', () => {
     expect(dueNotification(firing, muted, 60_000, 59_999)).toBeUndefined()
     expect(dueNotification(firing, muted, 60_000, 60_000)).toBe('alert.firing')
   })
+
+  test('only for what an evaluation found, until so many have failed that the alert is failing', () => {
+    const repeating = { ...definition, repeat_seconds: 60 }
+    const firing = state({ state: 'firing', told: 'firing', failures: 1 })
+    const unmuted = state({ state: 'firing', failures: 2 })
+    for (const each of [firing, unmuted]) expect(dueNotification(each, repeating, 60_000, 0)).toBeUndefined()
+    const failing = state({ state: 'failing', told: 'failing', failures: 3 })
+    expect(dueNotification(failing, repeating, 60_000, 0)).toBe('alert.failing')
+  })
 })

@@ -1,9 +1,10 @@
 import type { AlertFields, SavedAlert, StateName, Target } from './alert.ts'
+import type { GroupState } from './alert-groups.ts'
 import type { Decision } from './condition.ts'
 
 /** The types of notifications, by the state that they report. */
 const types = { ok: 'alert.resolved', firing: 'alert.firing', failing: 'alert.failing' } as const
-type NotifiedState = keyof typeof types
+export type NotifiedState = keyof typeof types
 export type NotificationType = (typeof types)[NotifiedState] | 'alert.test'
 
 /** A notification that is not delivered to all targets yet. */
@@ -47,7 +48,16 @@ export interface AlertState {
   outbox: Notification[]
   /** Notifications that were dropped since the outbox was last empty. */
   dropped: number
+  /** Of an alert by group, in the order of the rows. Receivers are notified of them, and of the alert only if it fails. */
+  groups?: readonly GroupState[]
+  groupsLeftOut?: number
 }
+
+/** What an evaluation changes, of an alert or of one of its groups. */
+export type Progress = Pick<
+  AlertState,
+  'state' | 'previous' | 'sinceMs' | 'evaluatedMs' | 'value' | 'error' | 'failures' | 'heldMs'
+>
 
 /** What the service that evaluates alerts has of each in memory. */
 export interface AlertEntry {
@@ -64,21 +74,34 @@ const failuresUntilFailing = 3
 
 export function newState(rule: string, name: string, nowMs: number): AlertState {
   return {
-    ...{ rule, name, state: 'ok', previous: 'ok', sinceMs: nowMs },
-    ...{ evaluatedMs: null, value: null, error: null, failures: 0, heldMs: null },
-    ...{ told: 'ok', toldMs: nowMs, off: [], deleted: false, outbox: [], dropped: 0 },
+    rule,
+    name,
+    state: 'ok',
+    previous: 'ok',
+    sinceMs: nowMs,
+    evaluatedMs: null,
+    value: null,
+    error: null,
+    failures: 0,
+    heldMs: null,
+    told: 'ok',
+    toldMs: nowMs,
+    off: [],
+    deleted: false,
+    outbox: [],
+    dropped: 0,
   }
 }
 
 export type Outcome = Decision | { error: string }
 
 /** The state after an evaluation. The given one is not changed. */
-export function afterEvaluation(
-  before: AlertState,
+export function afterEvaluation<Before extends Progress>(
+  before: Before,
   { every_seconds, for_seconds }: Pick<AlertFields, 'every_seconds' | 'for_seconds'>,
   outcome: Outcome,
   nowMs: number,
-): AlertState {
+): Before {
   const inState = (state: StateName) =>
     state === before.state ? {} : { state, previous: before.state, sinceMs: nowMs }
   if ('error' in outcome) {
@@ -96,12 +119,14 @@ export function afterEvaluation(
 
 /** The notification that is due, or undefined. */
 export function dueNotification(
-  { state, told, toldMs }: AlertState,
+  { state, told, toldMs, failures }: Pick<AlertState, 'state' | 'told' | 'toldMs' | 'failures'>,
   { repeat_seconds, muted_until }: Pick<AlertFields, 'repeat_seconds' | 'muted_until'>,
   nowMs: number,
   wallMs: number,
 ): NotificationType | undefined {
-  if (isMuted({ muted_until }, wallMs)) return undefined
+  // An evaluation that failed does not know whether the alert still fires.
+  const isUnknown = failures > 0 && state !== 'failing'
+  if (isUnknown || isMuted({ muted_until }, wallMs)) return undefined
   const current = toldAs(state)
   if (current !== told) return types[current]
   const isRepeated = current !== 'ok' && repeat_seconds !== null

@@ -5,7 +5,7 @@ import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
 
-const maxEvents = 10_000
+const maxEvents = 50_000
 const writeWithinMs = 10_000
 /** Of one insert, so that neither writing it nor its deadline depends on how much has changed. */
 const insertLength = 2 ** 20
@@ -24,7 +24,8 @@ export class AlertStore {
   #tenure = {}
   /** The stored notifications of each alert, by id. */
   #stored = new Map<string, ReadonlySet<string>>()
-  #events: { line: string; atMs: number }[] = []
+  /** Lines of entries that are not stored yet. */
+  #events: string[] = []
   #writing = Promise.resolve(true)
   #next: Promise<boolean> | undefined
   #sequence = 0
@@ -82,7 +83,7 @@ export class AlertStore {
     const metadata = JSON.stringify({ alert_id, ...fields })
     // Ids are in the order of events that happened at the same time.
     const entry = { project: '', id: uuidv7(), timestamp, event_message, metadata }
-    if (this.#events.length < maxEvents) this.#events.push({ line: `${JSON.stringify(entry)}\n`, atMs })
+    if (this.#events.length < maxEvents) this.#events.push(`${JSON.stringify(entry)}\n`)
   }
 
   /** Stores what has changed. Returns whether the states are on disk. While one flush runs, at most one more waits. */
@@ -142,9 +143,9 @@ export class AlertStore {
   async #storeEvents(): Promise<void> {
     const events = this.#events.splice(0)
     if (events.length === 0) return
-    const lines = Buffer.from(events.map(({ line }) => line).join(''))
+    const lines = Buffer.from(events.join(''))
     await this.#parts
-      .storeEvents(lines, randomUUID(), Math.min(...events.map(({ atMs }) => atMs)))
+      .storeEvents(lines, randomUUID())
       .catch((error) => this.#parts.log.warn({ err: error }, 'events of alerts could not be stored'))
   }
 

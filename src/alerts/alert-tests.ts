@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { writableFields } from '../base/validation.ts'
-import { commonReadOnly } from '../definitions/definitions.ts'
+import { mayRead, type Reader } from '../definitions/audit-rule.ts'
+import { commonReadOnly } from '../definitions/kind.ts'
 import { readAlert, type SavedAlert } from './alert.ts'
+import { afterGroups, evaluateGroups, groupView } from './alert-groups.ts'
 import { alertReadOnly, prepareAlert } from './alert-kind.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
@@ -14,15 +16,29 @@ export type AlertTests = ReturnType<typeof alertTests>
 /** Evaluates alerts on request, without changing anything. */
 export function alertTests(parts: AlertParts, evaluator: Evaluator) {
   const evaluate = async (alert: SavedAlert, signal: AbortSignal, known?: AlertState) => {
-    const { time } = parts
+    const { time, publicUrl } = parts
     const all = await readResult(parts, alert, signal)
     const before = known ?? newState(alert.rule, alert.definition.name, time.now())
-    const state = afterEvaluation(before, alert.definition, outcomeOf(alert, all), time.now())
+    const now = time.now()
+    const groups =
+      alert.definition.by.length > 0 ? evaluateGroups(alert, before.groups ?? [], all, now).groups : undefined
+    const state = groups
+      ? { ...before, ...afterGroups(before, groups, now) }
+      : afterEvaluation(before, alert.definition, outcomeOf(alert, all), now)
     const rows = shownRows(alert, all)
-    const message: Message = { type: 'alert.firing', alert, state, rows, time }
-    return { tested: { state: state.state, value: state.value, rows }, message }
+    const message: Message = { type: 'alert.firing', alert, state, rows, groups, time, publicUrl }
+    const tested = { state: state.state, value: state.value, rows }
+    return { tested: { ...tested, ...(groups && { groups: groups.map(groupView) }) }, message }
   }
   return {
+    /** The groups as they were last evaluated. */
+    async groups(alert: SavedAlert) {
+      const state = (await evaluator.states()).get(alert.id)
+      const groups = (state?.rule === alert.rule && state.groups) || []
+      const { muted_groups } = alert.definition
+      return groups.map((group) => ({ ...groupView(group), muted_until: muted_groups[group.id] ?? null }))
+    },
+
     /** Also sends a test notification if that is wanted. */
     async test(alert: SavedAlert, notify: boolean, signal: AbortSignal) {
       const known = (await evaluator.states()).get(alert.id)
@@ -36,18 +52,22 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
     },
 
     /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
-    async preview(body: unknown, signal: AbortSignal) {
+    async preview(body: unknown, reader: Reader, signal: AbortSignal) {
       const readOnly = [...commonReadOnly, ...alertReadOnly, 'id']
       const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
-      const next = { find: (_folder: string, reference: string) => parts.endpoints.find(reference) as never }
-      const definition = await prepareAlert(parts, fields, next)
+      const find = (reference: string) => {
+        const endpoint = parts.endpoints.find(reference)
+        return endpoint && mayRead(reader, endpoint.definition) ? endpoint : undefined
+      }
+      const definition = await prepareAlert(parts, fields, { find, areChanged: false })
       const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
       const alert = readAlert({ ...record, body: { definition, created_at: '' } })
       const { tested, message } = await evaluate(alert, signal)
       const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
       return {
         ...tested,
-        ...{ webhook: webhookBody(firing), slack: slackBody(firing) },
+        webhook: webhookBody(firing),
+        slack: slackBody(firing),
         history: await pastDecisions(parts, alert, signal),
       }
     },

@@ -1,25 +1,41 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { valuesText } from '../base/validation.ts'
 import type { CatalogRecord } from '../catalog/catalog-state.ts'
-import { readerOf } from '../definitions/saved-items.ts'
+import { readerOf } from '../definitions/kind.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
-import { valueText } from '../endpoints/definition/parameter-declaration.ts'
 import { type Condition, parseCondition } from './condition.ts'
 
 const maxTargets = 10
 const aMonth = 30 * 86_400
 
+/** `targetForms` has what each receives. */
+const targetTypes = ['webhook', 'slack'] as const
+
 export const targetShape = z.object({
-  type: z.enum(['webhook', 'slack']).describe('Form of the notification.'),
+  type: z.enum(targetTypes).describe('Form of the notification.'),
   url: z.string().max(2000).describe('Address that receives a POST request.'),
 })
+
+export const instant = z.iso.datetime({
+  offset: true,
+  error: 'must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
+})
+
+const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+function durationMs(text: string): number | undefined {
+  const [, number, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []
+  const ms = unit === undefined ? 0 : Number(number) * unitsMs[unit as keyof typeof unitsMs]
+  return ms > 0 && ms <= 1000 * aMonth ? ms : undefined
+}
 
 /** What users write. */
 export const alertShape = z.strictObject({
   name: endpointShape.shape.name.describe('Unique among alerts.'),
   description: z.string().max(10_000).default('').describe('What the alert is for.'),
   endpoint: z.string().min(1, 'is required').max(200).describe('Name or id of the endpoint to evaluate.'),
-  parameters: z.record(z.string(), valueText).default({}).describe('Parameters of the endpoint, by name.'),
+  parameters: z.record(z.string(), valuesText).default({}).describe('Parameters of the endpoint, by name.'),
   every_seconds: seconds(86_400, 5).default(60).describe('How often the alert is evaluated.'),
   when: z
     .string()
@@ -42,11 +58,30 @@ export const alertShape = z.strictObject({
     .default([])
     .describe('Where notifications are sent.'),
   enabled: z.boolean().default(true).describe('Whether the alert is evaluated.'),
-  muted_until: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z' })
+  muted_until: instant
     .nullable()
     .default(null)
     .describe('Until then no notifications are sent. Null: not muted.'),
+  by: z
+    .array(z.string().min(1).max(200))
+    .max(3, 'must have at most three columns')
+    .refine((columns) => new Set(columns).size === columns.length, { error: 'must have distinct columns' })
+    .default([])
+    .describe(
+      'Columns of the result. Each combination of their values is a group with a state of its own. Empty: no groups.',
+    ),
+  keep_missing: z
+    .string()
+    .refine((text) => durationMs(text) !== undefined, {
+      error: 'must be a duration of up to 30 days, such as 30s, 5m, 2h or 1d',
+    })
+    .default('5m')
+    .describe('How long a group without rows keeps its state. Then it is resolved.'),
+  muted_groups: z
+    .record(z.string().max(40), instant)
+    .refine((muted) => Object.keys(muted).length <= 1000, { error: 'must have at most 1000 groups' })
+    .default({})
+    .describe('Until when groups are muted, by their ids.'),
 })
 
 export type AlertFields = z.output<typeof alertShape>
@@ -63,18 +98,20 @@ export type SavedAlert = ReturnType<typeof readAlert>
 
 export function readAlert(record: Omit<CatalogRecord, 'entry' | 'kind'>) {
   const stored = readStored({ entry: '', kind: 'alert', ...record })
-  const { endpoint, parameters, when, for_seconds, enabled, notify } = stored.definition
+  const { endpoint, parameters, when, for_seconds, enabled, notify, by, keep_missing } = stored.definition
   // Alerts with the same key read the same result, so one query serves all of them.
   const resultKey = JSON.stringify([endpoint, Object.entries(parameters).sort()])
   return {
     ...stored,
-    ...{ deleted: record.deleted, resultKey },
+    deleted: record.deleted,
+    resultKey,
     /** By their keys. */
     targets: new Map(notify.map((target) => [targetKey(target), { ...target, host: hostOf(target) }])),
     // The shape has checked it.
     condition: parseCondition(when) as Condition,
     /** What the state depends on: if it changes, the alert starts anew. See `isEnabledBy`. */
-    rule: JSON.stringify([resultKey, when, for_seconds, enabled]),
+    rule: JSON.stringify([resultKey, when, for_seconds, ...(by.length > 0 ? [by] : []), enabled]),
+    keepMissingMs: durationMs(keep_missing) as number,
   }
 }
 

@@ -56,14 +56,16 @@ export class ResultRows {
   }
 }
 
-/** Throws if a row lacks the column. */
-export function decide(condition: Condition, result: ResultRows): Decision {
+/** Decides by all rows, or by those with the given indices. Throws if a row lacks the column. */
+export function decide(condition: Condition, result: ResultRows, indices?: readonly number[]): Decision {
   const { of, column } = condition
-  const count = result.rows.length
+  const count = (indices ?? result.rows).length
   if (of === 'rows') return { met: isMet(condition, count), value: count }
   let value: number | null = null
   let isComplete = true
-  for (const number of result.numbers(column)) {
+  const numbers = result.numbers(column)
+  for (let at = 0; at < count; at++) {
+    const number = numbers[indices?.[at] ?? at] as number
     // A null meets no comparison, so it keeps a condition about all rows from being met.
     if (Number.isNaN(number)) isComplete = of === 'any'
     else if (value === null || decides(condition, number, value)) value = number

@@ -5,6 +5,7 @@ import type { SavedAlert, Target } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { type AlertEntry, type Attempts, isMuted, type Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
+import { targetForms } from './notification.ts'
 import { unreadableSecret } from './secrets.ts'
 import { postJson } from './target.ts'
 
@@ -147,7 +148,7 @@ export class Deliveries {
     const sent = { status: null as number | null, error: null as string | null, response: '' }
     const post = async (limited: AbortSignal) => {
       try {
-        const headers = target.type === 'webhook' ? this.#signed(id, target, body) : {}
+        const headers = targetForms[target.type].isSigned ? this.#signed(id, target, body) : {}
         const options = { ...this.#parts.rules, signal: limited }
         const { status, text } = await postJson(target.url, headers, body, options)
         Object.assign(sent, { status, response: text })
@@ -161,8 +162,16 @@ export class Deliveries {
     const result = sent.status === null ? `failed: ${sent.error}` : `got ${sent.status}`
     const attempt = (to.get(key)?.count ?? 0) + 1
     this.#store.record(alertId, `${type} of ${definition.name} to ${target.type} ${host} ${result}`, {
-      ...{ kind: 'delivery', alert: definition.name, type, target: target.type, host, webhook_id: id },
-      ...{ attempt, ...sent, ms: Math.round(performance.now() - since) },
+      kind: 'delivery',
+      alert: definition.name,
+      type,
+      target: target.type,
+      host,
+      webhook_id: id,
+      target_key: key,
+      attempt,
+      ...sent,
+      ms: Math.round(performance.now() - since),
     })
     void this.#store.flush()
     return sent
@@ -221,7 +230,7 @@ function isAtRest({ to }: Notification): boolean {
 
 function lengthOf({ state: { outbox } }: AlertEntry): number {
   return outbox.reduce(
-    (sum, { bodies: { webhook = '', slack = '' } }) => sum + webhook.length + slack.length,
+    (sum, { bodies }) => Object.values(bodies).reduce((length, body) => length + body.length, sum),
     0,
   )
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { overloaded, WellheadError } from '../base/errors.ts'
+import { mayRead } from '../definitions/audit-rule.ts'
 import { EngineTime } from '../endpoints/call/engine-time.ts'
-import { isEnabledBy, readAlert, type SavedAlert, type StateName } from './alert.ts'
+import { isEnabledBy, type SavedAlert, type StateName } from './alert.ts'
+import { afterGroups, evaluateGroups, type GroupState, keyText, resolved } from './alert-groups.ts'
 import type { AlertParts } from './alert-parts.ts'
-import { outcomeOf, readResult } from './alert-results.ts'
+import { outcomeBy, outcomeOf, readResult } from './alert-results.ts'
 import {
   type AlertEntry,
   type AlertState,
@@ -30,8 +32,8 @@ const retryAfterMs = 1_000
 /** Evaluates alerts on time, and keeps their states. Of several services, the one with the lease does it. */
 export class Evaluator {
   readonly deliveries: Deliveries
-  /** By id, with deleted ones. */
-  readonly #alerts = new Map<string, SavedAlert>()
+  /** By id. They may have states that are not resolved yet. */
+  readonly #deleted = new Map<string, SavedAlert>()
   readonly #parts: AlertParts
   readonly #store: AlertStore
   readonly #share: EngineShare
@@ -49,7 +51,6 @@ export class Evaluator {
     this.#store = new AlertStore(parts)
     this.deliveries = new Deliveries(parts, this.#store)
     this.#share = new EngineShare(parts.engineSlots)
-    parts.catalog.onChange('alert', (records) => this.#changed(records.map(readAlert)))
   }
 
   start(): void {
@@ -59,7 +60,7 @@ export class Evaluator {
 
   /** A service that never had an alert does not wake up for them. */
   #beginTicking(): void {
-    if (!this.#isStarted || this.#timer || this.#alerts.size === 0 || this.#stop.signal.aborted) return
+    if (!this.#isStarted || this.#timer || this.#all().length === 0 || this.#stop.signal.aborted) return
     this.#timer = setInterval(() => this.#tick(), tickMs).unref()
     this.#tick()
   }
@@ -71,12 +72,6 @@ export class Evaluator {
     this.deliveries.stop()
     await Promise.all(this.#runs)
     await this.#store.stop()
-  }
-
-  /** Alerts that exist, by name. */
-  saved(): SavedAlert[] {
-    const alerts = [...this.#alerts.values()].filter(({ deleted }) => !deleted)
-    return alerts.sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
   /** States of all alerts, by id. */
@@ -92,11 +87,16 @@ export class Evaluator {
     return counts
   }
 
-  #changed(alerts: readonly SavedAlert[]): void {
-    for (const alert of alerts) this.#alerts.set(alert.id, alert)
+  /** Follows changes of alerts, also deletions. */
+  changed(alerts: readonly SavedAlert[]): void {
+    for (const alert of alerts) if (alert.deleted) this.#deleted.set(alert.id, alert)
     for (const alert of alerts) this.#reconcile(alert, this.#entries?.get(alert.id)?.state)
     this.#work()
     this.#beginTicking()
+  }
+
+  #all(): SavedAlert[] {
+    return [...this.#deleted.values(), ...this.#parts.alerts.values()]
   }
 
   #tick(): void {
@@ -122,11 +122,9 @@ export class Evaluator {
     const states = await this.#store.open()
     if (this.#stop.signal.aborted || !lease.isHeld) return
     this.#entries = new Map()
-    for (const alert of this.#alerts.values()) this.#reconcile(alert, states.get(alert.id))
+    for (const alert of this.#all()) this.#reconcile(alert, states.get(alert.id))
     const { secrets, log } = this.#parts
-    const silent = [...this.#alerts.values()].filter(
-      (alert) => !alert.deleted && hasUnreadableSecret(alert, secrets),
-    )
+    const silent = this.#parts.alerts.values().filter((alert) => hasUnreadableSecret(alert, secrets))
     if (silent.length > 0) log.error({ alerts: silent.length }, unreadableSecret)
     this.#work()
   }
@@ -137,14 +135,19 @@ export class Evaluator {
     const now = this.#parts.time.now()
     const { name, every_seconds, enabled } = alert.definition
     const state = known ?? newState(alert.rule, name, now)
-    const { state: before, told, outbox, dropped, rule } = state
+    const { state: before, told, outbox, dropped, rule, groups = [] } = state
     if (alert.deleted || state.rule !== alert.rule) {
+      const fired = groups.filter((group) => group.told !== 'ok').map((group) => resolved(group, now, 0))
       const off = enabled && !isEnabledBy(rule) ? [] : state.off
       const kept = { previous: before, told, outbox, dropped, off }
-      Object.assign(state, { ...newState(alert.rule, name, now), ...kept })
+      Object.assign(state, { ...newState(alert.rule, name, now), ...kept, groups: fired, groupsLeftOut: 0 })
       // An evaluation after the mute tells the difference, but those of deleted and disabled alerts have ended.
       const isToldLater = enabled && !alert.deleted && isMuted(alert.definition, this.#parts.time.wall.now())
-      if (told !== 'ok' && !isToldLater) this.#notify(alert, state, 'alert.resolved')
+      const isKnown = told !== 'ok' || fired.length > 0
+      if (isKnown && !isToldLater) {
+        this.#notify(alert, state, 'alert.resolved', undefined, fired.length > 0 ? fired : undefined)
+        state.groups = []
+      }
     }
     // Nothing is sent to targets that were removed.
     for (const { to } of state.outbox) {
@@ -155,7 +158,7 @@ export class Evaluator {
     Object.assign(state, { name, deleted: alert.deleted })
     const isDue = state.evaluatedMs === null || now - state.evaluatedMs >= every_seconds * 1000
     this.#entries.set(alert.id, { alert, state, dueMs: isDue ? now : nextSlot(alert, now) })
-    this.#keep(alert.id, state, before)
+    this.#keep(alert, state, before)
   }
 
   /** Undefined while nothing must be evaluated or delivered. */
@@ -225,6 +228,7 @@ export class Evaluator {
   }
 
   #take({ alert, state }: AlertEntry, result: ResultRows | Error): boolean {
+    if (alert.definition.by.length > 0) return this.#takeGroups(alert, state, result)
     const { time } = this.#parts
     const now = time.now()
     const before = state.state
@@ -232,26 +236,92 @@ export class Evaluator {
     Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
     const type = dueNotification(state, alert.definition, now, time.wall.now())
     if (type) this.#notify(alert, state, type, 'error' in outcome ? undefined : (result as ResultRows))
-    if (type || state.state !== before) this.#keep(alert.id, state, before)
+    if (type || state.state !== before) this.#keep(alert, state, before)
     else this.#store.set(alert.id, state)
     return 'error' in outcome
   }
 
-  #notify(alert: SavedAlert, state: AlertState, type: NotificationType, result?: ResultRows): void {
+  #takeGroups(alert: SavedAlert, state: AlertState, result: ResultRows | Error): boolean {
     const { time } = this.#parts
+    const now = time.now()
+    const wallMs = time.wall.now()
+    const { state: before, groups = [], groupsLeftOut: leftOutBefore = 0 } = state
+    const outcome = outcomeBy(result, (rows) => evaluateGroups(alert, groups, rows, now))
+    const { repeat_seconds, muted_until, muted_groups } = alert.definition
+    let isNotified = false
+    if ('error' in outcome) {
+      Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
+      const type = dueNotification(state, alert.definition, now, wallMs)
+      isNotified = type === 'alert.failing'
+      if (isNotified) this.#notify(alert, state, 'alert.failing')
+    } else {
+      Object.assign(state, afterGroups(state, outcome.groups, now), outcome)
+      this.#recordGroups(alert, groups, outcome.groups)
+      if (outcome.groupsLeftOut > 0 && leftOutBefore === 0) {
+        const fields = { kind: 'groups', alert: state.name, groups_left_out: outcome.groupsLeftOut }
+        this.#store.record(alert.id, `${state.name} has too many groups`, fields)
+      }
+      if (!isMuted({ muted_until }, wallMs)) {
+        const changed = outcome.groups.filter((group) => {
+          const rules = { repeat_seconds, muted_until: muted_groups[group.id] ?? null }
+          return dueNotification(group, rules, now, wallMs) !== undefined
+        })
+        const firing = (list: readonly GroupState[]) => list.filter((group) => group.state === 'firing')
+        // Receivers that were notified of a failure learn what fires now.
+        const told = changed.length > 0 || state.told === 'ok' ? changed : firing(outcome.groups)
+        const type = firing(told).length > 0 ? 'alert.firing' : 'alert.resolved'
+        isNotified = told.length > 0 || state.told !== 'ok'
+        if (isNotified) this.#notify(alert, state, type, result as ResultRows, told)
+      }
+    }
+    if (isNotified || state.state !== before) this.#keep(alert, state, before)
+    else this.#store.set(alert.id, state)
+    return 'error' in outcome
+  }
+
+  #recordGroups(alert: SavedAlert, before: readonly GroupState[], after: readonly GroupState[]): void {
+    const { name, endpoint: reference } = alert.definition
+    const states = new Map(before.map(({ id, state }) => [id, state]))
+    const endpoint = this.#parts.endpoints.find(reference)
+    if (!endpoint || !mayRead({ isAdmin: false }, endpoint.definition)) return
+    for (const { id: group_id, key, state, value } of after) {
+      const previous_state = states.get(group_id) ?? 'ok'
+      if (state === previous_state) continue
+      const fields = { kind: 'state', alert: name, state, previous_state, value, group_id, key }
+      this.#store.record(alert.id, `${name} is ${state} for ${keyText(key)}`, fields)
+    }
+  }
+
+  #notify(
+    alert: SavedAlert,
+    state: AlertState,
+    type: NotificationType,
+    result?: ResultRows,
+    groups?: readonly GroupState[],
+  ): void {
+    const { time, publicUrl } = this.#parts
+    const isRepeated = groups?.length
+      ? groups.every((group) => group.told === toldAs(group.state))
+      : state.told === toldAs(state.state)
     // A receiver that has not even got the first one needs no repetition.
-    const waiting = state.told === toldAs(state.state) ? state.outbox.flatMap(({ to }) => [...to.keys()]) : []
+    const waiting = isRepeated ? state.outbox.flatMap(({ to }) => [...to.keys()]) : []
     const keys = [...alert.targets.keys()].filter((key) => !state.off.includes(key) && !waiting.includes(key))
     const rows = result ? shownRows(alert, result) : []
-    if (keys.length > 0) state.outbox.push(notificationFor({ type, alert, state, rows, time }, keys))
-    state.told = toldAs(state.state)
+    if (keys.length > 0)
+      state.outbox.push(notificationFor({ type, alert, state, rows, groups, time, publicUrl }, keys))
+    state.told = groups ? 'ok' : toldAs(state.state)
     state.toldMs = time.now()
+    for (const group of groups ?? [])
+      Object.assign(group, { told: toldAs(group.state), toldMs: state.toldMs })
   }
 
   /** Has the change stored at once. */
-  #keep(id: string, state: AlertState, before: StateName): void {
+  #keep({ id, definition }: SavedAlert, state: AlertState, before: StateName): void {
     const { name, state: now, previous: previous_state, value, error } = state
-    const fields = { kind: 'state', alert: name, state: now, previous_state, value, error }
+    // Everybody who reads entries can read those of alerts.
+    const endpoint = this.#parts.endpoints.find(definition.endpoint)
+    const found = endpoint && mayRead({ isAdmin: false }, endpoint.definition) ? { value, error } : {}
+    const fields = { kind: 'state', alert: name, state: now, previous_state, ...found }
     if (now !== before) this.#store.record(id, `${name} is ${now}`, fields)
     this.#store.set(id, state)
     this.#flushMs = 0

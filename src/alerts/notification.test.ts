@@ -13,7 +13,14 @@ function messageWith(text: string): Message {
   const record = { id: 'a', version: 1, deleted: false, changed_at: '', changed_by: '' }
   const alert = readAlert({ ...record, body: { definition, created_at: '' } })
   const state = { ...newState('', 'errors', 0), error: text }
-  return { type: 'alert.failing', alert, state, rows: [{ message: text }, { [text]: 1 }], time: manualTime() }
+  return {
+    type: 'alert.failing',
+    alert,
+    state,
+    rows: [{ message: text }, { [text]: 1 }],
+    time: manualTime(),
+    publicUrl: undefined,
+  }
 }
 
 /** What Slack shows outside of code: the rest of the text can have no effect. */
@@ -58,6 +65,12 @@ describe('a message of Slack', () => {
         expect(outsideOfCode(slackBody(messageWith(hostile)).text)).toBe(expected)
       }),
     )
+  })
+
+  test('links to the alert if the address of the console is known', () => {
+    const message = { ...messageWith('<https://evil.example|here>'), publicUrl: 'https://logs.example.com' }
+    const link = '<https://logs.example.com/console/alerts/errors|Open the alert>'
+    expect(outsideOfCode(slackBody(message).text)).toBe(`${expected}\n${link}`)
   })
 
   test('cannot be opened by a fence in the description', () => {

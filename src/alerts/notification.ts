@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
-import type { SavedAlert } from './alert.ts'
+import type { SavedAlert, Target } from './alert.ts'
+import { type GroupState, groupView, keyText } from './alert-groups.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
 import { decidingRows, type ResultRows, type Row } from './condition.ts'
 
@@ -12,13 +13,17 @@ const maxLength = 32 * 1024
 /** Slack cuts messages after 40,000 characters, which could cut the end of code. A character takes up to five. */
 const maxTableLength = 2500
 const maxTextLength = 1500
+const maxGroupLines = 60
 
 export interface Message {
   type: NotificationType
   alert: SavedAlert
   state: AlertState
   rows: readonly Row[]
+  /** Of an alert by group: those that changed. */
+  groups?: readonly GroupState[] | undefined
   time: Timers
+  publicUrl: string | undefined
 }
 
 /** The rows of a result that a notification contains: those that meet a condition about any row, or all. */
@@ -33,9 +38,16 @@ export function shownRows({ condition }: SavedAlert, result: ResultRows): Row[] 
   return shown
 }
 
+/** The page of the alert in the console. */
+function pageOf({ alert, publicUrl }: Message): string | undefined {
+  return publicUrl && `${publicUrl}/console/alerts/${encodeURIComponent(alert.definition.name)}`
+}
+
 /** The body of a webhook, in the form of Standard Webhooks. */
-export function webhookBody({ type, alert, state, rows, time }: Message) {
+export function webhookBody(message: Message) {
+  const { type, alert, state, rows, groups, time } = message
   const { name, when, endpoint, parameters } = alert.definition
+  const url = pageOf(message)
   return {
     type,
     timestamp: new Date(time.wall.now()).toISOString(),
@@ -44,7 +56,12 @@ export function webhookBody({ type, alert, state, rows, time }: Message) {
       state: state.state,
       previous_state: state.previous,
       value: state.value,
-      ...{ when, endpoint, parameters, rows },
+      when,
+      endpoint,
+      parameters,
+      rows,
+      ...(url && { url }),
+      ...(groups && { groups: groups.map(groupView) }),
       ...(type === 'alert.failing' && { error: state.error }),
     },
   }
@@ -58,19 +75,24 @@ const headlines = {
 } as const
 
 /** The body of Slack's incoming webhooks. Texts from logs are in code only, where no markup has an effect. */
-export function slackBody({ type, alert, state, rows }: Message) {
+export function slackBody(message: Message) {
+  const { type, alert, state, rows, groups = [] } = message
   const { name, description, when, endpoint, parameters } = alert.definition
   const call = [endpoint, ...Object.entries(parameters).map(([key, value]) => `${key}=${value}`)].join(' ')
   const table = rows.map((row) => JSON.stringify(row)).join('\n')
+  const url = pageOf(message)
   const lines = [
     headlines[type].replace('%', () => escaped(name)),
     `${inlineCode(when)}${state.value === null ? '' : `, value ${state.value}`}, ${inlineCode(call)}`,
+    ...groups.slice(0, maxGroupLines).map(groupLine),
+    ...(groups.length > maxGroupLines ? [`and ${groups.length - maxGroupLines} more`] : []),
     ...(type === 'alert.failing' ? [inlineCode(state.error ?? 'Unknown error.')] : []),
     // A fence in it would begin a code block that ends where the rows begin.
     escaped(cut(description, maxTextLength)).replaceAll('```', '\u02cb\u02cb\u02cb'),
     ...(rows.length > 0
       ? [`\`\`\`${cut(table, maxTableLength).split('\n').map(code).join('\n')}\`\`\``]
       : []),
+    ...(url ? [`<${url}|Open the alert>`] : []),
   ]
   return {
     text: lines
@@ -78,6 +100,11 @@ export function slackBody({ type, alert, state, rows }: Message) {
       .join('\n')
       .toWellFormed(),
   }
+}
+
+function groupLine({ key, state, value }: GroupState): string {
+  const icon = state === 'firing' ? ':red_circle:' : ':large_green_circle:'
+  return `${icon} \`${code(cut(keyText(key), 120))}\` ${state}${value === null ? '' : `, value ${value}`}`
 }
 
 function escaped(text: string): string {
@@ -98,19 +125,27 @@ function code(text: string): string {
   return escaped(line.replaceAll('`', '\u02cb'))
 }
 
+/** What each type of target receives, and whether a secret of the target signs it. */
+export const targetForms: Record<
+  Target['type'],
+  { bodyOf: (message: Message) => object; isSigned: boolean }
+> = {
+  webhook: { bodyOf: webhookBody, isSigned: true },
+  slack: { bodyOf: slackBody, isSigned: false },
+}
+
 /** The notification for targets with these keys. */
 export function notificationFor(message: Message, keys: readonly string[]): Notification {
   const { type, alert, time } = message
   const nowMs = time.now()
-  const types = new Set(keys.map((key) => alert.targets.get(key)?.type))
+  const types = new Set(keys.flatMap((key) => alert.targets.get(key)?.type ?? []))
   return {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
     type,
     createdMs: nowMs,
-    bodies: {
-      ...(types.has('webhook') && { webhook: JSON.stringify(webhookBody(message)) }),
-      ...(types.has('slack') && { slack: JSON.stringify(slackBody(message)) }),
-    },
+    bodies: Object.fromEntries(
+      [...types].map((type) => [type, JSON.stringify(targetForms[type].bodyOf(message))]),
+    ),
     to: new Map(keys.map((key) => [key, { count: 0, nextMs: nowMs }])),
   }
 }

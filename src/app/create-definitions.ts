@@ -1,43 +1,40 @@
 import type { Author } from '../base/author.ts'
-import { type Dashboards, dashboardKind } from '../dashboards/dashboard-kind.ts'
 import { Definitions } from '../definitions/definitions.ts'
-import type { Kind } from '../definitions/kind.ts'
-import { endpointKind, readersOf } from '../endpoints/manage/endpoint-kind.ts'
-import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
-import { sourceKind } from '../sources/source-kind.ts'
-import { readsColumn } from '../sql/column-readers.ts'
+import { kinds } from '../kinds.ts'
+import type { AccessParts } from './create-access.ts'
+import type { Alerts } from './create-alerts.ts'
 import type { EndpointParts } from './create-endpoints.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-/** All kinds of definitions, in the order of references, and what uses what. */
+/** All kinds of definitions, each with the parts of the service that it needs. */
 export function createDefinitions(
   { time }: ServiceOptions,
-  { engine, catalog, sources }: Storage,
-  { endpoints, readable, warningsOf }: EndpointParts,
-  alerts: Kind,
-  dashboards: { saved: Dashboards; removed: (id: string, by: Author) => Promise<void> },
-  nameOf: (id: string) => string | null,
+  { engine, catalog, sources, tables, endpoints, dashboards, projects }: Storage,
+  { readable, warningsOf }: EndpointParts,
+  { alertParts, evaluator }: Alerts,
+  { links, nameOf }: AccessParts,
 ): Definitions {
-  const shared = { engine, catalog, sources: readable }
+  const parts = {
+    engine,
+    catalog,
+    sources,
+    tables,
+    tableColumns: tables,
+    endpoints,
+    readable,
+    warningsOf,
+    alertParts,
+    evaluator,
+    dashboards,
+    plans: projects.definitions,
+    projectPlans: projects.plans,
+    endLinks: (dashboard: string, by: Author) => links.deleteOf(dashboard, by),
+  }
   return new Definitions({
     catalog,
     clock: time.wall,
     nameOf,
-    kinds: [
-      sourceKind({
-        engine,
-        sources,
-        usersOf: async (source, next) =>
-          (await readersOf(shared, source, next)).map((name) => `endpoints/${name}`),
-        readersOf: (source, column, next) =>
-          next
-            .list<SavedEndpoint>('endpoints')
-            .flatMap(({ name, definition }) => (readsColumn(definition.query, source, column) ? name : [])),
-      }),
-      endpointKind({ ...shared, endpoints, warningsOf }),
-      alerts,
-      dashboardKind(dashboards.saved, endpoints, dashboards.removed),
-    ],
+    kinds: kinds.map((kind) => ({ ...kind, ...kind.open(parts) })),
   })
 }

@@ -3,13 +3,17 @@ import { join } from 'node:path'
 import { WellheadError } from '../base/errors.ts'
 import { ResultCache } from '../cache/result-cache.ts'
 import { WarmKeysFile } from '../cache/warm-keys-file.ts'
-import { EndpointCalls, sourcesOf } from '../endpoints/call/endpoint-calls.ts'
+import { type Call, onBehalfOfAll, recipeOf } from '../endpoints/call/call.ts'
+import { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
-import { resultTag } from '../endpoints/definition/endpoint.ts'
+import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import { brokenBy } from '../endpoints/manage/endpoint-kind.ts'
 import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
-import { Endpoints } from '../endpoints/manage/endpoints.ts'
+import { Replays } from '../endpoints/manage/replays.ts'
+import { requestReports } from '../endpoints/report/request-report.ts'
 import { LiveResults } from '../live/live-results.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import { pathSamples } from '../sources/path-samples.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -25,22 +29,25 @@ const maxLiveResultBytes = 64 * 2 ** 20
 /** Limits of the file of warm keys, which a restart computes ahead of requests. */
 const warmKeys = { everyMs: 10_000, maxKeys: 2_000, maxBytes: 4 * 2 ** 20 }
 
+const replayWithinMs = 60_000
+
 export type EndpointParts = ReturnType<typeof createEndpoints>
 
+/** What runs endpoints and keeps their results. */
 export function createEndpoints(
   { settings, log, time }: ServiceOptions,
-  { engine, catalog, sources, arrivals, shared }: Storage,
-  onRun: (purpose: string, ms: number) => void,
+  { engine, sources, tables, endpoints, arrivals, shared, projects, readable: compiledWith }: Storage,
+  metrics: Metrics,
 ) {
   const clock = time.wall
+  const retentionOf = projects.plans.retentionOf.bind(projects.plans)
   const sampled = pathSamples({
     engine,
     time,
     ...samples,
     withinMs: samples.withinMs * settings.engineTimeoutFactor,
   })
-  const readable = () => ({ ...sources.readable(), sampled })
-  const endpoints = new Endpoints(catalog, () => sources.readable())
+  const readable = () => ({ ...compiledWith(), sampled, endpoints: endpoints.readable })
   const queue = new QueryQueue({
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,
@@ -56,21 +63,33 @@ export function createEndpoints(
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
-    onRun,
+    hidden: () => projects.erasures.hidden,
+    tables: () => tables.readable,
+    onRun: (purpose, ms) => metrics.ran(purpose, ms),
   })
-  const cache = new ResultCache({
+  const cache = new ResultCache<Call>({
     time,
+    compute: (call, purpose, signal) =>
+      runner.run(purpose === 'refresh' ? onBehalfOfAll(call, 'refresh', signal) : { ...call, signal }),
+    recipeOf,
     maxBytes: settings.cacheMemory,
     // At least two, so that one broken endpoint does not block the refreshes of all others.
     maxRefreshes: Math.max(2, availableParallelism() >> 1),
     busy: () => queue.waiting > 0,
     gatherMs: gatherFreshCallsMs,
-    onStored: (key) => results.stored(key),
     onFailure: ({ group, error, times }) =>
       log.warn({ endpoint: group, code: codeOf(error), times }, 'a cached result could not be refreshed'),
   })
   // Another service may insert into a shared server, so arrivals say nothing about it.
   const arrivalsOfAll = shared ? undefined : arrivals
+  const calls = new EndpointCalls({
+    engine,
+    runner,
+    cache,
+    endpoints,
+    arrivals: arrivalsOfAll,
+    retentionOf,
+  })
   const results = new LiveResults({
     time,
     arrivals: arrivalsOfAll,
@@ -79,25 +98,27 @@ export function createEndpoints(
     onFailure: ({ endpoint, error }) =>
       log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
   })
-  const calls = new EndpointCalls({ engine, runner, cache, endpoints, clock, arrivals: arrivalsOfAll })
+  cache.onStored((key) => results.stored(key))
   const warningsOf = endpointWarnings(readable, sampled, (error) =>
     log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )
-  endpoints.onChange((id, before, after) => {
-    const isSameResult = before && after && resultTag(before) === resultTag(after)
-    if (!isSameResult) cache.drop(id)
-  })
-  // Always: a follower may no longer have access to a renamed or unpublished endpoint.
-  endpoints.onChange((id) => results.drop(({ definition }) => definition.id === id))
   return {
-    endpoints,
-    /** Nobody gets entries of a deleted source from a cached result, also not as those of a new source of its name. */
-    dropReaders: (source: string) => {
-      cache.dropReaders(source)
-      results.drop((endpoint) => sourcesOf(endpoint).has(source))
-    },
     readable,
     warningsOf,
+    /** Names of the endpoints that work with a table, and would not with another one in its place. */
+    tableUsers: (table: string, other: string) => brokenBy({ engine, readable }, endpoints, table, other),
+    drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
+    replays: new Replays({
+      engine,
+      runner,
+      cache,
+      sources: readable,
+      retentionOf,
+      time,
+      withinMs: replayWithinMs * settings.engineTimeoutFactor,
+    }),
+    /** Undefined if requests are not recorded. */
+    reports: settings.statistics ? requestReports(calls, clock) : undefined,
     queue,
     runner,
     cache,

@@ -1,140 +1,156 @@
-import { availableParallelism } from 'node:os'
-import { Access } from '../access/access.ts'
-import { type Actor, Audit } from '../access/audit.ts'
-import { Links } from '../access/links.ts'
-import { Oidc, type OidcSettings } from '../access/oidc.ts'
-import { People } from '../access/people.ts'
-import { TokenAdmin } from '../access/token-admin.ts'
-import type { AlertTests } from '../alerts/alert-tests.ts'
 import { packageFile } from '../base/package-file.ts'
-import type { Dashboards } from '../dashboards/dashboard-kind.ts'
-import { type Definitions, shippedBy } from '../definitions/definitions.ts'
-import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
-import { Replays } from '../endpoints/manage/replays.ts'
-import { requestReports } from '../endpoints/report/request-report.ts'
-import { readConsoleFiles } from '../http/routes/console.ts'
+import type { Definitions } from '../definitions/definitions.ts'
+import { HotCalls } from '../http/hot-lane/hot-calls.ts'
+import { UnreadResponses } from '../http/hot-lane/unread-responses.ts'
+import { addMcpRoutes } from '../http/mcp/mcp-route.ts'
+import type { Phase } from '../http/phase.ts'
+import { RequestRecorder } from '../http/request-recorder.ts'
+import { addAuthRoutes } from '../http/routes/access/auth.ts'
+import { addPeopleRoutes } from '../http/routes/access/people.ts'
+import { addTokenRoutes } from '../http/routes/access/tokens.ts'
+import { addWhoamiRoutes } from '../http/routes/access/whoami.ts'
+import { addAlertRoutes } from '../http/routes/alerts.ts'
+import { addBackupRoutes } from '../http/routes/backup.ts'
+import { addConsoleRoutes, readConsoleFiles } from '../http/routes/console.ts'
+import { addDashboardRoutes } from '../http/routes/dashboards.ts'
+import { addDeploymentRoutes } from '../http/routes/deployments.ts'
+import { addDocsRoutes } from '../http/routes/docs.ts'
+import { addDraftRoutes } from '../http/routes/drafts.ts'
+import { addEndpointRoutes } from '../http/routes/endpoints.ts'
+import { addKindRoutes } from '../http/routes/kind-routes.ts'
+import { addLogRoutes } from '../http/routes/logs/logs.ts'
+import { addOtlpRoutes } from '../http/routes/logs/otlp.ts'
+import { addSavedSearchRoutes, addSearchRoutes } from '../http/routes/logs/search.ts'
+import { addTailRoutes } from '../http/routes/logs/tail.ts'
+import { addProjectRoutes } from '../http/routes/projects.ts'
+import { addQueryRoutes } from '../http/routes/query.ts'
+import { addReplayRoutes } from '../http/routes/replays.ts'
+import { addRequestRoutes } from '../http/routes/requests.ts'
+import { addSourceRoutes } from '../http/routes/sources.ts'
+import { addStatusRoutes } from '../http/routes/status.ts'
+import { addTableRoutes } from '../http/routes/tables.ts'
+import { addEndpointCacheRoutes, addUsageRoutes } from '../http/routes/usage.ts'
 import { createServer } from '../http/server.ts'
 import { SessionCookies } from '../http/session-cookies.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
-import { LogIntake } from '../intake/log-intake.ts'
-import { LogSearch } from '../sources/log-search.ts'
-import { SavedSearches } from '../sources/saved-searches.ts'
-import { SourceInfo } from '../sources/source-info.ts'
-import { sourceUsage } from '../sources/source-usage.ts'
-import { auditSource } from '../sql/audit-source.ts'
+import { gatewayTokens, urlRewriter } from '../logflare/rewrite-url.ts'
+import type { AccessParts } from './create-access.ts'
+import type { Alerts } from './create-alerts.ts'
 import type { EndpointParts } from './create-endpoints.ts'
+import type { LogParts } from './create-logs.ts'
 import type { Observability } from './create-observability.ts'
-import { appendTo, maxPendingLogBytes, type Storage } from './create-storage.ts'
+import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-export type Phase = 'starting' | 'open' | 'stopping'
+const maxUnreadBytes = 256 * 2 ** 20
 
-const replayWithinMs = 60_000
+export type Http = ReturnType<typeof createHttp>
 
+interface Parts {
+  storage: Storage
+  observability: Observability
+  endpoints: EndpointParts
+  access: AccessParts
+  alerts: Alerts
+  definitions: Definitions
+  logs: LogParts
+  phase: () => Phase
+}
+
+/** The HTTP server, and each group of routes with the parts that it needs. */
 export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
-  storage: Storage,
-  { endpoints, readable, runner, cache, calls, results, warningsOf }: EndpointParts,
   {
+    storage,
+    observability,
+    endpoints: endpointParts,
+    access: accessParts,
+    alerts,
     definitions,
-    dashboards,
-    alertTests,
-  }: { definitions: Definitions; dashboards: Dashboards; alertTests: AlertTests },
-  observability: Observability,
-  { adminToken, phase }: { adminToken: string; phase: () => Phase },
+    logs,
+    phase,
+  }: Parts,
 ) {
-  const { engine, catalog, sources, store, keys, disk, tail, freeBytes } = storage
-  const clock = time.wall
-  const access = new Access(adminToken, clock, settings.authFailuresPerMinute)
-  const tokens = new TokenAdmin({
-    ...{ access, catalog, engine, clock, log },
-    nameOf: (id) => actorOf(id).name || null,
-  })
-  const links = new Links(catalog, access, clock)
-  const people = new People(catalog, access)
-  // The issuer needs the other settings, which are checked together.
-  const oidc =
-    settings.oidcIssuer === undefined
-      ? undefined
-      : new Oidc({
-          settings: { ...settings, oidcRoles: settings.oidcRoles ?? [] } as OidcSettings,
-          secret: adminToken,
-          clock,
-          log,
-        })
-  const actorOf = (id: string): Actor => {
-    const person = people.find(id)
-    if (person) return { type: 'person', id, name: person.name }
-    if (id === shippedBy) return { type: 'service', id, name: 'Wellhead' }
-    return { type: 'token', id, name: tokens.nameOf(id) ?? '' }
-  }
-  const audit = new Audit({
-    ...{ catalog, engine, clock, log, actorOf, dataDir: settings.dataDir },
-    store: appendTo(auditSource, storage),
-    retentionDays: () => sources.get(auditSource).retention_days,
-  })
+  const { endpoints, tables, dashboards, projects, tail, backups, engineStatus, leak } = storage
+  const { calls, results, drafts, replays, reports, tableUsers } = endpointParts
+  const { access, people, tokens, links, oidc, audit } = accessParts
+  const { intake, sources, search, searches, usage } = logs
+  const { metrics, requests, statistics, tracing } = observability
+  const { brandName, embedOrigins, mcpWrite, publicUrl } = settings
+  const corsOrigins = settings.corsOrigins ?? []
+  const openMetrics = settings.metrics === 'open'
+  const gateway = gatewayTokens(environment)
+  const cookies = new SessionCookies({ access, publicUrl, sessionHours: settings.sessionHours })
   const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
-  const intake = new LogIntake({
-    ...{ store, sources, keys, disk, clock },
-    observer: observability.metrics,
-    maxBodyBytes: maxPendingLogBytes,
-    maxReaders: Math.min(2, availableParallelism()),
+  const recorder = new RequestRecorder({
+    log,
+    tracing,
+    requests,
+    statistics,
+    metrics,
+    endpoints,
+    usage: projects.usage,
   })
-  const cookies = new SessionCookies({ access, ...settings })
+  const unread = new UnreadResponses({
+    maxBytes: maxUnreadBytes,
+    onAborted: (readers, bytes) =>
+      log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
+  })
+  const hot = new HotCalls({ access, cookies, calls, recorder, unread, corsOrigins, phase })
   const server = createServer({
     log,
     access,
     cookies,
-    people,
-    oidc,
-    audit,
-    engineStatus: storage.engineStatus,
-    leak: storage.leak,
-    stopping: () => phase() === 'stopping',
-    open: () => phase() !== 'starting',
+    recorder,
+    unread,
+    hot,
+    phase,
+    leak,
+    corsOrigins,
     maxStreams: settings.liveStreams,
-    publicUrl: settings.publicUrl,
-    corsOrigins: settings.corsOrigins ?? [],
-    brandName: settings.brandName,
-    embedOrigins: settings.embedOrigins,
-    logflare: Boolean(environment.LOGFLARE_PRIVATE_ACCESS_TOKEN),
-    mcpWrite: settings.mcpWrite,
-    intake,
-    definitions,
-    links,
-    alertTests,
-    sources: new SourceInfo({ engine, sources }),
-    tail,
-    streams,
-    ...{ endpoints, calls, results, dashboards },
-    replays: new Replays({
-      engine,
-      runner,
-      cache,
-      endpoints,
-      sources: readable,
-      time,
-      withinMs: replayWithinMs * settings.engineTimeoutFactor,
-    }),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
-    search: new LogSearch({
-      engine,
-      sources,
-      clock,
-      maxMemoryBytes: Math.floor(settings.engineMemory / 2),
-      inTurn: (turn, work) => runner.inTurn(turn, work),
-    }),
-    searches: new SavedSearches(catalog, sources),
-    usage: sourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
-    reports: settings.statistics ? requestReports(calls, clock) : undefined,
-    console: readConsoleFiles(packageFile('dist/console'), {
-      ...settings,
-      signsPeopleIn: oidc !== undefined,
-    }),
-    tokens,
-    backups: storage.backups,
-    ...observability,
-    openMetrics: settings.metrics === 'open',
+    rewriteUrl: gateway && urlRewriter(gateway),
   })
-  return { server, access, audit, actorOf, tokens, streams, intake, links }
+  addQueryRoutes(server, { endpoints, dashboards, calls, results, streams, hot })
+  addMcpRoutes(server, {
+    access,
+    recorder,
+    definitions,
+    endpoints,
+    calls,
+    drafts,
+    sources,
+    search,
+    corsOrigins,
+    mcpWrite,
+  })
+  addKindRoutes(server, { definitions })
+  addLogRoutes(server, { intake })
+  addOtlpRoutes(server, { intake })
+  addEndpointRoutes(server, { definitions, endpoints })
+  addEndpointCacheRoutes(server, { definitions, calls })
+  addReplayRoutes(server, { replays, definitions })
+  addDeploymentRoutes(server, { definitions })
+  addAlertRoutes(server, { definitions, alertTests: alerts.tests })
+  addDashboardRoutes(server, { definitions, endpoints, links, publicUrl })
+  addSourceRoutes(server, { sources })
+  addTableRoutes(server, { definitions, tables, tableUsers })
+  addTailRoutes(server, { sources, tail, streams })
+  addProjectRoutes(server, { projects, audit })
+  addTokenRoutes(server, { tokens })
+  addAuthRoutes(server, { access, cookies, people, oidc, audit })
+  addPeopleRoutes(server, { people })
+  addBackupRoutes(server, { backups, audit })
+  const translatesBigQuery = gateway !== undefined
+  addWhoamiRoutes(server, { endpoints, dashboards, tokens, people, sources, translatesBigQuery })
+  addDraftRoutes(server, { drafts })
+  addUsageRoutes(server, { usage, calls, endpoints })
+  addRequestRoutes(server, { reports, definitions, endpoints, tokens })
+  addSearchRoutes(server, { search, sources })
+  addSavedSearchRoutes(server, { searches })
+  addStatusRoutes(server, { engineStatus, phase, metrics, openMetrics })
+  addDocsRoutes(server, { endpoints, brandName })
+  const signsPeopleIn = oidc !== undefined
+  const console = readConsoleFiles(packageFile('dist/console'), { ...settings, signsPeopleIn })
+  addConsoleRoutes(server, { console, embedOrigins })
+  return { server, streams, hot }
 }

@@ -1,19 +1,27 @@
 import { Backups } from '../backup/backups.ts'
+import { Arrivals } from '../base/arrivals.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
-import { Arrivals } from '../catalog/arrivals.ts'
 import { Catalog } from '../catalog/catalog.ts'
-import { checkIsolation } from '../catalog/isolation-check.ts'
+import { Items } from '../catalog/items.ts'
 import { Sources } from '../catalog/sources.ts'
-import { serverEngine, topologyOf } from '../cluster/cluster-engine.ts'
+import { readDashboard } from '../dashboards/dashboard.ts'
+import { dashboards as dashboardForm } from '../dashboards/dashboard-kind.ts'
+import { endpoints as endpointForm, withTables } from '../endpoints/manage/endpoint-kind.ts'
+import { Endpoints } from '../endpoints/manage/endpoints.ts'
+import { serverEngine, topologyOf } from '../engine/cluster/cluster-engine.ts'
+import { checkIsolation } from '../engine/cluster/isolation-check.ts'
 import { checkUnused, EmbeddedEngine } from '../engine/embedded-engine.ts'
 import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { Lines } from '../intake/lines.ts'
 import { LiveTail } from '../live/live-tail.ts'
+import { sources as sourceForm } from '../sources/source-kind.ts'
+import { tables as tableForm } from '../tables/table-kind.ts'
+import { Tables } from '../tables/tables.ts'
+import { createProjects } from './create-projects.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-const beginningOfTime = -(2n ** 62n)
 export const maxPendingLogBytes = 256 * 2 ** 20
 const backupStalledAfterMs = 300_000
 
@@ -22,26 +30,50 @@ const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 
 
 export type Storage = ReturnType<typeof createStorage>
 
-export function createStorage(
-  options: ServiceOptions,
-  onSourceChange: (name: string, isReplaced: boolean) => void,
-) {
+/** The engine, and what is stored there. */
+export function createStorage(options: ServiceOptions) {
   const { settings, log, time } = options
   const clock = time.wall
   const engine = createEngine(options)
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
+  const catalog = new Catalog({
+    ...{ engine, clock, log, shared, topology: () => topologyOf(engine) },
+    ...(!shared && { keepCopy: (schema) => backups.keepDefinitions(schema) }),
+  })
+  const backups = new Backups({
+    ...{ engine, catalog, clock, log, stalledAfterMs: backupStalledAfterMs },
+    dataDir: shared ? undefined : settings.dataDir,
+  })
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
-  const sources = new Sources(catalog, clock, (name, isReplaced) => {
-    // Results that read a source change when it is created, changed or deleted.
-    arrivals.note(name, beginningOfTime)
-    if (!sources.find(name)) tail.close(name)
-    onSourceChange(name, isReplaced)
-  })
+  const sources = new Sources(catalog, sourceForm, clock)
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
+  const tables = new Tables({ catalog, engine, kind: tableForm, checkDisk: () => disk.check() })
+  const projects = createProjects(options, {
+    engine,
+    catalog,
+    sources,
+    tables,
+    shared,
+    append: (source, ...entry) => appendTo(source, { store })(...entry),
+  })
+  const store = new EntryStore({
+    engine,
+    arrivals,
+    tail,
+    disk,
+    quotas: projects.quotas,
+    maxPendingBytes: maxPendingLogBytes,
+    // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
+    attempts: shared ? 2 : 30,
+  })
+  const known = onceFor((all: ReturnType<typeof sources.readable>, of: typeof tables.readable) =>
+    withTables(all, of),
+  )
+  /** Sources and tables, for compiling SQL. Another object whenever one of them has changed. */
+  const readable = () => known(sources.readable(), tables.readable)
   return {
     engine,
     engineStatus: () => engine.state(),
@@ -52,30 +84,22 @@ export function createStorage(
     arrivals,
     tail,
     sources,
-    store: new EntryStore({
-      ...{ engine, arrivals, tail, disk, maxPendingBytes: maxPendingLogBytes },
-      // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
-      attempts: shared ? 2 : 30,
-    }),
+    tables,
+    readable,
+    endpoints: new Endpoints(catalog, endpointForm, readable),
+    dashboards: new Items(catalog, dashboardForm, readDashboard),
+    projects,
+    store,
     keys: new IdempotencyKeys(engine, clock),
     disk,
-    backups: new Backups({
-      engine,
-      catalog,
-      clock,
-      log,
-      dataDir: shared ? undefined : settings.dataDir,
-      stalledAfterMs: backupStalledAfterMs,
-    }),
+    backups,
   }
 }
 
-function createEngine({ settings, log, node, environment, launched, time }: ServiceOptions) {
+function createEngine(options: ServiceOptions) {
+  const { settings, log, node, environment, launched, time } = options
   if (settings.clickhouseUrl !== undefined) {
-    return serverEngine(settings, settings.clickhouseUrl, {
-      checkIsolation: (node) => checkIsolation(node, settings.clickhouseCluster),
-      log,
-    })
+    return serverEngine(settings, settings.clickhouseUrl, { checkIsolation, ...options, log })
   }
   checkUnused(settings.dataDir)
   return new EmbeddedEngine({
@@ -90,8 +114,16 @@ function createEngine({ settings, log, node, environment, launched, time }: Serv
   })
 }
 
+/** The last result again while both arguments stay the same. */
+function onceFor<One, Other, Made>(make: (one: One, other: Other) => Made) {
+  let last: { one: One; other: Other; made: Made } | undefined
+  return (one: One, other: Other) => {
+    if (last?.one !== one || last.other !== other) last = { one, other, made: make(one, other) }
+    return last.made
+  }
+}
+
 /** Stores entries that the service writes itself. */
 export function appendTo(source: string, { store }: Pick<Storage, 'store'>) {
-  return (lines: Buffer, token: string, earliestMs: number) =>
-    store.append(source, Lines.of(lines), token, earliestMs)
+  return (lines: Buffer, token: string) => store.append(source, Lines.of(lines), token)
 }

@@ -3,6 +3,7 @@ import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Settings } from '../base/settings.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
+import type { checkIsolation } from '../engine/cluster/isolation-check.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -15,4 +16,6 @@ export interface ServiceOptions {
   launched?: ChildProcess | undefined
   /** Endpoints created at the first start; by default those of the package. */
   shipped?: readonly EndpointDefinition[]
+  /** Says which rows of one tenant another can see on a ClickHouse server. */
+  checkIsolation?: typeof checkIsolation
 }

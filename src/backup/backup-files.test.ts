@@ -270,7 +270,7 @@ describe('a backup of another version', () => {
   test.each([
     [{ format: 2 }, /format 2; this version of Wellhead reads formats up to 1/],
     [{ schema: 4 }, /schema 4; this version supports schemas up to 3/],
-    [{ engine: { version: '27.1', library: '3.10.0' } }, /chdb 3\.4\.0, which is older/],
+    [{ engine: { version: '27.1', library: '3.10.0' } }, /has chdb 3\.4\.0, which is older/],
   ])('is refused if it is newer: %j', async (change, message) => {
     const newer = await createArchive(change)
     if ('format' in change) return expect(receive(newer)).rejects.toThrow(message)

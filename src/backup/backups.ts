@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -8,11 +8,11 @@ import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../base/clock.ts'
 import { backupUnavailable, diskFull } from '../base/errors.ts'
 import { unlessMissing } from '../base/files/disk.ts'
+import { erasuresName, restoredErasuresName } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
-import { version } from '../base/package-file.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { schemaVersion } from '../catalog/migrations.ts'
-import { engineLibraryVersion, storeDirectoryOf } from '../engine/embedded-engine.ts'
+import { type DataVersion, ownVersion, readDataVersion } from '../catalog/data-version.ts'
+import { storeDirectoryOf } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
 import { removeSnapshot, snapshotTables, type TableSnapshot } from '../engine/table-snapshot.ts'
 import {
@@ -24,6 +24,7 @@ import {
   type Manifest,
   manifestName,
 } from './manifest.ts'
+import { receiveBackup } from './restore-backup.ts'
 
 interface BackupsOptions {
   engine: Engine
@@ -36,7 +37,14 @@ interface BackupsOptions {
   stalledAfterMs: number
 }
 
-const ownFiles = ['admin-token', 'alert-key', 'warm-keys.json']
+const ownFiles = [
+  'admin-token',
+  'alert-key',
+  'warm-keys.json',
+  'version.json',
+  erasuresName,
+  restoredErasuresName,
+]
 
 /** Takes backups of a running service, one at a time. */
 export class Backups {
@@ -53,8 +61,25 @@ export class Backups {
     }
   }
 
+  /**
+   * Before a migration: a backup without the tables of sources, which an older version can restore. Returns its directory. One that is
+   * there is of a migration that was interrupted.
+   */
+  async keepDefinitions(schema: number): Promise<string> {
+    const { dataDir = '' } = this.#options
+    const directory = join(dataDir, `definitions-of-schema-${schema}`)
+    if (existsSync(directory)) return directory
+    const found = readDataVersion(dataDir) ?? { ...ownVersion(), schema }
+    const { stream } = await this.begin(found, (table) => table.startsWith('_'))
+    await receiveBackup(stream, directory)
+    return directory
+  }
+
   /** Resolves when the snapshot is complete, with a tar archive and the total size of its files. */
-  async begin(): Promise<{ stream: Readable; bytes: number }> {
+  async begin(
+    version = ownVersion(),
+    isWanted: (table: string) => boolean = () => true,
+  ): Promise<{ stream: Readable; bytes: number }> {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
       throw backupUnavailable(
@@ -74,7 +99,7 @@ export class Backups {
     try {
       const takenAt = clock.now()
       const store = storeDirectoryOf(dataDir)
-      const snapshot = await catalog.hold(() => snapshotTables(engine, store))
+      const snapshot = await catalog.hold(() => snapshotTables(engine, store, isWanted))
       let bytes = 0
       try {
         await copyOwnFiles(dataDir, ownDirectory(snapshot))
@@ -83,7 +108,7 @@ export class Backups {
         await snapshot.release()
         throw error
       }
-      return { stream: this.#stream(snapshot, takenAt, ended), bytes }
+      return { stream: this.#stream(snapshot, version, takenAt, ended), bytes }
     } catch (error) {
       ended()
       if (!diskFull.is(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
@@ -91,7 +116,7 @@ export class Backups {
     }
   }
 
-  #stream(snapshot: TableSnapshot, takenAt: number, ended: () => void): Readable {
+  #stream(snapshot: TableSnapshot, version: DataVersion, takenAt: number, ended: () => void): Readable {
     const { log, stalledAfterMs } = this.#options
     const archive = pack()
     // The reader and the code below get the error.
@@ -101,9 +126,9 @@ export class Backups {
       checksumsFile: join(snapshot.directory, 'checksums'),
       manifest: (totals) =>
         formatManifest({
-          wellhead: version,
-          engine: { version: snapshot.engineVersion, library: engineLibraryVersion() },
-          schema: schemaVersion,
+          wellhead: version.wellhead,
+          engine: { version: snapshot.engineVersion, library: version.library },
+          schema: version.schema,
           taken_at: new Date(takenAt).toISOString(),
           tables: snapshot.tables,
           ...totals,

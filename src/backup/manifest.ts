@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { OperatorError } from '../base/operator-error.ts'
 import { firstProblem } from '../base/validation.ts'
+import { type DataVersion, refuseNewer } from '../catalog/data-version.ts'
 
 /** Incremented when older versions cannot read the new format. */
 const backupFormat = 1
@@ -58,19 +59,12 @@ export function readManifest(text: string): Manifest {
 }
 
 /** Older versions cannot open data of a newer schema or engine. */
-export function checkVersions(manifest: Manifest, here: { schema: number; library: string }): void {
-  if (manifest.schema > here.schema) {
-    throw new OperatorError(
-      `The backup is from Wellhead ${manifest.wellhead} and has schema ${manifest.schema}; ` +
-        `this version supports schemas up to ${here.schema}. Restore it with that version or a newer one.`,
-    )
-  }
-  if (manifest.engine.library.localeCompare(here.library, 'en', { numeric: true }) > 0) {
-    throw new OperatorError(
-      `The backup is from chdb ${manifest.engine.library}; this version of Wellhead has chdb ${here.library}, ` +
-        `which is older. Restore it with Wellhead ${manifest.wellhead} or newer.`,
-    )
-  }
+export function checkVersions(
+  { wellhead, schema, engine: { library } }: Manifest,
+  here: Omit<DataVersion, 'wellhead'>,
+): void {
+  const advice = `Restore it with Wellhead ${wellhead} or newer.`
+  refuseNewer('The backup', { wellhead, schema, library }, here, advice)
 }
 
 const maxPathLength = 1024

@@ -5,10 +5,11 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import { restoredFile, restoredText } from '../base/files/restored-file.ts'
+import { restoredErasuresName, restoredFile, restoredText } from '../base/files/restored-file.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { singleServer } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { queryRows } from '../engine/json-rows.ts'
+import { readStoredTables } from '../engine/stored-tables.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
 import {
   checksumLine,
@@ -29,6 +30,8 @@ const maxManifestBytes = 16 * 2 ** 20
 interface RestoreOptions {
   from: string
   to: string
+  /** A file of erasures, which the restored service applies. */
+  erasures?: string | undefined
   /** Versions that this Wellhead supports. */
   here: { schema: number; library: string }
   /** Checks the data before the directory gets its final name; throws to refuse it. */
@@ -39,7 +42,7 @@ interface RestoreOptions {
 
 /** Creates a data directory from a backup, or nothing if any file differs from its checksum. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
-  const { from, to, here, check, onBytes, signal } = options
+  const { from, to, erasures, here, check, onBytes, signal } = options
   const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
   const text = await readFile(join(from, manifestName), 'utf8').catch(
     ifMissing(new OperatorError(incomplete)),
@@ -47,6 +50,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
+  const erased = erasures === undefined ? undefined : await readFile(erasures)
   const staged = await StagedDirectory.create(to)
   try {
     await checkSpace(dirname(staged.path), manifest)
@@ -58,6 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     signal?.throwIfAborted()
     // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
     await copyFiles(options, staged, copied, isMutation)
+    if (erased) await staged.write(restoredErasuresName, Readable.from([erased]))
     await staged.write(restoredFile, Readable.from([Buffer.from(restoredText(manifest.taken_at))]))
     await staged.commit()
     return manifest
@@ -129,13 +134,9 @@ const limits = { deadlineMs: 600_000 }
 
 /** Compares rows with the manifest, because the engine detaches unreadable parts silently. It must be at rest. */
 export async function checkRestored(engine: Engine, manifest: Manifest): Promise<void> {
-  const sql =
-    'SELECT table, toFloat64(sum(rows)) AS rows FROM system.parts ' +
-    'WHERE active AND database = currentDatabase() GROUP BY table'
-  const tables = await queryRows<{ table: string; rows: number }>(engine, { sql }, limits)
-  const found = new Map(tables.map(({ table, rows }) => [table, rows]))
+  const found = await readStoredTables(engine, singleServer(engine.database), limits)
   for (const { name, rows } of manifest.tables) {
-    const readable = found.get(name) ?? 0
+    const readable = found.get(name)?.rows ?? 0
     if (readable === rows) continue
     throw new OperatorError(
       `The backup has ${rows} rows of table ${name}, but the engine can read only ${readable} of them. ` +

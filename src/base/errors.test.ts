@@ -16,11 +16,11 @@ import {
 
 describe('docs/reference/errors.md', () => {
   const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')
-  const rows = page
-    .split('\n')
-    .filter((line) => /^\| `[^`]+` +\|/.test(line))
-    .map((line) => line.split('|').map((cell) => cell.trim()))
-    .map(([, code, status, when]) => ({ code: code?.replaceAll('`', ''), status: Number(status), when }))
+  const rows = [...page.matchAll(/^- `([^`]+)` \((\d+)\): (.+)$/gm)].map(([, code, status, when]) => ({
+    code,
+    status: Number(status),
+    when,
+  }))
 
   test('lists every error with its code and status, and no other', () => {
     const byCode = (a: { code: string | undefined }, b: { code: string | undefined }) =>

@@ -102,7 +102,7 @@ export const unauthorized = define('unauthorized', 401, (mistyped: boolean = fal
 export const crossSite = define(
   'cross_site',
   403,
-  'Requests with a cookie that change something must come from a page of this service. Send a token instead, or set WELLHEAD_PUBLIC_URL to the origin of the service.',
+  'Requests with a cookie must come from a page of this service. Send a token instead, or set WELLHEAD_PUBLIC_URL to the origin of the service.',
 )
 export const signInFailed = define('sign_in_failed', 400, (reason: string) => `${reason} Sign in again.`)
 export const signInRefused = define('sign_in_refused', 403, (reason: string) => reason)
@@ -198,6 +198,9 @@ function waiting(message: string, retryAfterSeconds?: number): Described {
   return { message, retryAfterSeconds }
 }
 export const rateLimited = define('rate_limited', 429, waiting)
+export const quotaExceeded = define('quota_exceeded', 429, (seconds: number) =>
+  waiting('The plan of the project allows no more entries today (UTC). Nothing was stored.', seconds),
+)
 export const callerRefused = define('rate_limited', 429, (seconds: number) =>
   waiting(
     `The engine stopped while your queries were running. Further queries are refused for ${seconds} s.`,

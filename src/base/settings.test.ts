@@ -2,14 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  flagOf,
-  readSettings,
-  type Settings,
-  settingDefinitions,
-  settingNames,
-  variableOf,
-} from './settings.ts'
+import { readSettings, type Settings, settingDefinitions, settingNames, variableOf } from './settings.ts'
 
 type Given = Parameters<typeof readSettings>
 
@@ -47,6 +40,9 @@ describe('readSettings', () => {
       sessionHours: 12,
       oidcScopes: 'openid profile email',
       oidcGroupsClaim: 'groups',
+      oidcCustomerScopes: ['query'],
+      oidcUnverifiedEmail: 'refuse',
+      linkDays: 90,
       logFormat: 'auto',
     })
   })
@@ -149,6 +145,9 @@ describe('readSettings', () => {
       sessionHours: 12,
       oidcScopes: 'openid profile email',
       oidcGroupsClaim: 'groups',
+      oidcCustomerScopes: ['query'],
+      oidcUnverifiedEmail: 'refuse',
+      linkDays: 90,
       logFormat: 'json',
     })
   })
@@ -314,22 +313,18 @@ describe('origins', () => {
 
 describe('docs/reference/settings.md', () => {
   const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8')
-  const rows = page
-    .split('\n')
-    .filter((line) => line.startsWith('| `WELLHEAD_'))
-    .map((line) => line.split('|').map((cell) => cell.trim()))
-    .map(([, variable, flag, preset, description]) => ({ variable, flag, preset, description }))
+  const rows = [...page.matchAll(/^- `(\w+)` \((none|[^`)]+|`[^`]*`)\): (.+)$/gm)].map(
+    ([, variable, preset, description]) => ({ variable, preset, description }),
+  )
 
   /** The default depends on the machine. */
   const inWords: Partial<Record<string, string>> = { engineMemory: 'half of the memory' }
 
-  test('lists every setting with its variable, flag and default, and no other', () => {
+  test('lists every setting with its variable and default, and no other', () => {
     const expected = settingNames.map((name) => {
-      const env = variableOf(name)
       const { default: preset } = settingDefinitions[name]
       return {
-        variable: `\`${env}\``,
-        flag: `\`--${flagOf(name)}\``,
+        variable: variableOf(name),
         preset: inWords[name] ?? (preset === undefined ? 'none' : `\`${preset}\``),
         description: expect.stringMatching(/\w.*\.$/),
       }
@@ -361,6 +356,12 @@ describe('the settings of an issuer', () => {
     ])
   })
 
+  test('reads the scopes of customers', () => {
+    const scopes = { WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query:logs.all, search dashboard:traffic' }
+    const expected = ['query:logs.all', 'search', 'dashboard:traffic']
+    expect(settingsOf({ ...issuer, ...scopes }).oidcCustomerScopes).toEqual(expected)
+  })
+
   test.each([
     [{ WELLHEAD_OIDC_CLIENT_ID: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_CLIENT_ID.'],
     [{ WELLHEAD_PUBLIC_URL: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_PUBLIC_URL.'],
@@ -370,6 +371,8 @@ describe('the settings of an issuer', () => {
     ],
     [{ WELLHEAD_OIDC_ROLES: 'owner=ops' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
     [{ WELLHEAD_OIDC_ROLES: 'admin' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
+    [{ WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query,read' }, 'WELLHEAD_OIDC_CUSTOMER_SCOPES must be query, search'],
+    [{ WELLHEAD_OIDC_CUSTOMER_SCOPES: 'admin' }, 'WELLHEAD_OIDC_CUSTOMER_SCOPES must be query, search'],
     [{ WELLHEAD_OIDC_ISSUER: 'http://login.example.com' }, 'WELLHEAD_OIDC_ISSUER must be an https:// URL'],
     [{ WELLHEAD_PUBLIC_URL: 'https://logs.example.com/x' }, 'WELLHEAD_PUBLIC_URL must be an origin'],
   ])('refuses %j', (change, problem) => {

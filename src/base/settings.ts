@@ -103,12 +103,28 @@ const definitions = {
       ),
     expected: 'roles with groups such as admin=ops,editor=dev|data,viewer=*',
     description:
-      'Groups of each role. The first role counts, from the left, of which a person has a group; * is everyone.',
+      'Groups of each role. A person gets the first role, from the left, that lists one of their groups; * is everyone.',
   },
   oidcProjectClaim: {
     schema: text,
     expected: 'the name of a claim',
-    description: 'Claim with the project of a customer. A person with this claim sees only that project.',
+    description: 'Claim with the project of a tenant. A person with this claim sees only that project.',
+  },
+  oidcCustomerScopes: {
+    schema: z
+      .string()
+      .regex(/^(?:(?:search|query|(?:query|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})(?:[ ,]+|$))+$/)
+      .transform((value) => value.split(/[ ,]+/).filter(Boolean)),
+    default: 'query',
+    expected: 'query, search, query:<endpoint> or dashboard:<name>, or several of them separated by commas',
+    description: 'Scopes of customers. With search, they also read whole entries of their project.',
+  },
+  oidcUnverifiedEmail: {
+    schema: z.enum(['refuse', 'allow']),
+    default: 'refuse',
+    expected: 'refuse or allow',
+    description:
+      'Whether the claim email counts as a group or project if email_verified is not true. For issuers that never send it.',
   },
   publicUrl: {
     schema: z.string().refine(isOrigin),
@@ -125,7 +141,12 @@ const definitions = {
     ...wholeNumber(1, 1_000_000),
     default: '60',
     description:
-      'Maximum number of requests with an invalid token per minute and client address. Further ones get 429.',
+      'Maximum number per minute of requests with an invalid token by address, and of sign-ins by address, token and person.',
+  },
+  linkDays: {
+    ...wholeNumber(1, 3650),
+    default: '90',
+    description: 'Maximum number of days that a link to a dashboard works.',
   },
   corsOrigins: {
     ...originList,
@@ -174,7 +195,7 @@ const definitions = {
   mcpWrite: {
     ...onOrOff,
     default: 'off',
-    description: 'Whether /mcp has the tools check_endpoint and save_endpoint for admins.',
+    description: 'Whether /mcp has the tools check_endpoint and save_endpoint for editors and admins.',
   },
   clickhouseUrl: {
     schema: z.string().refine(isAddressList),
@@ -246,6 +267,12 @@ const definitions = {
     expected: 'a number from 1 to 100',
     description:
       'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
+  },
+  planParameter: {
+    schema: z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
+    expected: 'the name of a parameter, such as project_tier',
+    description:
+      'Parameter of endpoints that is fixed to the name of the plan, for all tokens of a project with a plan. Default: none.',
   },
   statistics: {
     ...onOrOff,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { listText } from '../shared/list-text.ts'
 import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
+import { closestName, didYouMean } from './text/closest-name.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -38,14 +40,35 @@ function pathOf(place: Place): (string | number)[] {
   return path.reverse()
 }
 
+/** Messages follow the name of the field, as in "max_rows must be …". */
+export function must(be: string) {
+  return {
+    error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
+  }
+}
+
+export const trueOrFalse = z.boolean(must('true or false'))
+export const text = z.string(must('text'))
+
+/** Values are text, as callers send them. A number or a boolean becomes its text. */
+export const valueText = z
+  .union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
+  .transform(String)
+
+/** A value, or the values of a list, as one text. */
+export const valuesText = z.union(
+  [valueText, z.array(valueText).transform(listText)],
+  must('text, a number, or true or false'),
+)
+
 /** Reads a value by its schema. The error names the wrong field. */
 export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {
   const illFormed = findIllFormed(value)
   if (illFormed) throw refused(illFormed.join('.'), notWellFormed)
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
-  const { path, field, message } = firstProblem(parsed.error)
-  if (message === unknownField) throw invalidParameter(field, problemSentence(field, message))
+  const { path, field, message } = firstProblem(parsed.error, shape)
+  if (message.startsWith(unknownField)) throw invalidParameter(field, problemSentence(field, message))
   throw refused(field, valueAt(value, path) === undefined ? 'is required' : message)
 }
 
@@ -57,28 +80,53 @@ interface FieldProblem {
 
 const unknownField = 'is unknown'
 
-/** One problem per field. */
-export function fieldProblems(error: z.ZodError): FieldProblem[] {
+/** One problem per field. With the shape, an unknown field gets the name that it most likely means. */
+export function fieldProblems(
+  error: z.ZodError,
+  shape?: z.ZodType,
+  /** What the caller calls some fields of the shape. */
+  names: Readonly<Record<string, string>> = {},
+): FieldProblem[] {
   return error.issues.flatMap((issue): FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownField }))
+      const known = fieldsAt(shape, issue.path).map((field) => names[field] ?? field)
+      return issue.keys.map((key) => {
+        const hint = didYouMean(closestName(key, known))
+        return { path: [...issue.path, key], message: `${unknownField}${hint && `.${hint}`}` }
+      })
     }
     const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
     return [{ path: issue.path, message }]
   })
 }
 
-export function firstProblem(error: z.ZodError): FieldProblem & { field: string } {
-  const [{ path, message } = { path: [], message: 'is invalid' }] = fieldProblems(error)
+/** Names of the fields at a path of a shape. */
+function fieldsAt(shape: unknown, path: readonly PropertyKey[]): string[] {
+  if (shape instanceof z.ZodDefault || shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
+    return fieldsAt(shape.unwrap(), path)
+  }
+  const [key, ...rest] = path
+  if (key === undefined) return shape instanceof z.ZodObject ? Object.keys(shape.shape) : []
+  if (shape instanceof z.ZodObject) return fieldsAt(shape.shape[String(key)], rest)
+  if (shape instanceof z.ZodArray) return fieldsAt(shape.element, rest)
+  return shape instanceof z.ZodRecord ? fieldsAt(shape.valueType, rest) : []
+}
+
+export function firstProblem(error: z.ZodError, shape?: z.ZodType): FieldProblem & { field: string } {
+  const [{ path, message } = { path: [], message: 'is invalid' }] = fieldProblems(error, shape)
   return { path, message, field: path.join('.') }
 }
 
 export function problemSentence(field: string, message: string): string {
-  return message === unknownField ? `Unknown field "${field}".` : `${field} ${message}.`
+  if (!message.startsWith(unknownField)) return `${field} ${message}.`
+  return `Unknown field "${field}"${message.slice(unknownField.length) || '.'}`
 }
 
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((inside, key) => (inside as never)?.[key], value)
+  return path.reduce<unknown>(
+    (inside, key) => (inside as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    value,
+  )
 }
 
 function refused(field: string, message: string): WellheadError {
@@ -88,6 +136,9 @@ function refused(field: string, message: string): WellheadError {
     ? invalidBody(`The body${space}${message}.`)
     : invalidParameter(field, `Field "${field}"${space}${message}.`)
 }
+
+/** Shapes of every field of a type, so that a field without documentation does not compile. */
+export type FieldShapes<T> = { [K in keyof T]-?: z.ZodType<T[K]> }
 
 /** Fields of a change: omitted ones stay as they are, so none has a default. */
 export function changeOf({ shape }: z.ZodObject): z.ZodObject {

@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { computedOf, openCache, settled } from '../../test/support/cache.ts'
 import type { CacheDirectives } from './cache-request.ts'
-import type { Computed } from './cached-result.ts'
+import type { Result } from './cached-result.ts'
 
 const policy = { cacheSeconds: 10, warmSeconds: 1 }
 
@@ -14,7 +14,7 @@ function openFilled(maxBytes = 2 ** 20) {
     key: string,
     body: string | Buffer,
     directives: CacheDirectives = {},
-    of: Partial<Computed> = {},
+    of: Partial<Result> = {},
   ) => {
     const compute = async () => ({ ...computedOf(body), ...of })
     const response = await cache.get(request({ key, recipe: key, directives, compute }))
@@ -121,7 +121,7 @@ describe('the memory of the cache', () => {
 describe('compressed forms', () => {
   const body = JSON.stringify({ result: Array.from({ length: 500 }, (_, id) => ({ id, path: '/rest/v1' })) })
 
-  async function openResult(text: string | Buffer = body, of: Partial<Computed> = {}) {
+  async function openResult(text: string | Buffer = body, of: Partial<Result> = {}) {
     const opened = openFilled()
     const ask = async (other = text) => (await opened.ask('key', other, { noCache: true }, of)).result
     return { cache: opened.cache, ask, result: await ask() }

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { type Compression, compressed, compressedNow } from '../base/compressed.ts'
 import {
+  type Cacheable,
   type CacheDirectives,
   type CacheOutcome,
-  type CacheRequest,
   type CacheResponse,
   earliestStartMs,
   lastLifeMs,
@@ -16,9 +16,12 @@ import {
 } from './cache-request.ts'
 import type { CachedResult } from './cached-result.ts'
 
-export interface CacheEntry {
+export interface CacheEntry<Call extends Cacheable = Cacheable> {
   readonly key: string
-  readonly request: CacheRequest
+  /** Without the signal, trace and directives of the first request. */
+  readonly call: Call
+  /** JSON from which the call can be made again after a restart. */
+  readonly recipe: unknown
   bytes: number
   readonly result: CachedResult
   readonly asOfMs: number
@@ -34,16 +37,18 @@ export interface CacheEntry {
 /** Estimated size of an entry's objects, timer and map slots. */
 const overheadBytes = 1024
 
-export function createEntry(
-  { key, group, sources, policy, compute, recipe }: CacheRequest,
+export function createEntry<Call extends Cacheable>(
+  call: Call,
+  recipe: unknown,
   result: CachedResult,
   times: Pick<CacheEntry, 'asOfMs' | 'lastUsedMs' | 'uses'>,
-): CacheEntry {
+): CacheEntry<Call> {
+  const { key, policy } = call
   return {
     key,
-    // Without the signal, trace and directives of the first request.
-    request: { key, group, sources, policy, compute, recipe },
-    // The recipe and the values in compute are about the same size, two bytes a character.
+    call: { ...call, signal: undefined, trace: undefined, directives: undefined },
+    recipe,
+    // The recipe and the values of the call are about the same size, two bytes a character.
     bytes: overheadBytes + key.length + 4 * (JSON.stringify(recipe) ?? '').length + result.bytes,
     result,
     ...times,
@@ -56,7 +61,7 @@ export function createEntry(
 
 export function failEntry(entry: CacheEntry, error: { code: string; status: number }, nowMs: number): void {
   const times = (entry.failure?.times ?? 0) + 1
-  const retryAtMs = nowMs + retryDelayMs(entry.request.policy, entry.key, times)
+  const retryAtMs = nowMs + retryDelayMs(entry.call.policy, entry.key, times)
   entry.failure = { code: error.code, status: error.status, times, retryAtMs }
   entry.refreshAtMs = Math.max(entry.refreshAtMs, retryAtMs)
 }
@@ -65,7 +70,7 @@ export function failEntry(entry: CacheEntry, error: { code: string; status: numb
 type Usability = 'fresh' | 'stale' | 'fallback' | 'dead'
 
 export function usabilityOf(entry: CacheEntry, nowMs: number): Usability {
-  const { policy } = entry.request
+  const { policy } = entry.call
   if (nowMs < entry.freshUntilMs) return 'fresh'
   if (nowMs - entry.asOfMs < staleLifeMs(policy)) return 'stale'
   if (nowMs >= endOf(entry)) return 'dead'
@@ -81,16 +86,16 @@ export function admits(directives: CacheDirectives | undefined, entry: CacheEntr
   )
 }
 
-export function isWarmed({ request: { policy } }: CacheEntry): boolean {
+export function isWarmed({ call: { policy } }: CacheEntry): boolean {
   return policy.warmSeconds !== null
 }
 
 /** Whether it was requested recently enough to be kept warm. */
 export function isInUse(entry: CacheEntry, nowMs: number): boolean {
-  return nowMs - entry.lastUsedMs < lifeMs(entry.request.policy)
+  return nowMs - entry.lastUsedMs < lifeMs(entry.call.policy)
 }
 
-function endOf({ asOfMs, request: { policy } }: CacheEntry): number {
+function endOf({ asOfMs, call: { policy } }: CacheEntry): number {
   return asOfMs + lastLifeMs(policy)
 }
 
@@ -104,17 +109,17 @@ export function responseFrom(entry: CacheEntry, nowMs: number, outcome: CacheOut
     outcome,
     ageSeconds: ageSeconds(entry.asOfMs, nowMs),
     ttlSeconds: Math.floor((entry.freshUntilMs - nowMs) / 1000),
-    policy: entry.request.policy,
+    policy: entry.call.policy,
   }
 }
 
 export function entryView(entry: CacheEntry, nowMs: number) {
-  const { key, request, result, bytes, asOfMs, lastUsedMs, freshUntilMs, refreshAtMs, failure } = entry
+  const { key, recipe, result, bytes, asOfMs, lastUsedMs, freshUntilMs, refreshAtMs, failure } = entry
   const usability = usabilityOf(entry, nowMs)
   const warm = isWarmed(entry) && isInUse(entry, nowMs)
   return {
     key,
-    recipe: request.recipe,
+    recipe,
     age_seconds: ageSeconds(asOfMs, nowMs),
     /** 0 if it is no longer fresh. */
     expires_in_seconds: secondsUntil(freshUntilMs, nowMs),
@@ -134,11 +139,11 @@ function secondsUntil(atMs: number, nowMs: number): number {
   return Math.max(0, Math.ceil((atMs - nowMs) / 1000))
 }
 
-interface CacheEntriesOptions {
+interface CacheEntriesOptions<Call extends Cacheable> {
   time: Timers
   maxBytes: number
-  onDue: (entry: CacheEntry, nowMs: number) => void
-  onRemoved: (entry: CacheEntry, reason: 'evicted' | 'deleted') => void
+  onDue: (entry: CacheEntry<Call>, nowMs: number) => void
+  onRemoved: (entry: CacheEntry<Call>, reason: 'evicted' | 'deleted') => void
 }
 
 /** One entry takes at most this share of the bytes. */
@@ -148,14 +153,14 @@ const maxShare = 1 / 8
 const noOptions = {}
 
 /** Entries within a limit of bytes. Wakes warmed entries for their refresh, and deletes entries at their maximum age. */
-export class CacheEntries {
-  readonly #options: CacheEntriesOptions
-  readonly #entries: LRUCache<string, CacheEntry>
+export class CacheEntries<Call extends Cacheable> {
+  readonly #options: CacheEntriesOptions<Call>
+  readonly #entries: LRUCache<string, CacheEntry<Call>>
   readonly #maxEntryBytes: number
   #compressing: Promise<unknown> = Promise.resolve()
   #stopped = false
 
-  constructor(options: CacheEntriesOptions) {
+  constructor(options: CacheEntriesOptions<Call>) {
     this.#options = options
     this.#maxEntryBytes = options.maxBytes * maxShare
     this.#entries = new LRUCache({
@@ -175,20 +180,20 @@ export class CacheEntries {
     return this.#entries.size
   }
 
-  values(): CacheEntry[] {
+  values(): CacheEntry<Call>[] {
     return [...this.#entries.values()]
   }
 
-  use(key: string): CacheEntry | undefined {
+  use(key: string): CacheEntry<Call> | undefined {
     return this.#entries.get(key, noOptions)
   }
 
-  peek(key: string): CacheEntry | undefined {
+  peek(key: string): CacheEntry<Call> | undefined {
     return this.#entries.peek(key)
   }
 
   /** Returns false if the entry is too large. The entry that it replaces is deleted in any case. */
-  set(entry: CacheEntry): boolean {
+  set(entry: CacheEntry<Call>): boolean {
     const replaced = this.peek(entry.key)
     if (replaced !== undefined) this.delete(replaced)
     if (entry.bytes > this.#maxEntryBytes) return false
@@ -197,20 +202,20 @@ export class CacheEntries {
     return true
   }
 
-  delete(entry: CacheEntry): void {
+  delete(entry: CacheEntry<Call>): void {
     this.#entries.delete(entry.key)
     this.#retire(entry, 'deleted')
   }
 
   /** The library takes a new size only with a new item. */
-  grow(entry: CacheEntry, bytes: number): void {
+  grow(entry: CacheEntry<Call>, bytes: number): void {
     this.#entries.delete(entry.key)
     entry.bytes += bytes
     this.#entries.set(entry.key, entry)
   }
 
   /** Must be called whenever the times of an entry have changed. */
-  schedule(entry: CacheEntry): void {
+  schedule(entry: CacheEntry<Call>): void {
     const now = this.#options.time.now()
     const isRefreshed = isWarmed(entry) && (now < entry.refreshAtMs || isInUse(entry, now))
     // A retry after failures may be due later than the end.
@@ -240,17 +245,17 @@ export class CacheEntries {
     await this.#compressing
   }
 
-  #retire(entry: CacheEntry, reason: 'evicted' | 'deleted'): void {
+  #retire(entry: CacheEntry<Call>, reason: 'evicted' | 'deleted'): void {
     entry.cancelTimer()
     this.#options.onRemoved(entry, reason)
   }
 
-  #wakeAt(entry: CacheEntry, dueMs: number, nowMs: number): void {
+  #wakeAt(entry: CacheEntry<Call>, dueMs: number, nowMs: number): void {
     entry.cancelTimer()
     entry.cancelTimer = this.#options.time.after(dueMs - nowMs, () => this.#wake(entry))
   }
 
-  #wake(entry: CacheEntry): void {
+  #wake(entry: CacheEntry<Call>): void {
     if (this.#stopped) return
     const now = this.#options.time.now()
     if (now >= endOf(entry)) this.delete(entry)

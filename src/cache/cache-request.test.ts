@@ -6,6 +6,7 @@ const call: CacheKeyParts = {
   endpointId: '6f1c0000-0000-7000-8000-000000000000',
   tag: 'one',
   tenant: null,
+  retentionDays: null,
   parameters: { project: 'demo', interval: '1day', function_id: null },
   format: 'json',
 }
@@ -39,6 +40,7 @@ describe('a cache key', () => {
       endpointId: text,
       tag: fc.constantFrom('', 'a', 'b'),
       tenant: fc.option(text),
+      retentionDays: fc.option(fc.constantFrom(1, 7)),
       parameters: fc.dictionary(text, value),
       format: text,
     })
@@ -51,9 +53,9 @@ describe('a cache key', () => {
   })
 })
 
-function inspected({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
+function inspected({ endpointId, tag, tenant, retentionDays, parameters, format }: CacheKeyParts): string {
   const values = Object.entries(parameters)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, typeof value, String(value)])
-  return JSON.stringify([endpointId, tag, tenant, values, format])
+  return JSON.stringify([endpointId, tag, tenant, retentionDays, values, format])
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { TraceSpan } from '../base/tracing.ts'
-import type { CachedResult, Computed } from './cached-result.ts'
+import type { CachedResult } from './cached-result.ts'
 
 /** What the request's Cache-Control header asks for. */
 export interface CacheDirectives {
@@ -11,32 +11,22 @@ export interface CacheDirectives {
   onlyIfCached?: boolean
 }
 
-export interface ComputeRun {
-  purpose: 'call' | 'refresh'
-  /** Aborted when nobody needs the result anymore. */
-  signal: AbortSignal
-  previous: CachedResult | undefined
-  /** Trace of the request that started the run; a refresh has none. */
-  trace?: TraceSpan | undefined
-}
-
-export type Compute = (run: ComputeRun) => Promise<Computed>
-
-export interface CacheRequest {
-  key: string
+/** What the cache knows of a call. */
+export interface Cacheable {
+  /** The same for calls with the same results. */
+  readonly key: string
   /** Results of a group are dropped together: the id of the endpoint. */
-  group: string
+  readonly group: string
   /** Names of everything that the result may be computed from. It is dropped with any of them. */
-  sources: ReadonlySet<string>
-  policy: CachePolicy
-  /** Kept with the result to refresh it. */
-  compute: Compute
-  /** JSON from which the request can be rebuilt after a restart. */
-  recipe: unknown
-  directives?: CacheDirectives | undefined
-  signal?: AbortSignal | undefined
-  trace?: TraceSpan | undefined
+  readonly sources: ReadonlySet<string>
+  readonly policy: CachePolicy
+  readonly directives?: CacheDirectives | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly trace?: TraceSpan | undefined
 }
+
+/** A refresh runs on behalf of all callers. */
+export type RunFor = 'call' | 'refresh'
 
 export type CacheOutcome =
   | { readonly kind: 'hit' }
@@ -138,17 +128,25 @@ export interface CacheKeyParts {
   tag: string
   /** The project of a tenant's token; null for a token without one. */
   tenant: string | null
+  /** Of the plan of a project, which may see no older rows; null: no limit. */
+  retentionDays: number | null
   /** As bound, with defaults and fixed values, without the time of the request. */
-  parameters: Readonly<Record<string, string | number | boolean | bigint | null>>
+  parameters: Readonly<Record<string, unknown>>
   format: string
 }
 
 /** The SHA-256 of everything that a result depends on; values that are not text carry their type, so that null and 'null' differ. */
-export function cacheKey({ endpointId, tag, tenant, parameters, format }: CacheKeyParts): string {
+export function cacheKey(parts: CacheKeyParts): string {
+  const { endpointId, tag, tenant, retentionDays, parameters, format } = parts
   const values: unknown[] = []
   for (const name of Object.keys(parameters).sort()) {
     const value = parameters[name]
-    values.push(name, typeof value === 'string' ? value : [typeof value, String(value)])
+    values.push(
+      name,
+      typeof value === 'string'
+        ? value
+        : [typeof value, Array.isArray(value) ? JSON.stringify(value) : String(value)],
+    )
   }
-  return hash('sha256', JSON.stringify([endpointId, tag, tenant, values, format]), 'hex')
+  return hash('sha256', JSON.stringify([endpointId, tag, tenant, retentionDays, values, format]), 'hex')
 }

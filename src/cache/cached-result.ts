@@ -1,16 +1,17 @@
 import { type Compression, canCompressNow, isCompressible } from '../base/compressed.ts'
 import { contentTag } from '../base/text/content-tag.ts'
 
-export interface Computed {
-  body: Buffer
-  contentType: string
+/** The result of a call: the finished body, and what it took to compute it. */
+export interface Result {
+  readonly body: Buffer
+  readonly contentType: string
   /** 0 if the format does not allow counting. */
-  rows: number
-  truncated: boolean
-  queueMs: number
-  engineMs: number
-  rowsRead: number | undefined
-  bytesRead: number | undefined
+  readonly rows: number
+  readonly truncated: boolean
+  readonly queueMs: number
+  readonly engineMs: number
+  readonly rowsRead: number | undefined
+  readonly bytesRead: number | undefined
 }
 
 type ContentCoding = 'identity' | Compression
@@ -25,7 +26,8 @@ interface ResultForm {
 /** Compresses the result and adds the form. If a request waits for it, it is made at once. */
 type MakeForm = (result: CachedResult, coding: Compression, isAwaited: boolean) => Promise<void>
 
-export class CachedResult {
+/** A result with its compressed forms. */
+export class CachedResult implements Result {
   readonly contentType: string
   readonly rows: number
   readonly truncated: boolean
@@ -42,7 +44,7 @@ export class CachedResult {
   readonly #requested = new Map<Compression, Promise<void>>()
   readonly #make: MakeForm
 
-  constructor(computed: Computed, make: MakeForm) {
+  constructor(computed: Result, make: MakeForm) {
     this.contentType = computed.contentType
     this.rows = computed.rows
     this.truncated = computed.truncated

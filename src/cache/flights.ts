@@ -1,5 +1,5 @@
 import { queryCancelled } from '../base/errors.ts'
-import type { CacheRequest, ComputeRun } from './cache-request.ts'
+import type { Cacheable, RunFor } from './cache-request.ts'
 import type { CachedResult } from './cached-result.ts'
 
 export interface RunOutcome {
@@ -8,9 +8,9 @@ export interface RunOutcome {
   stored: boolean
 }
 
-export class Flight {
-  readonly request: CacheRequest
-  readonly purpose: ComputeRun['purpose']
+export class Flight<Call extends Cacheable = Cacheable> {
+  readonly call: Call
+  readonly purpose: RunFor
   startedAtMs: number | undefined
   lastUsedMs: number
   uses: number
@@ -21,16 +21,16 @@ export class Flight {
   readonly #landed: Promise<RunOutcome>
   #resolve: (outcome: RunOutcome) => void = () => {}
   #reject: (error: unknown) => void = () => {}
-  readonly #onAbandoned: (flight: Flight) => void
+  readonly #onAbandoned: (flight: Flight<Call>) => void
   #waiting = 0
 
   constructor(
-    request: CacheRequest,
-    purpose: ComputeRun['purpose'],
+    call: Call,
+    purpose: RunFor,
     { lastUsedMs, uses }: Pick<Flight, 'lastUsedMs' | 'uses'>,
-    onAbandoned: (flight: Flight) => void = () => {},
+    onAbandoned: (flight: Flight<Call>) => void = () => {},
   ) {
-    this.request = request
+    this.call = call
     this.purpose = purpose
     this.lastUsedMs = lastUsedMs
     this.uses = uses
@@ -88,19 +88,19 @@ export class Flight {
   }
 }
 
-interface Slot {
-  running: Flight | undefined
+interface Slot<Call extends Cacheable> {
+  running: Flight<Call> | undefined
   /** Starts after the running flight, for requests that need a run that starts later. */
-  next: Flight | undefined
+  next: Flight<Call> | undefined
 }
 
 /** At most one running and one waiting flight for each key. */
-export class Flights {
-  readonly #slots = new Map<string, Slot>()
-  readonly #run: (flight: Flight) => Promise<void>
+export class Flights<Call extends Cacheable> {
+  readonly #slots = new Map<string, Slot<Call>>()
+  readonly #run: (flight: Flight<Call>) => Promise<void>
 
   /** The run never rejects; it fails the flight instead. */
-  constructor(run: (flight: Flight) => Promise<void>) {
+  constructor(run: (flight: Flight<Call>) => Promise<void>) {
     this.#run = run
   }
 
@@ -109,40 +109,40 @@ export class Flights {
   }
 
   /** The flight to join; not one that was stopped and has not ended yet. */
-  running(key: string): Flight | undefined {
+  running(key: string): Flight<Call> | undefined {
     const running = this.#slots.get(key)?.running
     return running?.over ? undefined : running
   }
 
-  next(key: string): Flight | undefined {
+  next(key: string): Flight<Call> | undefined {
     return this.#slots.get(key)?.next
   }
 
   /** Starts the flight once no other of its key runs. Otherwise `later` decides when it starts. */
-  enqueue(flight: Flight, later: (start: () => void) => void): void {
+  enqueue(flight: Flight<Call>, later: (start: () => void) => void): void {
     const slot = this.#slotOf(flight)
     slot.next = flight
     if (slot.running === undefined) later(() => this.#startNext(slot))
   }
 
   /** Resolves when the flight is over, or at once if its key is already being computed. */
-  async refresh(flight: Flight): Promise<void> {
-    if (this.has(flight.request.key)) return
+  async refresh(flight: Flight<Call>): Promise<void> {
+    if (this.has(flight.call.key)) return
     await this.#start(this.#slotOf(flight), flight)
   }
 
-  remove(flight: Flight): void {
-    const slot = this.#slots.get(flight.request.key)
+  remove(flight: Flight<Call>): void {
+    const slot = this.#slots.get(flight.call.key)
     if (slot === undefined) return
     if (slot.next === flight) slot.next = undefined
     this.#end(slot, flight)
   }
 
   /** Later requests start runs of their own. Requests that already wait keep theirs. */
-  drop(isDropped: (request: CacheRequest) => boolean): void {
+  drop(isDropped: (call: Call) => boolean): void {
     for (const [key, { running, next }] of this.#slots) {
       for (const flight of [running, next]) {
-        if (!flight || !isDropped(flight.request)) continue
+        if (!flight || !isDropped(flight.call)) continue
         this.#slots.delete(key)
         flight.dropped = true
         if (!flight.awaited) flight.stop()
@@ -156,29 +156,29 @@ export class Flights {
     }
   }
 
-  #slotOf({ request: { key } }: Flight): Slot {
+  #slotOf({ call: { key } }: Flight<Call>): Slot<Call> {
     const slot = this.#slots.get(key) ?? { running: undefined, next: undefined }
     this.#slots.set(key, slot)
     return slot
   }
 
-  #startNext(slot: Slot): void {
+  #startNext(slot: Slot<Call>): void {
     const { running, next } = slot
     if (running !== undefined || next === undefined) return
     slot.next = undefined
     if (!next.over) void this.#start(slot, next)
   }
 
-  async #start(slot: Slot, flight: Flight): Promise<void> {
+  async #start(slot: Slot<Call>, flight: Flight<Call>): Promise<void> {
     slot.running = flight
     await this.#run(flight)
     this.#end(slot, flight)
   }
 
-  #end(slot: Slot, flight: Flight): void {
+  #end(slot: Slot<Call>, flight: Flight<Call>): void {
     if (slot.running === flight) slot.running = undefined
     this.#startNext(slot)
-    const { key } = flight.request
+    const { key } = flight.call
     if (slot.running === undefined && slot.next === undefined && this.#slots.get(key) === slot) {
       this.#slots.delete(key)
     }

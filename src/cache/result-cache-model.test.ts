@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { computedOf, openCache, type PendingRun, settled } from '../../test/support/cache.ts'
+import { computedOf, openCache, type PendingRun, settled, type TestCall } from '../../test/support/cache.ts'
 import { KeyModel, type Run, type Seen, type Waiter } from '../../test/support/cache-model.ts'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
-import type { CacheDirectives, CacheRequest, CacheResponse } from './cache-request.ts'
+import type { CacheDirectives, CacheResponse } from './cache-request.ts'
 
 // Keys that start with zeros are refreshed at whole seconds.
 const policies = [
@@ -42,7 +42,7 @@ class World {
     return this.opened.runs.filter(({ signal }) => !signal.aborted)
   }
 
-  request(index: number): CacheRequest {
+  request(index: number): TestCall {
     const { key, policy } = policies[index] as (typeof policies)[number]
     return this.opened.request({ key, group: key, policy, recipe: index })
   }
@@ -81,7 +81,7 @@ class World {
       model.finish(this.now, run, undefined)
       return
     }
-    const same = how === 'same' && real.previous !== undefined
+    const same = how === 'same' && run.previous !== undefined
     const value = same ? (run.previous as number) : ++this.values
     real.land(computedOf(String(value)))
     model.finish(this.now, run, value)
@@ -113,7 +113,7 @@ class World {
     this.calls = []
     this.opened = this.open()
     this.models = policies.map(({ policy }) => new KeyModel(policy))
-    const keys = warm.map((key) => ({ ...key, request: this.request(key.recipe as number) }))
+    const keys = warm.map((key) => ({ ...key, call: this.request(key.recipe as number) }))
     void this.opened.cache.prewarm(keys)
     for (const [index, { entry, warm, life }] of before.entries()) {
       if (!entry || warm === null || this.now - entry.lastUsed >= life) continue

@@ -14,28 +14,32 @@ import {
   usabilityOf,
 } from './cache-entries.ts'
 import {
+  type Cacheable,
   type CacheDirectives,
-  type CacheRequest,
   type CacheResponse,
   earliestStartMs,
   lifeMs,
+  type RunFor,
   requiresNewRun,
   urgentAgeMs,
 } from './cache-request.ts'
-import { CachedResult, type Computed } from './cached-result.ts'
+import { CachedResult, type Result } from './cached-result.ts'
 import { Flight, Flights, type RunOutcome } from './flights.ts'
 import { RefreshQueue } from './refresh-queue.ts'
 import type { WarmKey } from './warm-keys-file.ts'
 
-export interface ResultCacheOptions {
+export interface ResultCacheOptions<Call extends Cacheable> {
   time: Timers
+  /** The signal is aborted when nobody needs the result anymore. */
+  compute: (call: Call, purpose: RunFor, signal: AbortSignal) => Promise<Result>
+  /** JSON from which the call can be made again after a restart. */
+  recipeOf: (call: Call) => unknown
   maxBytes: number
   maxRefreshes: number
   /** Whether requests wait for the engine: refreshes that are not urgent give way. */
   busy: () => boolean
   /** Delays a run that a request requires to be new, so that simultaneous requests share it. */
   gatherMs: number
-  onStored?: (key: string) => void
   onFailure: (failure: { group: string; error: unknown; times: number }) => void
 }
 
@@ -43,7 +47,7 @@ const hit = { kind: 'hit' } as const
 const stale = { kind: 'stale' } as const
 
 /** Caches finished results by key, refreshes them, and computes each once for all requests that wait for it. */
-export class ResultCache {
+export class ResultCache<Call extends Cacheable> {
   readonly counters = {
     hits: 0,
     misses: 0,
@@ -53,13 +57,14 @@ export class ResultCache {
     refreshFailures: 0,
     evicted: 0,
   }
-  readonly #options: ResultCacheOptions
+  readonly #options: ResultCacheOptions<Call>
   readonly #time: Timers
-  readonly #entries: CacheEntries
-  readonly #flights: Flights
+  readonly #entries: CacheEntries<Call>
+  readonly #flights: Flights<Call>
   readonly #refreshes: RefreshQueue
+  #onStored: (key: string) => void = () => {}
 
-  constructor(options: ResultCacheOptions) {
+  constructor(options: ResultCacheOptions<Call>) {
     const { time, maxBytes, maxRefreshes, busy } = options
     this.#options = options
     this.#time = time
@@ -74,6 +79,11 @@ export class ResultCache {
     })
     this.#flights = new Flights((flight) => this.#run(flight))
     this.#refreshes = new RefreshQueue({ time, busy, maxRunning: maxRefreshes })
+  }
+
+  /** Calls the listener with the key of each result that is stored. */
+  onStored(listener: (key: string) => void): void {
+    this.#onStored = listener
   }
 
   get bytes(): number {
@@ -91,19 +101,19 @@ export class ResultCache {
   groups() {
     const now = this.#time.now()
     const groups = new Map<string, { results: number; bytes: number; newest_age_seconds: number }>()
-    for (const { request, bytes, asOfMs } of this.#entries.values()) {
-      const group = groups.get(request.group) ?? { results: 0, bytes: 0, newest_age_seconds: Infinity }
+    for (const { call, bytes, asOfMs } of this.#entries.values()) {
+      const group = groups.get(call.group) ?? { results: 0, bytes: 0, newest_age_seconds: Infinity }
       group.results++
       group.bytes += bytes
       group.newest_age_seconds = Math.min(group.newest_age_seconds, ageSeconds(asOfMs, now))
-      groups.set(request.group, group)
+      groups.set(call.group, group)
     }
     return groups
   }
 
   resultsOf(group: string) {
     const now = this.#time.now()
-    return this.#mostUsed(({ request }) => request.group === group).map((entry) => entryView(entry, now))
+    return this.#mostUsed(({ call }) => call.group === group).map((entry) => entryView(entry, now))
   }
 
   /** Fast path: returns a fresh result without waiting. */
@@ -123,8 +133,8 @@ export class ResultCache {
   }
 
   /** Returns undefined for only-if-cached if there is no result. */
-  async get(request: CacheRequest): Promise<CacheResponse | undefined> {
-    const { key, directives, signal } = request
+  async get(call: Call): Promise<CacheResponse | undefined> {
+    const { key, directives, signal } = call
     signal?.throwIfAborted()
     const entry = this.#entries.use(key)
     const now = this.#time.now()
@@ -140,22 +150,22 @@ export class ResultCache {
     }
     if (directives?.onlyIfCached) return undefined
     if (entry) entry.lastUsedMs = now
-    return this.#compute(request, !entry ? 'miss' : usability === 'fresh' ? 'request' : 'stale', now)
+    return this.#compute(call, !entry ? 'miss' : usability === 'fresh' ? 'request' : 'stale', now)
   }
 
   /** Removes the results of a group. Requests that wait for a run still get its result. */
   drop(group: string): void {
-    this.#drop((request) => request.group === group)
+    this.dropCalls((call) => call.group === group)
     this.#refreshes.drop(group)
   }
 
   /** Removes the results that may be computed from a source. */
   dropReaders(source: string): void {
-    this.#drop(({ sources }) => sources.has(source))
+    this.dropCalls(({ sources }) => sources.has(source))
   }
 
-  #drop(isDropped: (request: CacheRequest) => boolean): void {
-    for (const entry of this.#entries.values()) if (isDropped(entry.request)) this.#entries.delete(entry)
+  dropCalls(isDropped: (call: Call) => boolean): void {
+    for (const entry of this.#entries.values()) if (isDropped(entry.call)) this.#entries.delete(entry)
     this.#flights.drop(isDropped)
   }
 
@@ -166,27 +176,25 @@ export class ResultCache {
   }
 
   keysOf(group: string): WarmKey[] {
-    return this.#mostUsed(({ request }) => request.group === group).map(warmKeyOf)
+    return this.#mostUsed(({ call }) => call.group === group).map(warmKeyOf)
   }
 
-  #mostUsed(isWanted: (entry: CacheEntry) => boolean): CacheEntry[] {
+  #mostUsed(isWanted: (entry: CacheEntry<Call>) => boolean): CacheEntry<Call>[] {
     const used = this.#entries.values().filter(isWanted)
     return used.sort((one, other) => other.uses - one.uses || other.lastUsedMs - one.lastUsedMs)
   }
 
   /** Does not count as use, so that results nobody requests are forgotten however often the service restarts. */
-  async prewarm(
-    keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { request: CacheRequest }>,
-  ): Promise<void> {
+  async prewarm(keys: Iterable<Pick<WarmKey, 'lastUsedMs' | 'uses'> & { call: Call }>): Promise<void> {
     const now = this.#time.now()
     const jobs: Promise<void>[] = []
-    for (const { request, lastUsedMs, uses } of keys) {
-      const { key, group, policy } = request
+    for (const { call, lastUsedMs, uses } of keys) {
+      const { key, group, policy } = call
       const used = { lastUsedMs: Math.min(lastUsedMs, now), uses }
       if (this.#entries.peek(key) || now - used.lastUsedMs >= lifeMs(policy)) continue
       const run = async () => {
         // A request may have been first.
-        if (!this.#entries.peek(key)) await this.#flights.refresh(new Flight(request, 'refresh', used))
+        if (!this.#entries.peek(key)) await this.#flights.refresh(new Flight(call, 'refresh', used))
       }
       jobs.push(this.#refreshes.add({ key, group, failing: false, urgentAtMs: now, run }))
     }
@@ -199,25 +207,21 @@ export class ResultCache {
     await this.#entries.stop()
   }
 
-  #hit(entry: CacheEntry, nowMs: number): CacheResponse {
+  #hit(entry: CacheEntry<Call>, nowMs: number): CacheResponse {
     this.counters.hits++
     this.#use(entry, nowMs)
     return responseFrom(entry, nowMs, hit)
   }
 
-  #use(entry: CacheEntry, nowMs: number): void {
+  #use(entry: CacheEntry<Call>, nowMs: number): void {
     entry.lastUsedMs = nowMs
     entry.uses++
     if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
   }
 
-  async #compute(
-    request: CacheRequest,
-    why: 'miss' | 'stale' | 'request',
-    now: number,
-  ): Promise<CacheResponse> {
-    const { signal, policy } = request
-    const { flight, joined } = this.#join(request, now)
+  async #compute(call: Call, why: 'miss' | 'stale' | 'request', now: number): Promise<CacheResponse> {
+    const { signal, policy } = call
+    const { flight, joined } = this.#join(call, now)
     this.counters[joined ? 'joined' : 'misses']++
     try {
       const { result, asOfMs, stored } = await flight.wait(signal, now)
@@ -230,14 +234,14 @@ export class ResultCache {
         policy,
       }
     } catch (error) {
-      const fallback = signal?.aborted ? undefined : this.#fallback(error, request)
+      const fallback = signal?.aborted ? undefined : this.#fallback(error, call)
       if (fallback === undefined) throw error
       return fallback
     }
   }
 
-  #join(request: CacheRequest, nowMs: number): { flight: Flight; joined: boolean } {
-    const { key, directives } = request
+  #join(call: Call, nowMs: number): { flight: Flight<Call>; joined: boolean } {
+    const { key, directives } = call
     const isNewRequired = requiresNewRun(directives)
     const running = this.#flights.running(key)
     const startedAtMs = isNewRequired ? undefined : running?.startedAtMs
@@ -249,13 +253,13 @@ export class ResultCache {
     // The request gets the result sooner than the queue of refreshes would.
     this.#refreshes.delete(key)
     const used = { lastUsedMs: nowMs, uses: 0 }
-    const flight = new Flight(request, 'call', used, (abandoned) => this.#abandon(abandoned))
+    const flight = new Flight(call, 'call', used, (abandoned) => this.#abandon(abandoned))
     const delayMs = isNewRequired ? this.#options.gatherMs : 0
     this.#flights.enqueue(flight, (start) => (delayMs > 0 ? this.#time.after(delayMs, start) : start()))
     return { flight, joined: false }
   }
 
-  #fallback(error: unknown, { key, directives }: CacheRequest): CacheResponse | undefined {
+  #fallback(error: unknown, { key, directives }: Call): CacheResponse | undefined {
     const entry = this.#entries.use(key)
     const now = this.#time.now()
     if (entry === undefined || !admits(directives, entry, now)) return undefined
@@ -264,30 +268,30 @@ export class ResultCache {
     return staleResponse(entry, now, publicError(error), true)
   }
 
-  #refresh(entry: CacheEntry, nowMs: number): void {
-    const { key, request } = entry
+  #refresh(entry: CacheEntry<Call>, nowMs: number): void {
+    const { key, call } = entry
     if (this.#flights.has(key) || this.#refreshes.has(key)) return
     void this.#refreshes.add({
       key,
-      group: request.group,
+      group: call.group,
       failing: entry.failure !== undefined,
-      urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(request.policy, key)),
+      urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(call.policy, key)),
       run: async () => {
         // It may no longer be in use when its turn comes.
         if (!isInUse(entry, this.#time.now())) return this.#entries.schedule(entry)
         const used = { lastUsedMs: entry.lastUsedMs, uses: 0 }
-        await this.#flights.refresh(new Flight(request, 'refresh', used))
+        await this.#flights.refresh(new Flight(call, 'refresh', used))
       },
     })
   }
 
-  async #run(flight: Flight): Promise<void> {
-    const { request, purpose, signal } = flight
+  async #run(flight: Flight<Call>): Promise<void> {
+    const { call, purpose, signal } = flight
     const asOfMs = this.#time.now()
-    const previous = this.#entries.peek(request.key)?.result
+    const previous = this.#entries.peek(call.key)?.result
     flight.startedAtMs = asOfMs
     try {
-      const computed = await request.compute({ purpose, signal, previous, trace: request.trace })
+      const computed = await this.#options.compute(call, purpose, signal)
       if (flight.over) return
       flight.land(this.#store(flight, computed, previous, asOfMs))
       if (purpose === 'refresh') this.counters.refreshed++
@@ -299,16 +303,16 @@ export class ResultCache {
   }
 
   #store(
-    { request, dropped, lastUsedMs, uses }: Flight,
-    computed: Computed,
+    { call, dropped, lastUsedMs, uses }: Flight<Call>,
+    computed: Result,
     previous: CachedResult | undefined,
     asOfMs: number,
   ): RunOutcome {
-    const { key } = request
+    const { key } = call
     const result = new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
     if (dropped) return { result, asOfMs, stored: false }
     const replaced = this.#entries.peek(key)
-    const entry = createEntry(request, result, {
+    const entry = createEntry(call, this.#options.recipeOf(call), result, {
       asOfMs,
       lastUsedMs: Math.max(replaced?.lastUsedMs ?? 0, lastUsedMs),
       uses: (replaced?.uses ?? 0) / 2 + uses,
@@ -319,11 +323,11 @@ export class ResultCache {
       result.inherit(previous)
       this.#entries.grow(entry, result.bytes - bytes)
     }
-    this.#options.onStored?.(key)
+    this.#onStored(key)
     return { result, asOfMs, stored: true }
   }
 
-  #fail({ request: { key, group }, purpose, dropped }: Flight, error: unknown): void {
+  #fail({ call: { key, group }, purpose, dropped }: Flight<Call>, error: unknown): void {
     if (purpose === 'refresh') this.counters.refreshFailures++
     const entry = dropped ? undefined : this.#entries.peek(key)
     if (entry !== undefined) {
@@ -333,14 +337,14 @@ export class ResultCache {
     this.#options.onFailure({ group, error, times: entry?.failure?.times ?? 1 })
   }
 
-  #abandon(flight: Flight): void {
+  #abandon(flight: Flight<Call>): void {
     this.#flights.remove(flight)
-    const entry = this.#entries.peek(flight.request.key)
+    const entry = this.#entries.peek(flight.call.key)
     if (entry !== undefined) this.#entries.schedule(entry)
   }
 }
 
-function warmKeyOf({ request: { recipe }, lastUsedMs, uses }: CacheEntry): WarmKey {
+function warmKeyOf({ recipe, lastUsedMs, uses }: CacheEntry): WarmKey {
   return { recipe, lastUsedMs, uses }
 }
 

@@ -4,7 +4,7 @@ import { cacheKey, refreshAgeMs, retryDelayMs } from './cache-request.ts'
 
 const policy = { cacheSeconds: 900, warmSeconds: 300 }
 const keyOf = (name: string) =>
-  cacheKey({ endpointId: name, tag: 'v1', tenant: null, parameters: {}, format: 'json' })
+  cacheKey({ endpointId: name, tag: 'v1', tenant: null, retentionDays: null, parameters: {}, format: 'json' })
 
 /** A cache with results, all of which are due for a refresh. */
 async function openDue(count: number, options: OpenCacheOptions = {}) {
@@ -167,7 +167,7 @@ describe('warm keys', () => {
   test('are computed in order after a restart, which does not count as use', async () => {
     const { cache, request, runs, time, land } = openCache({ policy, maxRefreshes: 1 })
     const keys = ['a', 'b', 'c'].map((name) => ({
-      request: request({ key: keyOf(name), recipe: name }),
+      call: request({ key: keyOf(name), recipe: name }),
       lastUsedMs: time.now() - (name === 'b' ? 900_000 : 800_000),
       uses: 3,
     }))
@@ -193,7 +193,7 @@ describe('warm keys', () => {
     const { cache, request, runs, time, land } = openCache({ policy, maxRefreshes: 1 })
     const requests = ['a', 'b'].map((name) => request({ key: keyOf(name) }))
     const early = cache.get({ ...(requests[1] as (typeof requests)[number]) })
-    const prewarmed = cache.prewarm(requests.map((of) => ({ request: of, lastUsedMs: time.now(), uses: 1 })))
+    const prewarmed = cache.prewarm(requests.map((of) => ({ call: of, lastUsedMs: time.now(), uses: 1 })))
     expect(runs).toHaveLength(2)
     land()
     await early
@@ -205,7 +205,7 @@ describe('warm keys', () => {
   test('that cannot be computed are reported and do not stop the others', async () => {
     const { cache, request, failures, time, land, fail } = openCache({ policy, maxRefreshes: 1 })
     const requests = ['a', 'b'].map((name) => request({ key: keyOf(name) }))
-    const prewarmed = cache.prewarm(requests.map((of) => ({ request: of, lastUsedMs: time.now(), uses: 1 })))
+    const prewarmed = cache.prewarm(requests.map((of) => ({ call: of, lastUsedMs: time.now(), uses: 1 })))
     fail()
     await settled()
     land()

@@ -1,4 +1,3 @@
-import { auditSource } from '../sql/audit-source.ts'
 import sources from './built-in-sources.json' with { type: 'json' }
 import { newSourceShape } from './source.ts'
 
@@ -10,6 +9,8 @@ export const otelSource = 'otel_logs'
 export const callsSource = 'endpoint_requests'
 /** Holds changes of alerts and their deliveries. Only the service writes to it. */
 export const alertsSource = 'alert_events'
+/** Holds who changed what. Only the service writes to it, and only admins read it. */
+export const auditSource = 'audit_events'
 
 export function isWrittenByService(source: string): boolean {
   return source === callsSource || source === alertsSource || source === auditSource

@@ -1,10 +1,10 @@
-import type { Topology } from '../cluster/topology.ts'
+import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { isQuorumBusy } from '../engine/engine-errors.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { type OldVersions, removeVersions } from '../engine/tables.ts'
 import { sqlText } from '../sql/names.ts'
-import { batchesOf, type CatalogChange, type CatalogKind, type CatalogRecord } from './catalog-state.ts'
-import { type OldVersions, removeVersions } from './tables.ts'
+import { batchesOf, type CatalogChange, type CatalogRecord } from './catalog-state.ts'
 
 interface CatalogRow extends Omit<CatalogRecord<string>, 'changed_at'> {
   at: string
@@ -35,6 +35,15 @@ const newest =
   '(kind, id, version) IN (SELECT kind, id, max(version) FROM _catalog GROUP BY kind, id) AND NOT deleted'
 
 export type PlacedRecord = CatalogRecord & { position: number }
+
+export function placedFrom(position: number, records: readonly CatalogRecord[]): PlacedRecord[] {
+  return records.map((record, index) => ({ ...record, position: position + index }))
+}
+
+/** Whether a change can leave older versions that nobody needs. */
+export function isPrunable({ version, deleted }: CatalogChange): boolean {
+  return deleted || version > 2
+}
 
 /** The table of the catalog: rows in the order of their positions. */
 export class CatalogLog {
@@ -67,7 +76,7 @@ export class CatalogLog {
   }
 
   /** The newest versions of records that exist, in pages; all of them, or those of one kind. */
-  async *newest(kind?: CatalogKind): AsyncGenerator<CatalogRecord[]> {
+  async *newest(kind?: string): AsyncGenerator<CatalogRecord[]> {
     const condition = kind === undefined ? newest : `kind = ${sqlText(kind)} AND ${newest}`
     for (const [after, end] of await this.#pages(0, condition)) yield this.#read(condition, after, end)
   }
@@ -86,13 +95,13 @@ export class CatalogLog {
   }
 
   /** Every version that is kept, oldest first, also of what was deleted. */
-  async versions(kind: CatalogKind, id: string): Promise<CatalogRecord[]> {
+  async versions(kind: string, id: string): Promise<CatalogRecord[]> {
     const condition =
       'kind = {kind:String} AND id = {id:String} ORDER BY version, position LIMIT 1 BY version'
     return (await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id })).map(readRecord)
   }
 
-  async version(kind: CatalogKind, id: string, version: number): Promise<CatalogRecord | undefined> {
+  async version(kind: string, id: string, version: number): Promise<CatalogRecord | undefined> {
     const condition =
       'kind = {kind:String} AND id = {id:String} AND version = {version:UInt32} ORDER BY position LIMIT 1'
     const [row] = await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id, version })
@@ -100,7 +109,7 @@ export class CatalogLog {
   }
 
   /** Which of these ids a record has or had. */
-  async knownIds(kind: CatalogKind, ids: readonly string[]): Promise<Set<string>> {
+  async knownIds(kind: string, ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set()
     const sql = `SELECT DISTINCT id FROM _catalog WHERE kind = ${sqlText(kind)} AND id IN (${ids.map(sqlText).join(', ')})`
     return new Set((await this.#query<{ id: string }>(sql)).map(({ id }) => id))
@@ -108,9 +117,8 @@ export class CatalogLog {
 
   /** Returns false if another service is writing, so that nothing was stored. */
   async append(records: readonly CatalogRecord[], position: number, token: string | undefined) {
-    const rows = records.map((record, index) => ({
+    const rows = placedFrom(position, records).map((record) => ({
       ...record,
-      position: position + index,
       changed_at: (Date.parse(record.changed_at) / 1000).toFixed(6),
       body: JSON.stringify(record.body),
     }))
@@ -147,7 +155,7 @@ export class CatalogLog {
   }
 
   async #tooMany(changes: readonly CatalogChange[]): Promise<OldVersions[]> {
-    const changed = changes.filter(({ version, deleted }) => version > 2 && !deleted)
+    const changed = changes.filter((change) => isPrunable(change) && !change.deleted)
     if (changed.length === 0) return []
     return this.#query<OldVersions>(
       'SELECT kind, id, max(version) AS last FROM (' +

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { namesOf } from './catalog.ts'
+import { kinds } from '../kinds.ts'
 import { batchesOf, type CatalogRecord, CatalogState, entriesOfBatch } from './catalog-state.ts'
+
+const namesOf = (kind: string, body: unknown) =>
+  (kinds.find(({ name }) => name === kind)?.namesOf?.(body as never) ?? []) as string[]
 
 const ids = ['a', 'b', 'c', 'd']
 

@@ -2,20 +2,23 @@ import type { z } from 'zod'
 import { grouped } from '../base/grouped.ts'
 import { firstProblem } from '../base/validation.ts'
 
-export type CatalogKind =
-  | 'source'
-  | 'endpoint'
-  | 'alert'
-  | 'dashboard'
-  | 'link'
-  | 'search'
-  | 'token'
-  | 'person'
+/** What the catalog knows of a kind of records. */
+export interface RecordKind {
+  readonly name: string
+  /** For people. */
+  readonly plural: string
+  /** Maximum number of records. */
+  readonly most: number
+  /** What a record claims as names. Each is unique in its kind. Never throws, whatever the body is. */
+  namesOf?(body: Readonly<Record<string, unknown>>): readonly unknown[]
+  /** Whether it refers to others of such kinds, so that a change to one can take away what the plan of another rests on. */
+  readonly isReferring?: boolean
+}
 
 export interface CatalogRecord<Body = unknown> {
   /** A unique name, by which the writer finds the change again. */
   entry: string
-  kind: CatalogKind
+  kind: string
   id: string
   version: number
   /** ISO 8601, UTC. */
@@ -28,12 +31,9 @@ export interface CatalogRecord<Body = unknown> {
   body: Body
 }
 
-/** The names that a record claims. Each is unique among records of a kind. */
-export type NamesOf = (kind: CatalogKind, body: unknown) => readonly string[]
-
 export type Verdict =
   | { accepted: true }
-  | { accepted: false; because: 'version'; kind: CatalogKind; id: string }
+  | { accepted: false; because: 'version'; kind: string; id: string }
   | { accepted: false; because: 'name'; name: string }
 
 export type CatalogChange = Pick<CatalogRecord, 'kind' | 'id' | 'version' | 'deleted' | 'body'>
@@ -48,6 +48,18 @@ export function entriesOfBatch(batch: string, size: number): string[] {
 /** Groups the changes of a log by batch, in the order of their first change. */
 export function batchesOf<T extends Pick<CatalogRecord, 'entry'>>(records: readonly T[]): T[][] {
   return [...grouped(records, ({ entry }) => entryOfBatch.exec(entry)?.[1] ?? entry).values()]
+}
+
+/** What a batch of changes frees and claims. */
+export class Claims {
+  /** Records that change, so that their names are free. */
+  readonly changing = new Set<string>()
+  /** Ids by the names that they claim. */
+  readonly names = new Map<string, string>()
+
+  change(kind: string, id: string): void {
+    this.changing.add(keyOf(kind, id))
+  }
 }
 
 /** What is known of the newest version of a record. Its body is for those who use it. */
@@ -65,13 +77,13 @@ const maxDeletions = 10_000
  * which is taken, is ignored. So every service that reads the log comes to the same state.
  */
 export class CatalogState {
-  readonly #namesOf: NamesOf
+  readonly #namesOf: (kind: string, body: unknown) => readonly string[]
   readonly #current = new Map<string, Current>()
   readonly #owners = new Map<string, string>()
-  readonly #counts = new Map<CatalogKind, number>()
+  readonly #counts = new Map<string, number>()
   readonly #deleted = new Set<string>()
 
-  constructor(namesOf: NamesOf) {
+  constructor(namesOf: (kind: string, body: unknown) => readonly string[]) {
     this.#namesOf = namesOf
   }
 
@@ -81,26 +93,32 @@ export class CatalogState {
   }
 
   #judge(changes: readonly CatalogChange[], follows: (version: number, current: number) => boolean): Verdict {
-    const changing = new Set<string>()
+    const claims = new Claims()
     for (const { kind, id, version } of changes) {
       const key = keyOf(kind, id)
       // Nothing follows a deletion; to use a name again, create something new.
       const isNext = follows(version, this.#current.get(key)?.version ?? 0) && !this.#deleted.has(key)
-      if (!isNext || changing.has(key)) return { accepted: false, because: 'version', kind, id }
-      changing.add(key)
+      if (!isNext || claims.changing.has(key)) return { accepted: false, because: 'version', kind, id }
+      claims.change(kind, id)
     }
-    const claims = new Map<string, string>()
     for (const { kind, id, deleted, body } of changes) {
-      for (const name of deleted ? [] : this.#namesOf(kind, body)) {
-        const key = keyOf(kind, name)
-        const owner = this.#owners.get(key)
-        // An owner in the same batch may give the name up; if not, its own claim conflicts.
-        const isTaken = owner !== undefined && !changing.has(keyOf(kind, owner))
-        if (isTaken || (claims.get(key) ?? id) !== id) return { accepted: false, because: 'name', name }
-        claims.set(key, id)
-      }
+      const name = deleted ? undefined : this.taken(kind, id, this.#namesOf(kind, body), claims)
+      if (name !== undefined) return { accepted: false, because: 'name', name }
     }
     return { accepted: true }
+  }
+
+  /** Claims names for a record, or returns the first that is taken. */
+  taken(kind: string, id: string, names: readonly string[], { changing, names: claimed }: Claims) {
+    return names.find((name) => {
+      const key = keyOf(kind, name)
+      const owner = this.#owners.get(key)
+      // An owner in the same batch may give the name up; if not, its own claim conflicts.
+      const isOwned = owner !== undefined && owner !== id && !changing.has(keyOf(kind, owner))
+      if (isOwned || (claimed.get(key) ?? id) !== id) return true
+      claimed.set(key, id)
+      return false
+    })
   }
 
   /** Applies a batch of the log, unless it conflicts with what came before. Old versions may have been removed from the log. */
@@ -139,20 +157,16 @@ export class CatalogState {
   }
 
   /** Of records that exist. */
-  current(kind: CatalogKind, id: string): Readonly<Current> | undefined {
+  current(kind: string, id: string): Readonly<Current> | undefined {
     return this.#current.get(keyOf(kind, id))
   }
 
-  ownerOf(kind: CatalogKind, name: string): string | undefined {
-    return this.#owners.get(keyOf(kind, name))
-  }
-
-  count(kind: CatalogKind): number {
+  count(kind: string): number {
     return this.#counts.get(kind) ?? 0
   }
 }
 
-function keyOf(kind: CatalogKind, text: string): string {
+function keyOf(kind: string, text: string): string {
   return `${kind}/${text}`
 }
 

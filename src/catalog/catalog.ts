@@ -4,22 +4,23 @@ import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { engineUnavailable, invalidBody, nameTaken, tooLarge, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import type { Topology } from '../cluster/topology.ts'
+import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { CatalogLog } from './catalog-log.ts'
+import { rememberChanges } from '../engine/tables.ts'
+import { CatalogLog, isPrunable, placedFrom } from './catalog-log.ts'
 import {
   type CatalogChange,
-  type CatalogKind,
   type CatalogRecord,
   CatalogState,
+  type Claims,
   entriesOfBatch,
-  type NamesOf,
+  type RecordKind,
   type Verdict,
 } from './catalog-state.ts'
-import { refuseUnfinishedCopy } from './copy-record.ts'
-import { migrate } from './migrations.ts'
-import { rememberChanges } from './tables.ts'
+import { keepCatalogTable, refuseUnfinishedCopy } from './copy-record.ts'
+import { migrate, migrations, schemaVersion } from './migrations.ts'
+import { RowFollower, type RowsListener } from './row-follower.ts'
 
 interface CatalogOptions {
   engine: Engine
@@ -29,6 +30,8 @@ interface CatalogOptions {
   topology: () => Topology
   /** Whether other services may write to the same catalog. */
   shared: boolean
+  /** Keeps the definitions of an older schema, and returns where they are. */
+  keepCopy?: (schema: number) => Promise<string>
 }
 
 /** Applies changes of one kind. An error during the start stops the start. */
@@ -38,50 +41,13 @@ const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
 const maxAttempts = 10
 const retryAfterMs = 50
+const tidyAfterMs = 50
 
 /** Maximum bytes of a definition as JSON. */
 export const maxDefinitionBytes = 256 * 2 ** 10
 
-/** Maximum number of definitions of each kind, and its name for people. */
-const maxOfKind: Record<CatalogKind, readonly [number: number, plural: string]> = {
-  source: [1_000, 'sources'],
-  endpoint: [10_000, 'endpoints'],
-  alert: [10_000, 'alerts'],
-  dashboard: [1_000, 'dashboards'],
-  link: [10_000, 'links'],
-  search: [500, 'saved searches'],
-  token: [500_000, 'access tokens'],
-  person: [50_000, 'people'],
-}
-
-/** Never throws, whatever the body is. */
-export const namesOf: NamesOf = (kind, body) => {
-  const { name, source, aliases, definition } = (body ?? {}) as Record<string, unknown>
-  switch (kind) {
-    case 'token':
-    case 'link':
-    case 'person':
-      return []
-    case 'alert':
-    case 'dashboard':
-    case 'endpoint':
-      return texts((definition as { name?: unknown } | undefined)?.name)
-    case 'search':
-      return texts(`${source}: ${name}`)
-    case 'source':
-      return texts(name, ...(Array.isArray(aliases) ? aliases : []))
-  }
-}
-
-/** Kinds that refer to one another, so that a change to one can take away what the plan of another rests on. */
-const referring: ReadonlySet<CatalogKind> = new Set(['source', 'endpoint', 'alert', 'dashboard'])
-
-function texts(...values: unknown[]): string[] {
-  return values.filter((value) => typeof value === 'string')
-}
-
 /**
- * Endpoints, alerts, dashboards, sources, tokens, people and saved searches as an append-only log. Services that share a ClickHouse server append
+ * Definitions, tokens, people, links and saved searches as an append-only log. Services that share a ClickHouse server append
  * to the same log and follow each other; the order of the rows decides conflicts. The newest version of everything is with
  * those who listen to its kind; older ones are read when somebody looks at them.
  *
@@ -92,8 +58,8 @@ export class Catalog {
   readonly #options: CatalogOptions
   /** Every change, as it is stored. */
   readonly log: CatalogLog
-  readonly #listeners = new Map<CatalogKind, CatalogListener>()
-  #state = new CatalogState(namesOf)
+  readonly #listeners = new Map<string, { kind: RecordKind; listener: CatalogListener }>()
+  #state = new CatalogState((kind, body) => this.#namesOf(kind, body))
   /** By entry: whether a change that was read last was accepted. */
   #verdicts: ReadonlyMap<string, Verdict> = new Map()
   /** The position of the next change; negative before the log was read. */
@@ -109,10 +75,11 @@ export class Catalog {
   #following = false
   /** Grows whenever definitions that refer to one another have changed here. */
   #revision = 0
-  readonly #unapplied = new Map<CatalogKind, CatalogRecord[]>()
-  #onRows: ((end: number) => Promise<void>) | undefined
-  /** Whether the listener of rows failed. */
-  #isBehind = false
+  readonly #unapplied = new Map<string, CatalogRecord[]>()
+  readonly #rows = new RowFollower()
+  /** Changes that may have left versions to remove. Undefined: nothing is to be done. */
+  #untidy: CatalogChange[] | undefined
+  #tidying: Promise<void> = Promise.resolve()
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -132,40 +99,64 @@ export class Catalog {
   }
 
   /** The listener gets every change, and everything when the catalog opens. There is one listener per kind. */
-  onChange(kind: CatalogKind, listener: CatalogListener): void {
-    this.#listeners.set(kind, listener)
+  onChange(kind: RecordKind, listener: CatalogListener): void {
+    this.#listeners.set(kind.name, { kind, listener })
   }
 
-  /** Calls the listener with the position after the last row: now and after each change, before old versions are removed. */
-  onRows(listener: (end: number) => Promise<void>): void {
-    this.#onRows = listener
-    void this.hold(() => this.#derive()).catch(() => {})
+  /** Never throws, whatever the body is. */
+  #namesOf(kind: string, body: unknown): string[] {
+    const names = this.#listeners.get(kind)?.kind.namesOf?.((body ?? {}) as Record<string, unknown>) ?? []
+    return names.filter((name) => typeof name === 'string')
+  }
+
+  /** Calls the listener now and after each change, before old versions are removed. */
+  onRows(listener: RowsListener): void {
+    this.#rows.listen(listener)
+    void this.#derive().catch(() => {})
   }
 
   async open(): Promise<void> {
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
-    await migrate(this.#options.engine, this.topology)
+    const ran = await migrate(this.#options.engine, this.topology, migrations, (schema) =>
+      this.#keepCopy(schema),
+    )
+    if (ran.length > 0) this.#options.log.info({ schema: schemaVersion }, 'the data has the current schema')
     if (this.shared) await this.run(rememberChanges(this.topology))
     await this.hold(() => this.#catchUp())
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
 
+  async #keepCopy(schema: number): Promise<void> {
+    const { engine, log, keepCopy } = this.#options
+    const copy = keepCopy ? await keepCopy(schema) : await keepCatalogTable(engine, this.topology, schema)
+    log.info(
+      { from: schema, to: schemaVersion, copy },
+      'migrating the data; to go back, see "Upgrading and downgrading" in docs/operations/operating.md',
+    )
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#last
+    await this.#tidying
+    await this.#rows.settled()
   }
 
-  ownerOf(kind: CatalogKind, name: string): string | undefined {
-    return this.#state.ownerOf(kind, name)
+  /** Throws if a record of a planned batch claims a name that is taken. */
+  claim({ kind, id, body }: Pick<CatalogChange, 'kind' | 'id' | 'body'>, claims: Claims): void {
+    const name = this.#state.taken(kind, id, this.#namesOf(kind, body), claims)
+    if (name !== undefined) throw nameTaken(name)
   }
 
   /** Throws if there were too many of a kind after the changes. */
   refuseMany(changes: readonly CatalogChange[]): void {
-    for (const [kind, [most, plural]] of Object.entries(maxOfKind)) {
-      const own = changes.filter((change) => change.kind === kind)
+    for (const {
+      kind: { name, most, plural },
+    } of this.#listeners.values()) {
+      const own = changes.filter(({ kind }) => kind === name)
       const added = own.filter(({ version, deleted }) => version === 1 && !deleted).length
       const removed = own.filter(({ deleted }) => deleted).length
-      if (added === 0 || this.#state.count(kind as CatalogKind) + added - removed <= most) continue
+      if (added === 0 || this.#state.count(name) + added - removed <= most) continue
       throw invalidBody(`There can be at most ${most} ${plural}. Delete some first.`)
     }
   }
@@ -200,14 +191,25 @@ export class Catalog {
       throw engineUnavailable('Other services change the catalog at the moment. Try again.')
     })
     if (!isStored) return false
-    // Nobody waits for it, except the next change and the end of the service.
-    void this.hold(async () => {
-      await this.#derive()
-      await this.log.prune(changes)
-    }).catch((error) => {
-      this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
-    })
+    if (!this.#untidy) this.#tidying = this.#tidying.then(() => delay(tidyAfterMs)).then(() => this.#tidy())
+    this.#untidy = [...(this.#untidy ?? []), ...changes.filter(isPrunable)]
     return true
+  }
+
+  /** After a pause, so that changes in a row share the work. Nobody waits for it, except the end of the service. */
+  async #tidy(): Promise<void> {
+    const changes = this.#untidy ?? []
+    this.#untidy = undefined
+    try {
+      await this.#derive()
+      if (changes.length === 0) return
+      await this.hold(async () => {
+        await this.#derive()
+        await this.log.prune(changes)
+      })
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'removing old versions from the catalog failed')
+    }
   }
 
   /** Also retries what is not applied yet. */
@@ -244,6 +246,7 @@ export class Catalog {
   #applyOwn(records: readonly CatalogRecord[]): Promise<void> {
     this.#state.put(records)
     this.#verdicts = new Map(records.map(({ entry }) => [entry, { accepted: true }]))
+    this.#rows.wrote(placedFrom(this.#next, records))
     this.#next += records.length
     this.#stale = false
     return this.#notify(records)
@@ -259,11 +262,12 @@ export class Catalog {
 
   /** Reads the log if it has changed. An outage of the engine leaves the state as it was. */
   async #follow(): Promise<void> {
-    const isCurrent = !this.#stale && this.#unapplied.size === 0 && !this.#isBehind
-    if (this.#following || (!this.#options.shared && isCurrent)) return
+    if (this.#following || this.#isCurrent) return
     this.#following = true
     try {
       await this.hold(async () => {
+        // What was unknown may have been a change that has ended since.
+        if (this.#isCurrent) return
         await this.#catchUp()
         await this.#derive()
       })
@@ -276,10 +280,12 @@ export class Catalog {
     }
   }
 
-  async #derive(): Promise<void> {
-    this.#isBehind = this.#onRows !== undefined
-    await this.#onRows?.(this.#next)
-    this.#isBehind = false
+  get #isCurrent(): boolean {
+    return !this.shared && !this.#stale && this.#unapplied.size === 0 && !this.#rows.isBehind
+  }
+
+  #derive(): Promise<void> {
+    return this.#rows.follow(() => this.#next)
   }
 
   /** Throws only if the error concerns these changes; another kind may fail on its own. */
@@ -301,7 +307,7 @@ export class Catalog {
 
   /** Reads the newest version of everything. Only a log with conflicts is read whole. */
   async #reload(end: number): Promise<CatalogRecord[]> {
-    const state = new CatalogState(namesOf)
+    const state = new CatalogState((kind, body) => this.#namesOf(kind, body))
     let read: CatalogRecord[] = []
     if (await this.log.isRegular()) {
       for await (const records of this.log.newest()) read = read.concat(records)
@@ -331,7 +337,13 @@ export class Catalog {
   /** A kind that fails is retried next time, and does not block the others. */
   async #notify(changed: readonly CatalogRecord[]): Promise<void> {
     let failure: unknown
-    for (const [kind, listener] of this.#listeners) {
+    for (const [
+      kind,
+      {
+        kind: { isReferring },
+        listener,
+      },
+    ] of this.#listeners) {
       const unapplied = this.#unapplied.get(kind) ?? []
       const ofKind = [...unapplied, ...changed].filter((record) => record.kind === kind)
       const newest = [...new Map(ofKind.map((record) => [record.id, record])).values()]
@@ -339,7 +351,7 @@ export class Catalog {
       try {
         await listener(newest)
         this.#unapplied.delete(kind)
-        if (referring.has(kind)) this.#revision++
+        if (isReferring) this.#revision++
       } catch (error) {
         this.#unapplied.set(kind, newest)
         failure ??= error

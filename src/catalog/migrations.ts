@@ -1,9 +1,11 @@
 import { OperatorError } from '../base/operator-error.ts'
-import type { Topology } from '../cluster/topology.ts'
+import { version } from '../base/package-file.ts'
+import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { queryText, writeJsonRows } from '../engine/json-rows.ts'
-import { sqlText } from '../sql/names.ts'
-import { createMigrationsTable, createOwnTables } from './tables.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { createProjectTables } from '../engine/project-tables.ts'
+import { someNodeLacks, tableNames } from '../engine/stored-tables.ts'
+import { createMigrationsTable, createOwnTables } from '../engine/tables.ts'
 
 interface Migration {
   id: number
@@ -15,40 +17,38 @@ interface Migration {
  * migration is recorded. Released migrations are never removed, and always lead to the same tables.
  */
 export const migrations: readonly Migration[] = [
-  // Smaller ids belong to versions that were never released.
   { id: 10, statements: createOwnTables },
+  { id: 11, statements: createProjectTables },
 ]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
 
 const limits = { deadlineMs: 60_000 }
 
-/** Runs the migrations that this data lacks, and returns their ids. */
-export async function migrate(engine: Engine, topology: Topology, known: readonly Migration[] = migrations) {
+/**
+ * Runs the migrations that this data lacks, and returns their ids. `keepCopy` is called before data that already has a schema
+ * is changed.
+ */
+export async function migrate(
+  engine: Engine,
+  topology: Topology,
+  known: readonly Migration[] = migrations,
+  keepCopy?: (schema: number) => Promise<void>,
+) {
   await refuseForeignTables(engine)
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
-  const done = await readDone(engine)
-  const newest = Math.max(0, ...done)
-  if (newest > Math.max(0, ...known.map(({ id }) => id))) {
-    throw new OperatorError(
-      `The data was written by a newer version of Wellhead (schema ${newest}). Start that version, or restore a backup.`,
-    )
-  }
-  if (newest > 0 && newest < Math.min(...migrations.map(({ id }) => id))) {
-    throw new OperatorError(
-      'The data was written by a version of Wellhead that was never released. Use another data directory or database.',
-    )
-  }
+  const done = await readDone(engine, known)
+  if (done.size > 0 && known.some(({ id }) => !done.has(id))) await keepCopy?.(Math.max(...done))
   const ran: number[] = []
-  const isIncomplete = done.size > 0 && (await someNodeLacksTables(engine, topology))
+  const isIncomplete = done.size > 0 && (await someNodeLacks('_catalog', engine, topology, limits))
   for (const { id, statements } of known) {
     if (done.has(id) && !isIncomplete) continue
     // All replicas must have a new column before rows with it are inserted.
     const settings = { alter_sync: 2 }
     for (const sql of statements(topology)) await engine.command({ sql, settings }, limits)
     if (done.has(id)) continue
-    const target = { table: '_migrations', columns: ['id'], format: 'JSONEachRow' } as const
-    await engine.insert(target, writeJsonRows([{ id }]), limits)
+    const target = { table: '_migrations', columns: ['id', 'wellhead'], format: 'JSONEachRow' } as const
+    await engine.insert(target, writeJsonRows([{ id, wellhead: version }]), limits)
     ran.push(id)
   }
   return ran
@@ -56,25 +56,42 @@ export async function migrate(engine: Engine, topology: Topology, known: readonl
 
 /** Before the first migration, the tables in the database belong to another program: a source could take one over. */
 async function refuseForeignTables(engine: Engine): Promise<void> {
-  const sql =
-    "SELECT countIf(NOT startsWith(name, '_')) FROM system.tables WHERE database = currentDatabase() " +
-    "HAVING countIf(name = '_migrations') = 0"
-  if (Number(await queryText(engine, { sql }, limits)) === 0) return
+  const names = await tableNames(engine, limits)
+  if (names.includes('_migrations') || names.every((name) => name.startsWith('_'))) return
   throw new OperatorError(
     `The database ${engine.database} has tables of another program. Choose another with WELLHEAD_CLICKHOUSE_DATABASE.`,
   )
 }
 
-/** Whether a node that responds was added to the cluster, or lost its data. */
-async function someNodeLacksTables(engine: Engine, { cluster, database }: Topology): Promise<boolean> {
-  if (cluster === undefined) return false
-  const sql =
-    `SELECT countIf(database = 'system') > countIf(database != 'system') FROM clusterAllReplicas(${sqlText(cluster)}, system.tables) ` +
-    `WHERE (database, name) IN (('system', 'clusters'), (${sqlText(database)}, '_catalog'))`
-  return (await queryText(engine, { sql, settings: { skip_unavailable_shards: 1 } }, limits)) === '1'
+/** The migrations of this data. Refuses data of a newer version, and names that version. */
+export async function readDone(
+  engine: Engine,
+  known: readonly Migration[] = migrations,
+): Promise<Set<number>> {
+  // Tables of builds before the first release lack the column `wellhead`.
+  const rows = await queryRows<{ id: number; wellhead?: string }>(
+    engine,
+    { sql: 'SELECT * FROM _migrations ORDER BY id' },
+    limits,
+  )
+  const { id: schema = 0, wellhead = 'of a later version' } = rows.at(-1) ?? {}
+  const supported = Math.max(0, ...known.map(({ id }) => id))
+  refuseNewerSchema('The data', { wellhead, schema }, supported, startNewer(wellhead))
+  return new Set(rows.map(({ id }) => id))
 }
 
-export async function readDone(engine: Engine): Promise<Set<number>> {
-  const ids = await queryText(engine, { sql: 'SELECT DISTINCT id FROM _migrations ORDER BY id' }, limits)
-  return new Set(ids.split('\n').filter(Boolean).map(Number))
+export function refuseNewerSchema(
+  what: string,
+  { wellhead, schema }: { wellhead: string; schema: number },
+  supported: number,
+  advice: string,
+): void {
+  if (schema <= supported) return
+  throw new OperatorError(
+    `${what} is from Wellhead ${wellhead} and has schema ${schema}; this version supports schemas up to ${supported}. ${advice}`,
+  )
+}
+
+export function startNewer(wellhead: string): string {
+  return `Start Wellhead ${wellhead} or newer, or restore a backup from before the upgrade.`
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keysOf, pathOf } from '../sql/metadata-path.ts'
+import { keysOf, pathOf } from '../shared/path-text.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
 
 const key = /^[\p{L}\p{N}_@$][\p{L}\p{N}_.:@$/-]{0,199}$/u
@@ -64,6 +64,10 @@ export const newSourceShape = z.strictObject({
     .describe('Other names that senders can use.')
     .default([]),
   retention_days: z.int().min(1).max(3650).describe('How long entries are kept.').default(90),
+  search_index: z
+    .boolean()
+    .describe('Whether words are found by an index. False: searches read all entries of their time range.')
+    .default(true),
   columns: typedColumns.default([]),
   project: metadataPath
     .overwrite((path) => path.replace(/^metadata\./, ''))
@@ -80,13 +84,16 @@ export const newSourceShape = z.strictObject({
 
 export type NewSource = z.infer<typeof newSourceShape>
 
+/** Where entries of a source without a field `project` have theirs. */
+export function projectKeys({ project }: Pick<NewSource, 'project'>): string[] | undefined {
+  return project === null ? undefined : keysOf(project)
+}
+
 /** The catalog record of a source. */
 const storedShape = z.object({
   ...newSourceShape.shape,
-  // Stored sources are read even if they exceed today's limits.
-  columns: z.array(typedColumnShape).default([]),
   created_at: z.string(),
-  /** Versions of earlier releases have none. */
+  /** Deletions have none. */
   note: z.string().default(''),
 })
 

@@ -3,65 +3,72 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
-import type { Topology } from '../cluster/topology.ts'
-import { restName } from '../sql/paths.ts'
-import { builtInSources } from './built-in-sources.ts'
-import type { Catalog } from './catalog.ts'
-import type { CatalogRecord } from './catalog-state.ts'
-import { readSource, type Source, type TypedColumn } from './source.ts'
+import type { Topology } from '../engine/cluster/topology.ts'
 import {
   changeMerges,
   changeRetention,
   changeTypedColumns,
+  changeWordIndex,
   countLackingColumns,
   createSourceTable,
   dropSourceTable,
   dropTable,
   fillTypedColumns,
+  fillWordIndex,
   localName,
   readEmptyTables,
-  readOtherwiseMerged,
+  readFindsWords,
+  readStoredForms,
   readTypedColumns,
   type StoredColumn,
+  type StoredForm,
   storedColumns,
-} from './tables.ts'
+} from '../engine/tables.ts'
+import { restName } from '../sql/paths.ts'
+import { builtInSources } from './built-in-sources.ts'
+import type { Catalog } from './catalog.ts'
+import type { RecordKind } from './catalog-state.ts'
+import { type ItemChange, Items, namesOf } from './items.ts'
+import { readSource, type Source, type TypedColumn } from './source.ts'
 
 const replicasWithinMs = 20_000
 const askAgainMs = 200
 
-/** Receives the name of a source, and whether its entries are gone or those of a new source. */
-type SourceListener = (name: string, isReplaced: boolean) => void
-
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
-export class Sources {
+export class Sources extends Items<Source> {
   readonly #catalog: Catalog
   readonly #clock: Clock
-  readonly #byName = new Map<string, Source>()
   /** Deleted sources whose tables may still exist. */
   readonly #leftovers = new Set<string>()
   /** Columns that were added before their source was stored, by source. */
   readonly #unfilled = new Map<string, ReadonlySet<string>>()
   readonly #dropping = new Map<string, Promise<void>>()
-  readonly #onChange: SourceListener
+  #onDropped: (name: string) => void = () => {}
   #readable: ReturnType<typeof readableSources> | undefined
+  /** Older servers have no index that finds words. */
+  #findsWords = true
 
-  constructor(catalog: Catalog, clock: Clock, onChange: SourceListener = () => {}) {
+  constructor(catalog: Catalog, kind: RecordKind, clock: Clock) {
+    super(catalog, kind, readSource)
     this.#catalog = catalog
-    this.#onChange = onChange
     this.#clock = clock
-    catalog.onChange('source', (changed) => this.#apply(changed))
+  }
+
+  /** Sets what follows from dropping the table of a source. Until then, queries could read it. */
+  followDrops(onDropped: (name: string) => void): void {
+    this.#onDropped = onDropped
   }
 
   /** Drops the tables of interrupted deletions, and adds missing built-in sources, as another service may do too. */
   async open(): Promise<void> {
     for (const name of this.#leftovers) await this.drop(name)
     const wanted = this.list()
+    this.#findsWords = (await this.#catalog.read<{ finds: boolean }>(readFindsWords))[0]?.finds ?? false
     await this.#dropUnknown(new Set(wanted.map(({ name }) => name)))
     await this.#matchColumns(wanted)
-    await this.#matchMerges(wanted)
-    for (const source of wanted) this.#byName.set(source.name, source)
-    this.#readable = undefined
-    const missing = builtInSources.filter((source) => !this.find(source.name))
+    await this.#matchForms(wanted)
+    for (const source of wanted) this.set(source)
+    const missing = builtInSources.filter((source) => !this.named(source.name))
     if (missing.length > 0) {
       const created_at = new Date(this.#clock.now()).toISOString()
       const changes = missing.map((source) => {
@@ -100,18 +107,31 @@ export class Sources {
       if (filled.length + removed.length === 0) continue
       // No query may use a column while it changes.
       const unchanged = source.columns.filter(({ name }) => kept.has(name) && kept.has(restName(name)))
-      this.#byName.set(source.name, { ...source, columns: unchanged })
-      this.#readable = undefined
+      this.set({ ...source, columns: unchanged })
       await this.#catalog.run(changeTypedColumns(source.name, { added, removed }, topology))
       await this.#catalog.run(fillTypedColumns(source.name, filled, topology), { mutations_sync: 0 })
     }
   }
 
-  async #matchMerges(wanted: readonly Source[]): Promise<void> {
-    const tables = await this.#catalog.read<{ name: string }>(readOtherwiseMerged)
-    const names = new Set(wanted.map(({ name }) => localName(name, this.topology)))
-    const others = tables.filter(({ name }) => names.has(name))
-    await this.#catalog.run(others.flatMap(({ name }) => changeMerges(name, this.topology)))
+  /** Brings settings for merges and the indexes of words up to date. Entries are not copied. */
+  async #matchForms(wanted: readonly Source[]): Promise<void> {
+    const { topology } = this
+    const tables = await this.#catalog.read<StoredForm>(readStoredForms)
+    const forms = new Map(tables.map((form) => [form.name, form]))
+    for (const source of wanted) {
+      const form = forms.get(localName(source.name, topology))
+      if (form === undefined) continue
+      if (!form.merged) await this.#catalog.run(changeMerges(form.name, topology))
+      const isIndexed = this.#isIndexed(source)
+      await this.#catalog.run(changeWordIndex(form, isIndexed, topology), { mutations_sync: 0 })
+      if (isIndexed && !form.indexed) {
+        await this.#catalog.run(fillWordIndex(form.name, topology), { mutations_sync: 0 })
+      }
+    }
+  }
+
+  #isIndexed({ search_index: isWanted }: Source): boolean {
+    return isWanted && this.#findsWords
   }
 
   /** By source: the existing columns in order, each with its comment. */
@@ -131,7 +151,8 @@ export class Sources {
         const place = ({ name }: StoredColumn) =>
           existing.includes(name) ? existing.indexOf(name) : existing.length
         const columns = storedColumns(source).toSorted((one, other) => place(one) - place(other))
-        return this.#catalog.run(createSourceTable(source, topology, columns))
+        const stored = { ...source, search_index: this.#isIndexed(source) }
+        return this.#catalog.run(createSourceTable(stored, topology, columns))
       }),
     )
   }
@@ -150,10 +171,6 @@ export class Sources {
     return this.#catalog.topology
   }
 
-  list(): Source[] {
-    return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  }
-
   /** For compiling SQL. Returns a new object whenever a source has changed. */
   readable() {
     this.#readable ??= readableSources(this.list())
@@ -161,19 +178,15 @@ export class Sources {
   }
 
   names(): ReadonlySet<string> {
-    return new Set(this.#byName.keys())
-  }
-
-  find(name: string): Source | undefined {
-    return this.#byName.get(name) ?? this.list().find((source) => source.aliases.includes(name))
+    return new Set(this.readable().keys())
   }
 
   /** An error names the closest source that the caller is allowed to know. */
   get(name: string, mayKnow: (source: string) => boolean = () => false): Source {
-    const source = this.find(name)
+    const source = this.named(name)
     if (source) return source
     const known = this.list().filter((each) => mayKnow(each.name))
-    const names = known.flatMap((each) => [each.name, ...each.aliases])
+    const names = known.flatMap(namesOf)
     throw sourceNotFound(name, closestName(name, names))
   }
 
@@ -207,41 +220,46 @@ export class Sources {
   }
 
   async #dropTable(name: string): Promise<void> {
-    if (!this.#byName.has(name)) {
+    if (!this.readable().has(name)) {
       await this.#catalog.run(dropSourceTable(name, this.#catalog.topology), { max_table_size_to_drop: 0 })
-      // Until now, queries could read the table.
-      this.#onChange(name, true)
+      this.#onDropped(name)
     }
     this.#leftovers.delete(name)
   }
 
+  protected override set(source: Source): void {
+    super.set(source)
+    this.#readable = undefined
+  }
+
+  protected override changed(): void {
+    this.#readable = undefined
+  }
+
   /** A new source can be found once its table exists. Every service tries to create the table. */
-  async #apply(changed: readonly CatalogRecord[]): Promise<void> {
+  protected override async apply(changes: readonly ItemChange<Source>[]): Promise<void> {
     const { topology } = this.#catalog
-    const changes = changed.map((record) => ({ record, source: readSource(record) }))
-    for (const { record, source } of changes) {
-      if (!record.deleted) continue
-      if (this.#byName.get(source.name)?.id === source.id) this.#byName.delete(source.name)
-      this.#readable = undefined
-      this.#onChange(source.name, true)
+    this.take(changes.filter(({ after }) => !after))
+    const current = changes.filter(({ after }) => after)
+    for (const { item, after } of changes) {
       // With several services, only the one that deletes a source drops its table; a late one might drop a new table.
-      if (!this.#catalog.shared) this.#leftovers.add(source.name)
+      if (!after && !this.#catalog.shared) this.#leftovers.add(item.name)
     }
-    const current = changes.filter(({ record }) => !record.deleted).map(({ source }) => source)
-    await this.#createTables(current.filter(({ name }) => !this.#byName.has(name)))
+    await this.#createTables(current.filter(({ before }) => !before).map(({ item }) => item))
     await Promise.all(
-      current.map(async (source) => {
-        const before = this.#byName.get(source.name)
-        if (before !== undefined && before.retention_days !== source.retention_days) {
+      current.map(async (change) => {
+        const { before, item: source } = change
+        if (before && before.retention_days !== source.retention_days) {
           await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
         }
-        if (before !== undefined && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
+        if (before && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
           await this.#matchColumns([source])
           await this.#waitForColumns(source)
         }
-        this.#byName.set(source.name, source)
-        this.#readable = undefined
-        this.#onChange(source.name, before === undefined)
+        if (before !== undefined && before.search_index !== source.search_index) {
+          await this.#matchForms([source])
+        }
+        this.take([change])
       }),
     )
   }

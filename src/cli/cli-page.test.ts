@@ -26,8 +26,11 @@ function rowsOf(command: Command): [string, string][] {
     ]),
     ...command.options.map((option): [string, string] => [option.flags, help.optionDescription(option)]),
   ]
-  // The page describes the flags that choose a service once for all commands.
-  return rows.filter(([flags]) => !/^--(url|token|data-dir) /.test(flags) || !talksToService(command))
+  // The page describes --json, and the flags that choose a service, once for all commands.
+  return rows.filter(
+    ([flags, words]) =>
+      words !== 'print JSON' && (!/^--(url|token|data-dir) /.test(flags) || !talksToService(command)),
+  )
 }
 
 function talksToService({ options }: Command): boolean {
@@ -36,20 +39,25 @@ function talksToService({ options }: Command): boolean {
 
 function sectionOf(name: string): string[] | undefined {
   const section = page.split(/^##+ /m).find((part) => part.startsWith(`\`${name}\``))
-  return section
-    ?.split('\n')
-    .filter((line) => /^\| `/.test(line))
-    .map((line) => line.replace(/\s+/g, ' ').trim())
+  return section?.split('\n').filter((line) => line.startsWith('- `'))
 }
 
 test('docs/reference/cli.md lists exactly the commands, arguments and flags of the program', () => {
   const expected = commands.map(([name, command]) => ({
     name,
-    rows: rowsOf(command).map(([flags, words]) => `| \`${flags}\` | ${words} |`),
+    rows: rowsOf(command).map(([flags, words]) => `- \`${flags}\`: ${words}`),
   }))
   expect(commands.map(([name]) => ({ name, rows: sectionOf(name) }))).toEqual(expected)
   const documented = [...page.matchAll(/^### `(wellhead [^`]+)`$/gm)].map(([, name]) => name)
   expect(documented).toEqual(commands.map(([name]) => name))
+})
+
+test('docs/reference/cli.md names the commands without --json', () => {
+  const [, sentence = ''] = /All commands have `--json`,.+? except ([^.]+)\./s.exec(page) ?? []
+  const without = commands.filter(([, { options }]) => options.every(({ long }) => long !== '--json'))
+  expect([...sentence.matchAll(/`([^`]+)`/g)].map(([, name]) => `wellhead ${name}`)).toEqual(
+    without.map(([name]) => name).toSorted(),
+  )
 })
 
 test('the help of every command has an example', () => {

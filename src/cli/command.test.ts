@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collect, collectPair, durationSeconds, instant, wholeNumber } from './command.ts'
+import { collect, collectPair, collectValues, durationSeconds, instant, wholeNumber } from './command.ts'
 
 test('collects repeated options', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b'])
@@ -57,4 +57,9 @@ test('durations have bounds, and may be a number of seconds', () => {
   for (const text of ['2d', '1.5h', '-1', 'soon', '']) {
     expect(() => read(text)).toThrow('It must be a duration from 0s to 1d, such as 30m, 12h or 1d.')
   }
+})
+
+test('a name that is repeated has a list of values', () => {
+  const two = collectValues('a=2', collectValues('a=1', undefined))
+  expect(collectValues('b=', collectValues('a=3', two))).toEqual({ a: ['1', '2', '3'], b: '' })
 })

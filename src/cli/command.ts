@@ -72,12 +72,27 @@ export function collectPair(
   value: string,
   before: Readonly<Record<string, string>> | undefined,
 ): Record<string, string> {
-  const at = value.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError(`"${value}" must be name=value.`)
-  const name = value.slice(0, at)
+  const [name, text] = pairOf(value)
   if (before && Object.hasOwn(before, name)) throw new InvalidArgumentError(`${name} is set twice.`)
   // Unlike an assignment, this creates an own property for the name __proto__, too.
-  return Object.fromEntries([...Object.entries(before ?? {}), [name, value.slice(at + 1)]])
+  return Object.fromEntries([...Object.entries(before ?? {}), [name, text]])
+}
+
+/** Like `collectPair`, but a repeated name has a list of values. */
+export function collectValues(
+  value: string,
+  before: Readonly<Record<string, string | string[]>> | undefined,
+) {
+  const [name, text] = pairOf(value)
+  const known = before && Object.hasOwn(before, name) ? before[name] : undefined
+  const next: string | string[] = known === undefined ? text : [known, text].flat()
+  return Object.fromEntries([...Object.entries(before ?? {}), [name, next]])
+}
+
+function pairOf(value: string): [name: string, text: string] {
+  const at = value.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError(`"${value}" must be name=value.`)
+  return [value.slice(0, at), value.slice(at + 1)]
 }
 
 export function wholeNumber(min: number, max: number): (value: string) => number {

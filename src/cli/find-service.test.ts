@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
@@ -32,19 +32,38 @@ describe('findService', () => {
   test('prefers flags to the environment', () => {
     const environment = { WELLHEAD_URL: 'http://other:1', WELLHEAD_TOKEN: 'other' }
     const io = memoryIo({ cwd, environment })
-    expect(findService({}, io)).toEqual({ url: 'http://other:1', token: 'other' })
+    expect(findService({}, io)).toEqual({ url: 'http://other:1', token: 'other', isLocal: false })
     expect(findService({ url: 'https://w.example.com/base/', token: 'mine' }, io)).toEqual({
       url: 'https://w.example.com/base',
       token: 'mine',
+      isLocal: false,
     })
   })
 
   test('finds a local service by its data directory: a flag, a variable, or ./data', () => {
     startLocal()
-    const expected = { url, token: adminToken }
+    const expected = { url, token: adminToken, isLocal: true }
     expect(findService({ dataDir: cwd }, memoryIo({ cwd: '/' }))).toEqual(expected)
     expect(findService({}, memoryIo({ cwd: '/', environment: { WELLHEAD_DATA_DIR: cwd } }))).toEqual(expected)
     expect(() => findService({}, memoryIo({ cwd }))).toThrow('No token for http://127.0.0.1:4000.')
+  })
+
+  test('finds the demo in ./demo-data while no service runs on ./data', () => {
+    for (const [name, port] of [
+      ['demo-data', 4568],
+      ['data', 4569],
+    ] as const) {
+      mkdirSync(join(cwd, name))
+      writeServiceFile(join(cwd, name), { ...running, url: `http://127.0.0.1:${port}`, pid: port })
+      writeFileSync(join(cwd, name, 'admin-token'), `token-of-${name}\n`)
+    }
+    const demo = { url: 'http://127.0.0.1:4568', token: 'token-of-demo-data', isLocal: true }
+    const own = { url: 'http://127.0.0.1:4569', token: 'token-of-data', isLocal: true }
+    expect(findService({}, memoryIo({ cwd }))).toEqual(own)
+    expect(findService({}, memoryIo({ cwd, isAlive: (pid) => pid === 4568 }))).toEqual(demo)
+    expect(() => findService({ dataDir: 'data' }, memoryIo({ cwd, isAlive: (pid) => pid === 4568 }))).toThrow(
+      'No token for',
+    )
   })
 
   test('ignores and reports the file of a stopped service', () => {

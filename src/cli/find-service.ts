@@ -10,12 +10,22 @@ export interface ServiceChoice {
   dataDir?: string
 }
 
+/** Of `serve --demo`: sample entries do not mix with others, and commands find the demo while nothing else runs. */
+export const demoDataDir = './demo-data'
 const defaultUrl = 'http://127.0.0.1:4000'
 
 /** Flags take precedence over the environment, and the environment over the data directory of a local service. */
-export function findService(choice: ServiceChoice, io: CommandIo): { url: string; token: string } {
+export function findService(choice: ServiceChoice, io: CommandIo) {
   const { environment } = io
-  const dataDir = resolve(io.cwd, choice.dataDir ?? (environment.WELLHEAD_DATA_DIR || 'data'))
+  const chosen = choice.dataDir ?? (environment.WELLHEAD_DATA_DIR || undefined)
+  const directories = (chosen === undefined ? ['data', demoDataDir] : [chosen]).map((one) =>
+    resolve(io.cwd, one),
+  )
+  const isRunning = (directory: string) => {
+    const file = readServiceFile(directory)
+    return file !== undefined && io.isAlive(file.pid)
+  }
+  const dataDir = directories.find(isRunning) ?? (directories[0] as string)
   const chosenUrl = choice.url ?? (environment.WELLHEAD_URL || undefined)
   const localUrl = findLocalUrl(dataDir, io)
   const url = chosenUrl === undefined ? (localUrl ?? defaultUrl) : normalizedUrl(chosenUrl)
@@ -32,7 +42,7 @@ export function findService(choice: ServiceChoice, io: CommandIo): { url: string
   }
   // Checked here because an invalid header value would fail with an obscure message.
   if (!/^[\x21-\x7e]+$/.test(token)) throw usageFailure('The token contains invalid characters.')
-  return { url, token }
+  return { url, token, isLocal: chosenUrl === undefined }
 }
 
 function findLocalUrl(dataDir: string, io: CommandIo): string | undefined {

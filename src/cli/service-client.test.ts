@@ -188,6 +188,11 @@ test('reports an interrupted response as status 0, which can be retried', async 
   expect((await failureOf(url)).details.status).toBe(0)
 })
 
+test('says to try again if the connection breaks before the response', async () => {
+  const url = await serve((_, response) => response.destroy())
+  expect((await failureOf(url)).message).toMatch(/^Cannot reach http:\S+: .*, then try again\.$/)
+})
+
 test('explains how to start a service if none is listening', async () => {
   const url = await serve(() => {})
   await new Promise((resolve) => server?.close(resolve))

@@ -109,7 +109,7 @@ function unreachable(url: string, error: unknown): ServiceFailure {
   const message =
     cause?.code === 'ECONNREFUSED'
       ? `No service is listening at ${url}. Start one with "wellhead serve", or set --url or WELLHEAD_URL.`
-      : `Cannot reach ${url}: ${cause?.message || cause?.code || (error as Error).message}. Check --url or WELLHEAD_URL, and the network.`
+      : `Cannot reach ${url}: ${cause?.message || cause?.code || (error as Error).message}. Check --url or WELLHEAD_URL, the network and the log of the service, then try again.`
   return new ServiceFailure(message, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
 }
 

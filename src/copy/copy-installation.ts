@@ -6,11 +6,14 @@ import { CatalogLog } from '../catalog/catalog-log.ts'
 import { recordCopy } from '../catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../catalog/migrations.ts'
 import { readSource, type Source } from '../catalog/source.ts'
-import { createSourceTable } from '../catalog/tables.ts'
-import { singleServer, type Topology } from '../cluster/topology.ts'
+import { singleServer, type Topology } from '../engine/cluster/topology.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { sqlText } from '../sql/names.ts'
+import { createLookupTable, type LookupColumn, readLookupTables } from '../engine/lookup-tables.ts'
+import { usageDays, usageSql } from '../engine/project-tables.ts'
+import { tableNames } from '../engine/stored-tables.ts'
+import { createSourceTable, readFindsWords } from '../engine/tables.ts'
+import { sqlName, sqlText } from '../sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
 
@@ -28,16 +31,25 @@ export async function copyInstallation(options: CopySides): Promise<CopiedRows[]
   await refuseUsed(to)
   await recordCopy(to, topology, 'begun')
   await migrate(to, topology)
+  const [server] = await queryRows<{ finds: boolean }>(to, { sql: readFindsWords }, limits)
   for (const source of sources) {
-    for (const sql of createSourceTable(source, topology)) await to.command({ sql }, limits)
+    const stored = { ...source, search_index: source.search_index && (server?.finds ?? false) }
+    for (const sql of createSourceTable(stored, topology)) await to.command({ sql }, limits)
   }
-  const copied = await copyTables(options, [...sources.map(entriesOf), ...ownTables, catalogTable])
+  const filled = await readFilled(from)
+  for (const { name, columns } of filled) {
+    await to.command({ sql: createLookupTable(name, columns, `${name}-${randomUUID()}`, topology) }, limits)
+  }
+  const copied = await copyTables(options, [
+    ...[...sources.map(entriesOf), ...filled.map(rowsOf)],
+    ...[...ownTables, catalogTable],
+  ])
   if (copied.every(({ equal }) => equal)) await recordCopy(to, topology, 'finished')
   return copied
 }
 
 async function copyTables(options: CopySides, tables: readonly CopiedTable[]): Promise<CopiedRows[]> {
-  const existing = new Set(await tableNames(options.from))
+  const existing = new Set(await tableNames(options.from, limits))
   for (const table of tables) if (existing.has(table.name)) await copyTable(options, table)
   const compared: CopiedRows[] = []
   for (const table of tables) {
@@ -48,7 +60,7 @@ async function copyTables(options: CopySides, tables: readonly CopiedTable[]): P
 }
 
 async function checkSchema({ from }: CopySides): Promise<void> {
-  const tables = await tableNames(from)
+  const tables = await tableNames(from, limits)
   if (!tables.includes('_catalog'))
     throw new OperatorError('The data directory has no catalog: nothing to copy.')
   if (Math.max(0, ...(await readDone(from))) === schemaVersion) return
@@ -58,15 +70,10 @@ async function checkSchema({ from }: CopySides): Promise<void> {
 }
 
 async function refuseUsed(engine: Engine): Promise<void> {
-  if ((await tableNames(engine)).length === 0) return
+  if ((await tableNames(engine, limits)).length === 0) return
   throw new OperatorError(
     `The database ${engine.database} of the server is already in use. Choose another with WELLHEAD_CLICKHOUSE_DATABASE, or drop it on the server first.`,
   )
-}
-
-async function tableNames(engine: Engine): Promise<string[]> {
-  const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase() ORDER BY name'
-  return (await queryRows<{ name: string }>(engine, { sql }, limits)).map(({ name }) => name)
 }
 
 async function readSources(engine: Engine): Promise<Source[]> {
@@ -75,6 +82,19 @@ async function readSources(engine: Engine): Promise<Source[]> {
     sources.push(...records.map(readSource))
   }
   return sources.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Tables that users fill. */
+async function readFilled(engine: Engine): Promise<{ name: string; columns: LookupColumn[] }[]> {
+  const found = await queryRows<{ name: string; columns: string }>(engine, { sql: readLookupTables }, limits)
+  return found
+    .filter(({ name }) => !name.startsWith('_'))
+    .map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as LookupColumn[] }))
+}
+
+function rowsOf({ name, columns }: { name: string; columns: LookupColumn[] }): CopiedTable {
+  const names = columns.map((column) => sqlName(column.name))
+  return { name, title: name, from: sqlName(name), columns: names, kept: 'true' }
 }
 
 interface CopiedTable {
@@ -128,7 +148,7 @@ const ownTables: readonly CopiedTable[] = [
     name: '_idempotency',
     title: 'idempotency keys',
     from: '_idempotency',
-    columns: ['key', 'at', 'digest', 'response'],
+    columns: ['key', 'at', 'digest', 'response', 'project'],
     kept: keptFor('at', 1),
   },
   {
@@ -145,6 +165,27 @@ const ownTables: readonly CopiedTable[] = [
     from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
     columns: ['id', 'sequence', 'body'],
     // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
+    kept: 'true',
+  },
+  {
+    name: '_projects',
+    title: 'plans of projects',
+    from: '(SELECT project, max(p.at) AS at, argMax(p.plan, p.at) AS plan FROM _projects AS p GROUP BY project)',
+    columns: ['project', 'plan', 'at'],
+    kept: 'true',
+  },
+  {
+    name: '_project_usage',
+    title: 'usage of projects',
+    from: `(${usageSql})`,
+    columns: ['day', 'project', 'writer', 'entries', 'bytes', 'requests', 'hits', 'engine_ms', 'last_at'],
+    kept: keptFor('day', usageDays),
+  },
+  {
+    name: '_erasures',
+    title: 'erasures',
+    from: '(SELECT DISTINCT id, sequence, body FROM _erasures)',
+    columns: ['id', 'sequence', 'body'],
     kept: 'true',
   },
 ]

@@ -1,40 +1,93 @@
+import { type Document, isMap, isSeq } from 'yaml'
+import { z } from 'zod'
+import type { Caller } from '../access/caller.ts'
 import type { Author } from '../base/author.ts'
 import { invalidParameter, WellheadError } from '../base/errors.ts'
-import { readShape } from '../base/validation.ts'
-import type { Kind, NextDefinitions } from '../definitions/kind.ts'
-import type { SavedItems } from '../definitions/saved-items.ts'
-import { refuseUnknown } from '../endpoints/call/prepared-call.ts'
+import { type FieldShapes, readShape } from '../base/validation.ts'
+import type { Items } from '../catalog/items.ts'
+import { kindForm, type NextDefinitions, type Opened } from '../definitions/kind.ts'
+import { yamlFile } from '../definitions/yaml-file.ts'
+import { refuseUnknown } from '../endpoints/call/call.ts'
+import { definitionShape as endpointShape } from '../endpoints/definition/definition.ts'
 import {
   declarationOf,
+  parameterView,
   sampleValues,
   shownParameters,
 } from '../endpoints/definition/parameter-declaration.ts'
-import { columnProblem } from '../endpoints/definition/result-columns.ts'
+import { columnProblem, columnsView } from '../endpoints/definition/result-columns.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import {
   type DashboardFields,
   dashboardShape,
   type Panel,
   panelsOf,
-  readDashboard,
   referenceIn,
   type SavedDashboard,
 } from './dashboard.ts'
 
-export type DashboardView = ReturnType<typeof view>
-export type Dashboards = SavedItems<SavedDashboard>
+export type Dashboards = Items<SavedDashboard>
 
-export function dashboardKind(
-  dashboards: Dashboards,
-  endpoints: Endpoints,
-  removed: (id: string, by: Author) => Promise<void>,
-): Kind<SavedDashboard> {
-  return {
-    name: 'dashboard',
-    folder: 'dashboards',
-    readOnly: ['endpoints'],
-    items: dashboards,
-    read: readDashboard,
+interface DashboardParts {
+  endpoints: Endpoints
+  dashboards: Dashboards
+  endLinks: (dashboard: string, by: Author) => Promise<void>
+}
+
+const shown = z.object({
+  name: z.string().describe('As the item names it.'),
+  columns: columnsView,
+  chart: endpointShape.shape.chart,
+})
+
+const viewShape: FieldShapes<Pick<ReturnType<typeof view>, 'endpoints' | 'parameters'>> = {
+  parameters: z.record(z.string(), parameterView).describe('Parameters that viewers choose, by name.'),
+  endpoints: z.array(shown).describe('Columns of the endpoints that items call.'),
+}
+
+const example = {
+  name: 'traffic',
+  title: 'Traffic',
+  parameters: { project: { required: true } },
+  rows: [
+    {
+      items: [
+        {
+          endpoint: 'usage.api-counts',
+          parameters: { project: '@project', interval: 'hourly' },
+          chart: 'bars',
+          width: 8,
+        },
+        { markdown: 'Requests by API area.', width: 4 },
+      ],
+    },
+  ],
+}
+
+const form = kindForm<DashboardFields>({
+  name: 'dashboard',
+  folder: 'dashboards',
+  most: 1_000,
+  fields: dashboardShape,
+  readOnly: ['endpoints'],
+  refersTo: { endpoints: (fields) => panelsOf(fields).map(({ panel }) => panel.endpoint) },
+  file: yamlFile('dashboard', dashboardShape, { example: 'title: Traffic', format: writeInLines }),
+  docs: {
+    fieldsName: 'NewDashboard',
+    changes: 'edit',
+    reads: 'query or dashboard',
+    example,
+    changeExample: { title: 'Traffic of a project' },
+    referenceExample: 'traffic',
+    texts: { delete: 'Its links stop working.' },
+    view: viewShape,
+  },
+})
+
+export const dashboards = {
+  ...form,
+  open: (parts: DashboardParts): Opened<SavedDashboard> => ({
+    items: parts.dashboards,
     fieldsOf: ({ definition }) => definition,
     deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
     async prepare(fields, { current, next, at, note }) {
@@ -42,10 +95,28 @@ export function dashboardKind(
       for (const { path, panel } of panelsOf(definition)) checkPanel(path, panel, definition, next)
       return { body: { definition, created_at: current?.created_at ?? at, note } }
     },
-    removed: ({ id }, by) => removed(id, by),
-    refersTo: { endpoints: ({ definition }) => panelsOf(definition).map(({ panel }) => panel.endpoint) },
-    views: (items) => items.map((item) => view(item, endpoints)),
+    removed: ({ id }, by) => parts.endLinks(id, by),
+    maySee: (caller, item) => maySee(caller as Caller, item, parts.endpoints),
+    views: (items) => items.map((item) => view(item, parts.endpoints)),
+  }),
+}
+
+/** Those with its scope see a dashboard, those with a role all, and others published ones whose endpoints they may call. */
+export function maySee(
+  caller: Caller,
+  dashboard: SavedDashboard,
+  endpoints: Pick<Endpoints, 'find'>,
+): boolean {
+  if (caller.role !== undefined) return true
+  const { id, name, definition } = dashboard
+  if (caller.dashboards.includes(name) || caller.dashboards.includes(id)) return true
+  if (caller.project !== undefined && !definition.published) return false
+  const panels = panelsOf(definition)
+  const mayCall = ({ panel }: { panel: Panel }) => {
+    const endpoint = endpoints.find(panel.endpoint)
+    return endpoint !== undefined && caller.mayCall(endpoint.definition)
   }
+  return panels.length > 0 && panels.every(mayCall)
 }
 
 /** Throws if a panel cannot be shown: its endpoint, its parameters or its columns do not fit. */
@@ -61,9 +132,10 @@ function checkPanel(path: string, panel: Panel, dashboard: DashboardFields, next
     const { parameter = '' } = error.details as { parameter?: string }
     throw invalidParameter(`${path}.parameters.${parameter}`, `${path}: ${error.message}`)
   }
-  const { x, y = [], series, chart } = panel
+  const { x, y = [], series, labels = {}, chart } = panel
   const drawn = y.map((column, index) => [`y.${index}`, column] as const)
-  for (const [field, column] of [['x', x] as const, ['series', series] as const, ...drawn]) {
+  const named = Object.keys(labels).map((column) => [`labels.${column}`, column] as const)
+  for (const [field, column] of [['x', x] as const, ['series', series] as const, ...drawn, ...named]) {
     const isDrawn = field.startsWith('y') && chart !== 'table'
     const problem = column === undefined ? undefined : columnProblem(endpoint, column, isDrawn)
     if (problem) throw invalidParameter(`${path}.${field}`, `${path}: ${problem}`)
@@ -111,5 +183,26 @@ function view(dashboard: SavedDashboard, endpoints: Pick<Endpoints, 'find'>) {
       return columns && definition ? [{ name, columns, chart: definition.chart }] : []
     }),
     ...common,
+  }
+}
+
+const defaults = { type: 'string', required: false, empty_is_omitted: false, description: '' }
+
+/** Each parameter and each item in one line, without defaults. */
+function writeInLines(document: Document): void {
+  const parameters = document.get('parameters')
+  for (const { value } of isMap(parameters) ? parameters.items : []) {
+    if (!isMap(value)) continue
+    value.flow = true
+    for (const [field, preset] of Object.entries(defaults))
+      if (value.get(field) === preset) value.delete(field)
+  }
+  const rows = document.get('rows')
+  for (const row of isSeq(rows) ? rows.items : []) {
+    const items = isMap(row) ? row.get('items') : undefined
+    for (const item of isSeq(items) ? items.items : []) {
+      // Text has line breaks.
+      if (isMap(item) && !item.has('markdown')) item.flow = true
+    }
   }
 }

@@ -1,17 +1,18 @@
 import { z } from 'zod'
-import { readerOf } from '../definitions/saved-items.ts'
+import { must, text, trueOrFalse, valuesText, valueText } from '../base/validation.ts'
+import { readerOf } from '../definitions/kind.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
-import { must, text, trueOrFalse, valueText } from '../endpoints/definition/parameter-declaration.ts'
 
 const maxItems = 24
-export const panelCharts = ['bars', 'lines', 'area', 'number', 'table'] as const
+const panelCharts = ['bars', 'lines', 'area', 'number', 'table'] as const
 
 const twelve = must('a whole number from 1 to 12')
 const width = z.int(twelve).min(1, twelve).max(12, twelve)
 const list = must('a list of at most 20 columns')
 const columns = z.array(text.max(200), list).max(20, list)
 const chart = z.enum(panelCharts, must(`one of ${panelCharts.join(', ')}`))
-const values = z.record(z.string(), valueText, must('a list of values'))
+const labels = z.record(z.string(), valueText, must('a list of values'))
+const values = z.record(z.string(), valuesText, must('a list of values'))
 const short = (description: string) => text.max(200).optional().describe(description)
 
 const itemShape = z
@@ -25,6 +26,7 @@ const itemShape = z
       x: short('Column of the x-axis. Default: chosen from the columns.'),
       y: columns.optional().describe('Columns to draw, or of the table. Default: chosen from the columns.'),
       series: short('Column whose values are the series.'),
+      labels: labels.optional().describe('What columns are called. Default: the words of their names.'),
       markdown: text.max(20_000).optional().describe('Text in place of rows. HTML is shown as text.'),
       title: short('Title of the item.'),
       width: width
@@ -37,7 +39,7 @@ const itemShape = z
     error: 'must have either endpoint or markdown',
   })
 
-export type DashboardItem = z.output<typeof itemShape>
+type DashboardItem = z.output<typeof itemShape>
 
 const rowShape = z.strictObject(
   { items: z.array(itemShape, must('a list of items')).min(1, 'must have at least one item') },

@@ -8,15 +8,16 @@ import {
   invalidParameter,
   invalidQuery,
   nameTaken,
-  resourceNotFound,
   versionConflict,
-  type WellheadError,
+  WellheadError,
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
 import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
+import { namesOf } from '../catalog/items.ts'
+import { auditRefused, mayReadItem, type Reader, refuseAudit } from './audit-rule.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
-import { find, type Kind, type Saved } from './kind.ts'
+import { commonReadOnly, find, type Kind, type Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
 import {
   catalogChanges,
@@ -29,7 +30,7 @@ import {
   type Wanted,
 } from './step.ts'
 
-type IsVisible = (item: Saved | undefined) => boolean
+type IsVisible = (item: Saved) => boolean
 
 interface DefinitionsOptions {
   catalog: Catalog
@@ -56,7 +57,11 @@ interface RunTerms {
   /** What the caller can do about changes that break something. Undefined: they are made. */
   breaking?: string | undefined
   dryRun?: boolean
+  /** Throws if the author may not make such a change. Not called for what stays the same. */
+  admit?: Admit
 }
+
+type Admit = (folder: string, action: Step['action']) => void
 
 /** Author of the versions that the service ships. Other authors are ids of tokens. */
 export const shippedBy = 'wellhead'
@@ -81,34 +86,39 @@ export class Definitions {
     this.#deploymentShape = deploymentShape(options.kinds.map(({ folder }) => folder))
   }
 
-  async list(folder: string, isVisible: IsVisible = () => true): Promise<object[]> {
+  async list(folder: string, reader: Reader, isVisible: IsVisible = () => true): Promise<object[]> {
     const kind = this.#kind(folder)
-    return this.#views(kind, kind.items.list().filter(isVisible))
+    return this.#views(kind, kind.items.list().filter(this.#readable(kind, reader)).filter(isVisible))
   }
 
-  async get(folder: string, reference: string, isVisible: IsVisible = () => true): Promise<object> {
-    const kind = this.#kind(folder)
-    // The same error whether or not it exists, and no names of others.
-    if (!isVisible(kind.items.find(reference))) {
-      throw resourceNotFound(`No ${kind.name} has the id or name "${reference}"`)
-    }
-    const [view] = await this.#views(kind, [find(kind, reference)])
+  async get(folder: string, reference: string, reader: Reader, isVisible?: IsVisible): Promise<object> {
+    const [view] = await this.#views(this.#kind(folder), [this.find(folder, reference, reader, isVisible)])
     return view as object
   }
 
-  /** The item itself, for what its kind can do beyond being defined. */
-  find<Item extends Saved>(folder: string, reference: string): Item {
-    return find(this.#kind(folder), reference) as Item
+  maySee(folder: string, caller: object, item: Saved): boolean {
+    return this.#kind(folder).maySee?.(caller, item) ?? true
   }
 
-  /** Every version that is kept, newest first. */
-  async versions(folder: string, reference: string): Promise<object[]> {
+  /** The item itself, for what its kind can do beyond being defined. */
+  find<Item extends Saved>(
+    folder: string,
+    reference: string,
+    reader: Reader,
+    isVisible: IsVisible = () => true,
+  ): Item {
     const kind = this.#kind(folder)
-    const records = await this.#options.catalog.log.versions(kind.name, find(kind, reference).id)
-    return this.#views(
-      kind,
-      records.reverse().map((record) => kind.read(record)),
-    )
+    const isReadable = this.#readable(kind, reader)
+    return find(kind, reference, (item) => isReadable(item) && isVisible(item)) as Item
+  }
+
+  /** Every version that is kept and that the reader may read, newest first. */
+  async versions(folder: string, reference: string, reader: Reader): Promise<object[]> {
+    const kind = this.#kind(folder)
+    const { id } = this.find(folder, reference, reader)
+    const records = await this.#options.catalog.log.versions(kind.name, id)
+    const versions = records.reverse().map((record) => kind.items.read(record) as Saved)
+    return this.#views(kind, versions.filter(this.#readable(kind, reader)))
   }
 
   create(folder: string, body: unknown, terms: Pick<ChangeTerms, 'by' | 'note'>): Promise<object> {
@@ -131,7 +141,7 @@ export class Definitions {
   ): Promise<object> {
     const kind = this.#kind(folder)
     return this.#changeOne(terms, async () => {
-      const current = expected(find(kind, reference), terms)
+      const current = expected(this.find(folder, reference, terms.by), terms)
       const sent = fieldsIn(kind, body)
       const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
       const id = givenId(kind, sent)
@@ -145,23 +155,23 @@ export class Definitions {
   restore(folder: string, reference: string, version: number, terms: ChangeTerms): Promise<object> {
     const kind = this.#kind(folder)
     return this.#changeOne(terms, async () => {
-      const current = expected(find(kind, reference), terms)
+      const current = expected(this.find(folder, reference, terms.by), terms)
       const record = await this.#options.catalog.log.version(kind.name, current.id, version)
       if (!record) throw invalidParameter('version', `${reference} has no version ${version}.`)
-      return { kind, id: current.id, current, fields: kind.fieldsOf(kind.read(record)) }
+      return { kind, id: current.id, current, fields: kind.fieldsOf(kind.items.read(record)) }
     })
   }
 
   async delete(folder: string, reference: string, terms: Pick<ChangeTerms, 'by' | 'expected'>) {
     const kind = this.#kind(folder)
     await this.#run({ by: terms.by, note: '' }, terms.expected === undefined, async () => {
-      const current = expected(find(kind, reference), terms)
+      const current = expected(this.find(folder, reference, terms.by), terms)
       return [{ kind, id: current.id, current, fields: undefined }]
     })
   }
 
   /** Creates, changes and deletes definitions of all kinds. Either all of it is stored, or nothing. */
-  async deploy(body: unknown, by: Author) {
+  async deploy(body: unknown, by: Author, admit: Admit) {
     const { delete: deleted, dry_run, allow_breaking, note, ...sent } = readShape(this.#deploymentShape, body)
     const resolve = async () => {
       const wanted: Wanted[] = []
@@ -169,11 +179,11 @@ export class Definitions {
         for (const [index, fields] of (sent[kind.folder] ?? []).entries()) {
           const { name } = fields
           const place = { index, name: typeof name === 'string' ? name : undefined }
-          wanted.push(await naming({ kind, place }, () => this.#deployed(kind, fields, place)))
+          wanted.push(await naming({ kind, place }, () => this.#deployed(kind, fields, place, by)))
         }
         for (const reference of new Set(deleted[kind.folder])) {
           const place = { index: -1, name: reference }
-          const current = await naming({ kind, place }, () => find(kind, reference))
+          const current = await naming({ kind, place }, () => this.find<Saved>(kind.folder, reference, by))
           wanted.push({ kind, id: current.id, current, fields: undefined, place })
         }
       }
@@ -182,7 +192,7 @@ export class Definitions {
     }
     const breaking = allow_breaking ? undefined : remedies.deployment
     const steps = await this.#run(
-      { by, note, breaking, dryRun: dry_run, skipsUnchanged: true },
+      { by, note, breaking, dryRun: dry_run, skipsUnchanged: true, admit },
       true,
       resolve,
     )
@@ -194,7 +204,12 @@ export class Definitions {
     return { dry_run, ...shown }
   }
 
-  async #deployed(kind: Kind, sent: Record<string, unknown>, place: Wanted['place']): Promise<Wanted> {
+  async #deployed(
+    kind: Kind,
+    sent: Record<string, unknown>,
+    place: Wanted['place'],
+    by: Author,
+  ): Promise<Wanted> {
     const { expected_version, ...rest } = sent
     const fields = fieldsIn(kind, rest)
     const { id: sentId } = rest
@@ -203,6 +218,7 @@ export class Definitions {
     // An alias of a source is not its name.
     const current =
       found && (id === undefined ? found.name === fields.name : found.id === id) ? found : undefined
+    if (current && !this.#readable(kind, by)(current)) throw auditRefused()
     if (!current && id !== undefined && kind.takesId && (await this.#isKnown(kind, id))) throw deletedId(id)
     const { expected_version: version } = readShape(expectationShape, { expected_version })
     if (version !== undefined && version !== (current?.version ?? 0)) {
@@ -211,7 +227,9 @@ export class Definitions {
     const kept = current && kind.kept?.(current)
     const isNew = id !== undefined && kind.takesId
     return {
-      ...{ kind, current, fields: { ...kept, ...fields } },
+      kind,
+      current,
+      fields: { ...kept, ...fields },
       id: current?.id ?? (isNew ? id : randomUUID()),
       ...(place && { place }),
     }
@@ -246,6 +264,10 @@ export class Definitions {
   async #views(kind: Kind, ...shown: Parameters<Kind['views']>): Promise<object[]> {
     const views = (await kind.views(...shown)) as { updated_by?: string }[]
     return views.map((view) => ({ ...view, updated_by_name: this.#options.nameOf(view.updated_by ?? '') }))
+  }
+
+  #readable(kind: Kind, reader: Reader): IsVisible {
+    return (item) => mayReadItem(reader, this.#options.kinds, kind, item)
   }
 
   #kind(folder: string): Kind {
@@ -302,7 +324,7 @@ export class Definitions {
   /** Checks every definition against the state after the change, those first that others refer to. */
   async #plan(wanted: readonly Wanted[], terms: RunTerms): Promise<Step[]> {
     const { catalog, kinds, clock } = this.#options
-    const next = new NextState(catalog, kinds)
+    const next = new NextState(catalog, kinds, terms.by)
     const at = new Date(clock.now()).toISOString()
     const steps: Step[] = []
     try {
@@ -310,7 +332,12 @@ export class Definitions {
         const own = wanted.filter((each) => each.kind === kind)
         // Definitions can swap names.
         for (const { current } of own) if (current) next.remove(kind, current.id)
-        for (const each of own) steps.push(await naming(each, () => this.#step(each, next, at, terms)))
+        for (const each of inOrder(kind, own)) {
+          const step = await naming(each, () => this.#step(each, next, at, terms))
+          if (step.action !== 'unchanged') await naming(each, () => terms.admit?.(kind.folder, step.action))
+          steps.push(step)
+        }
+        if (kind.refersTo[kind.folder]) steps.push(...(await this.#readAgain(kind, steps, next, at, terms)))
       }
       // Before anything is created, and in a dry run as well.
       for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
@@ -319,12 +346,45 @@ export class Definitions {
         const { kind, current, after } = step
         if (!current || step.action === 'unchanged') continue
         await naming(step, () => kind.refuseUsed?.(current, after, next))
-        step.changes = (await kind.changes?.(current, after, next)) ?? []
+        step.changes.push(...((await kind.changes?.(current, after, next)) ?? []))
       }
       return steps
     } finally {
       await next.close()
     }
+  }
+
+  /**
+   * Checks what refers to changed definitions of its own kind. What follows from it can change, such as the columns of its result:
+   * then it gets a new version. What no longer works is a breaking change of what it refers to.
+   */
+  async #readAgain(kind: Kind, steps: readonly Step[], next: NextState, at: string, terms: RunTerms) {
+    const references = kind.refersTo[kind.folder] as (fields: object) => readonly string[]
+    const again: Step[] = []
+    const known = new Set(steps.filter((step) => step.kind === kind).map(({ id }) => id))
+    const causes = steps.filter((step) => step.kind === kind && step.action === 'updated')
+    for (const cause of causes) {
+      const names = new Set(namesOf(cause.after as Saved))
+      for (let grew = true; grew; ) {
+        grew = false
+        for (const item of next.list<Saved>(kind.folder)) {
+          if (known.has(item.id) || !references(kind.fieldsOf(item)).some((name) => names.has(name))) continue
+          known.add(item.id)
+          for (const name of namesOf(item)) names.add(name)
+          grew = true
+          const wanted = { kind, id: item.id, current: item, fields: kind.fieldsOf(item) }
+          try {
+            const step = await this.#step(wanted, next, at, { ...terms, skipsUnchanged: true })
+            if (step.action !== 'unchanged') again.push(step)
+          } catch (error) {
+            if (!(error instanceof WellheadError)) throw error
+            const message = `${kind.folder}/${item.name} would no longer work: ${error.message}`
+            cause.changes.push({ kind: `${kind.folder}_affected`, breaking: true, message })
+          }
+        }
+      }
+    }
+    return again
   }
 
   async #step(
@@ -340,20 +400,38 @@ export class Definitions {
       const prepared = { body: kind.deletedBody(current) }
       return { ...wanted, name, action: 'deleted', version, changes: [], prepared, after: undefined }
     }
-    // Before anything that takes time.
-    if (typeof fields.name === 'string') next.refuseTaken(kind, fields.name, id)
-    const prepared = await kind.prepare(fields, {
-      ...{ id, current, next, at, note, dryRun },
-      isAdmin: typeof by === 'string' || by.isAdmin,
-    })
+    // Before anything that takes time, or reads.
+    if (kind.reads) refuseAudit(by, kind.reads(fields))
+    if (typeof fields.name === 'string')
+      next.claim(kind, id, { name: fields.name, definition: { name: fields.name } })
+    const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })
     const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
-    const after = kind.read({ ...record, entry: '', changed_at: at, changed_by: authorId(by) })
+    const after = kind.items.read({ ...record, entry: '', changed_at: at, changed_by: authorId(by) })
     next.put(kind, after, prepared.body)
-    const isSame = current && sameFields(kind, current, after) && (kind.isSame?.(current, after) ?? true)
+    // Prepared definitions have their fields in the same order.
+    const textOf = (item: Saved) => JSON.stringify(kind.fieldsOf(item))
+    const isSame = current && textOf(current) === textOf(after) && (kind.isSame?.(current, after) ?? true)
     const action = !current ? 'created' : isSame && skipsUnchanged ? 'unchanged' : 'updated'
     const kept = action === 'unchanged' && current ? current.version : version
     return { ...wanted, name: after.name, action, version: kept, changes: [], prepared, after }
   }
+}
+
+/** Those first that others of the same kind refer to. */
+function inOrder(kind: Kind, wanted: readonly Wanted[]): readonly Wanted[] {
+  const references = kind.refersTo[kind.folder]
+  if (!references || wanted.length < 2) return wanted
+  const ordered = new Set<Wanted>()
+  const add = (each: Wanted, around: readonly Wanted[]): void => {
+    if (ordered.has(each) || around.includes(each)) return
+    for (const name of each.fields ? references(each.fields) : []) {
+      const inner = wanted.find(({ fields }) => fields?.name === name)
+      if (inner) add(inner, [...around, each])
+    }
+    ordered.add(each)
+  }
+  for (const each of wanted) add(each, [])
+  return [...ordered]
 }
 
 function expected(current: Saved, { expected }: { expected: number | undefined }): Saved {
@@ -365,9 +443,6 @@ function isMisfit(error: unknown): error is WellheadError {
   return nameTaken.is(error) || versionConflict.is(error) || invalidQuery.is(error)
 }
 
-/** Fields of all kinds that only the service sets. */
-export const commonReadOnly = 'version created_at updated_at updated_by updated_by_name note'.split(' ')
-
 function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
   return writableFields(body, [...commonReadOnly, ...kind.readOnly, ...(kind.takesId ? [] : ['id'])])
 }
@@ -375,9 +450,4 @@ function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
 /** Other values are refused when the definition is read. */
 function givenId(kind: Kind, { id }: Record<string, unknown>): string | undefined {
   return kind.takesId && typeof id === 'string' ? id.toLowerCase() : undefined
-}
-
-/** Prepared definitions have their fields in the same order. */
-function sameFields(kind: Kind, one: Saved, other: Saved): boolean {
-  return JSON.stringify(kind.fieldsOf(one)) === JSON.stringify(kind.fieldsOf(other))
 }

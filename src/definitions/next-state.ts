@@ -1,31 +1,30 @@
-import { nameTaken } from '../base/errors.ts'
-import { type Catalog, namesOf } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { Claims } from '../catalog/catalog-state.ts'
+import { namesOf } from '../catalog/items.ts'
+import { mayReadItem, type Reader } from './audit-rule.ts'
 import type { Kind, NextDefinitions, Saved } from './kind.ts'
-
-interface ChangedItems {
-  /** Undefined: deleted. */
-  byId: Map<string, Saved | undefined>
-  /** Ids by the names that new versions claim. */
-  claims: Map<string, string>
-}
 
 /** Collects what a change does. */
 export class NextState implements NextDefinitions {
-  readonly #catalog: Pick<Catalog, 'ownerOf'>
+  readonly #catalog: Pick<Catalog, 'claim'>
   readonly #kinds: readonly Kind[]
-  readonly #changed = new Map<string, ChangedItems>()
+  readonly #author: Reader
+  /** By folder and id. Undefined: deleted. */
+  readonly #changed = new Map<string, Map<string, Saved | undefined>>()
+  readonly #claims = new Claims()
   /** What checks have created for the time of planning, by key. */
   readonly #created = new Map<string, Promise<{ remove(): Promise<void> }>>()
 
-  constructor(catalog: Pick<Catalog, 'ownerOf'>, kinds: readonly Kind[]) {
+  constructor(catalog: Pick<Catalog, 'claim'>, kinds: readonly Kind[], author: Reader) {
     this.#catalog = catalog
     this.#kinds = kinds
+    this.#author = author
   }
 
   list<Item extends Saved>(folder: string): readonly Item[] {
     const kind = this.#kinds.find((each) => each.folder === folder)
     const items = (kind?.items.list() ?? []) as readonly Item[]
-    const changed = this.#changed.get(folder)?.byId as Map<string, Item | undefined> | undefined
+    const changed = this.#changed.get(folder) as Map<string, Item | undefined> | undefined
     if (!changed) return items
     const kept = items.filter(({ id }) => !changed.has(id))
     return [...kept, ...[...changed.values()].filter((item) => item !== undefined)]
@@ -34,41 +33,47 @@ export class NextState implements NextDefinitions {
   find<Item extends Saved>(folder: string, reference: string): Item | undefined {
     const items = this.list<Item>(folder)
     const id = reference.toLowerCase()
-    return items.find(({ name }) => name === reference) ?? items.find((item) => item.id === id)
+    const found = items.find(({ name }) => name === reference) ?? items.find((item) => item.id === id)
+    const kind = this.#kinds.find((each) => each.folder === folder) as Kind
+    return found && mayReadItem(this.#author, this.#kinds, kind, found) ? found : undefined
   }
 
   isChanged(folder: string): boolean {
     return this.#changed.has(folder)
   }
 
-  usersOf(folder: string, { id, name }: Saved, which: 'all' | 'lost'): string[] {
-    const isIt = (reference: string) => reference === name || reference.toLowerCase() === id
+  async usersOf(folder: string, item: Saved, which: 'all' | 'lost'): Promise<string[]> {
+    const names = namesOf(item)
     // Another definition can have the name then.
     const isUsed = (reference: string) =>
-      isIt(reference) && (which === 'all' || !this.find(folder, reference))
-    return this.#kinds.flatMap(({ folder: users, refersTo }) => {
-      const isUser = (item: Saved) => refersTo?.[folder]?.(item).some(isUsed)
-      return this.list(users).flatMap((item) => (isUser(item) ? `${users}/${item.name}` : []))
-    })
+      (names.includes(reference) || reference.toLowerCase() === item.id) &&
+      (which === 'all' || !this.find(folder, reference))
+    const users: string[] = []
+    for (const kind of this.#kinds) {
+      const referencesOf = kind.refersTo[folder]
+      for (const user of referencesOf ? this.list(kind.folder) : []) {
+        if (!referencesOf?.(kind.fieldsOf(user)).some(isUsed)) continue
+        if (kind.needs && !(await kind.needs(user, folder, item, this))) continue
+        users.push(`${kind.folder}/${user.name}`)
+      }
+    }
+    return users
   }
 
   /** Its names are free then. */
-  remove({ folder }: Kind, id: string): void {
-    this.#changedOf(folder).byId.set(id, undefined)
+  remove({ name, folder }: Kind, id: string): void {
+    this.#claims.change(name, id)
+    this.#changedOf(folder).set(id, undefined)
   }
 
   put(kind: Kind, item: Saved, body: object): void {
-    const { byId, claims } = this.#changedOf(kind.folder)
-    for (const name of namesOf(kind.name, body)) this.refuseTaken(kind, name, item.id)
-    for (const name of namesOf(kind.name, body)) claims.set(name, item.id)
-    byId.set(item.id, item)
+    this.claim(kind, item.id, body)
+    this.#changedOf(kind.folder).set(item.id, item)
   }
 
-  refuseTaken({ name: kind, folder }: Kind, name: string, id: string): void {
-    const { byId, claims } = this.#changedOf(folder)
-    const owner = this.#catalog.ownerOf(kind, name)
-    const isTaken = owner !== undefined && owner !== id && !byId.has(owner)
-    if (isTaken || (claims.get(name) ?? id) !== id) throw nameTaken(name)
+  /** Throws if another definition has a name. */
+  claim({ name: kind }: Kind, id: string, body: object): void {
+    this.#catalog.claim({ kind, id, body }, this.#claims)
   }
 
   shared<T extends { remove(): Promise<void> }>(key: string, create: () => Promise<T>): Promise<T> {
@@ -86,8 +91,8 @@ export class NextState implements NextDefinitions {
     }
   }
 
-  #changedOf(folder: string): ChangedItems {
-    const changed = this.#changed.get(folder) ?? { byId: new Map(), claims: new Map() }
+  #changedOf(folder: string): Map<string, Saved | undefined> {
+    const changed = this.#changed.get(folder) ?? new Map()
     this.#changed.set(folder, changed)
     return changed
   }

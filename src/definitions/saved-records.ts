@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { Author } from '../base/author.ts'
 import { type Catalog, lastWins } from '../catalog/catalog.ts'
-import { type CatalogKind, type CatalogRecord, readBody } from '../catalog/catalog-state.ts'
+import { type CatalogRecord, type RecordKind, readBody } from '../catalog/catalog-state.ts'
+import { Items } from '../catalog/items.ts'
 
 export type SavedRecord<Body> = Pick<
   CatalogRecord<Body>,
@@ -9,38 +10,17 @@ export type SavedRecord<Body> = Pick<
 >
 
 /** Records of a kind that is not written in files: tokens, people, links and saved searches. */
-export class SavedRecords<Body> {
+export class SavedRecords<Body> extends Items<SavedRecord<Body>> {
   readonly #catalog: Catalog
-  readonly #kind: CatalogKind
-  readonly #byId = new Map<string, SavedRecord<Body>>()
+  readonly #kind: string
 
-  constructor(
-    catalog: Catalog,
-    kind: CatalogKind,
-    shape: z.ZodType<Body>,
-    onChange: (record: SavedRecord<Body>, deleted: boolean, before: Body | undefined) => void = () => {},
-  ) {
-    this.#catalog = catalog
-    this.#kind = kind
-    catalog.onChange(kind, (changed) => {
-      // Read all records before any change: a record that cannot be read must change nothing.
-      const bodies = changed.map((record) => readBody(record, shape))
-      for (const [index, { id, version, changed_at, changed_by, deleted }] of changed.entries()) {
-        const record = { id, version, changed_at, changed_by, body: bodies[index] as Body }
-        const before = this.#byId.get(id)?.body
-        if (deleted) this.#byId.delete(id)
-        else this.#byId.set(id, record)
-        onChange(record, deleted, before)
-      }
+  constructor(catalog: Catalog, kind: RecordKind, shape: z.ZodType<Body>) {
+    super(catalog, kind, (record) => {
+      const { id, version, changed_at, changed_by } = record
+      return { id, version, changed_at, changed_by, body: readBody(record, shape) }
     })
-  }
-
-  list(): SavedRecord<Body>[] {
-    return [...this.#byId.values()]
-  }
-
-  find(id: string): SavedRecord<Body> | undefined {
-    return this.#byId.get(id.toLowerCase())
+    this.#catalog = catalog
+    this.#kind = kind.name
   }
 
   /** Creates or changes a record. Others may change it at the same time: then it is changed again. */

@@ -36,7 +36,11 @@ export function catalogChanges(steps: readonly Step[]): CatalogChange[] {
   return steps
     .filter(({ action }) => action !== 'unchanged')
     .map(({ kind, id, version, after, prepared }) => ({
-      ...{ kind: kind.name, id, version, deleted: after === undefined, body: prepared.body },
+      kind: kind.name,
+      id,
+      version,
+      deleted: after === undefined,
+      body: prepared.body,
     }))
 }
 

@@ -35,7 +35,12 @@ const edgeEntry: EntryMaker = ({ project, random, trouble }) => {
     `${method} | ${status} | ${address} | ${ray} | ${url} | ${agent}`,
     {
       request: {
-        ...{ method, url, path, host, protocol: 'https:', ...(search !== '' && { search }) },
+        method,
+        url,
+        path,
+        host,
+        protocol: 'https:',
+        ...(search !== '' && { search }),
         headers: {
           user_agent: agent,
           accept: '*/*',

@@ -110,6 +110,14 @@ function fieldText(value: Values[string]): string {
   if (value === null) return '\\N'
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string') return `[${value.map(itemText)}]`
+  return escaped(value)
+}
+
+const itemText = (value: string | number | boolean) =>
+  typeof value === 'string' ? `'${escaped(value)}'` : fieldText(value)
+
+function escaped(value: string): string {
   return value.replace(/[\\\t\n\r']/g, (character) => escapes[character] as string)
 }
 

@@ -158,8 +158,7 @@ function causeOf(error: unknown): ClickHouseError | undefined {
 }
 
 const unreadableRow = new Set([
-  ...[6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131],
-  ...[306, 321, 349, 407, 467, 675, 676, 691],
+  6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 306, 321, 349, 407, 467, 675, 676, 691,
 ])
 
 /** Whether a row could not be parsed, so that other rows of the same insert may be valid. */

@@ -1,4 +1,5 @@
 import type { TraceContext } from '../base/tracing.ts'
+import type { SqlText } from '../sql/tree.ts'
 
 /** ClickHouse, embedded or remote. */
 export interface Engine {
@@ -14,9 +15,7 @@ export interface Engine {
 }
 
 /** SQL and its values, which never become part of its text. */
-export interface Statement {
-  readonly sql: string
-  readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
+export interface Statement extends SqlText {
   readonly format: string
   readonly settings?: Readonly<Record<string, string | number>>
 }

@@ -4,7 +4,7 @@ export function neededGrants(database: string, cluster: string | undefined): str
     `${always} ${cluster === undefined ? '' : onCluster}`.trim().split(' ')
   return [
     'SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER ADD COLUMN, ALTER DROP COLUMN, ' +
-      'ALTER RENAME COLUMN, ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
+      'ALTER MATERIALIZE COLUMN, ALTER ADD INDEX, ALTER DROP INDEX, ALTER MATERIALIZE INDEX, ALTER TTL, ' +
       `ALTER SETTINGS, ALTER DELETE ON ${quoteName(database)}.*`,
     // Other tables that describe the server, such as `system.columns`, need no grant.
     ...of('clusters disks mutations parts', 'macros replicas zookeeper_connection').map(

@@ -38,11 +38,15 @@ interface TableRow {
 }
 
 /**
- * Takes a snapshot of all tables: hard links to their parts, which need no space, and copies of their definitions,
+ * Takes a snapshot of all wanted tables: hard links to their parts, which need no space, and copies of their definitions,
  * mutations and insert logs. Tables must not be created or altered meanwhile. Rows may be inserted; those that were on
  * disk before are in the snapshot.
  */
-export async function snapshotTables(engine: Engine, storeDirectory: string): Promise<TableSnapshot> {
+export async function snapshotTables(
+  engine: Engine,
+  storeDirectory: string,
+  isWanted: (table: string) => boolean,
+): Promise<TableSnapshot> {
   const directory = snapshotDirectory(storeDirectory)
   const release = () => removeSnapshot(storeDirectory)
   await release()
@@ -50,6 +54,7 @@ export async function snapshotTables(engine: Engine, storeDirectory: string): Pr
     const tables: FrozenTable[] = []
     await copyInto(directory, storeDirectory, `metadata/${engine.database}.sql`)
     for (const table of await listTables(engine)) {
+      if (!isWanted(table.name)) continue
       const frozen = await freezeTable(engine, table, storeDirectory, directory)
       if (frozen) tables.push(frozen)
     }

@@ -1,11 +1,11 @@
 import type { Compression } from '../base/compressed.ts'
+import type { Call } from '../endpoints/call/call.ts'
 import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
-import type { EndpointCall } from '../endpoints/call/prepared-call.ts'
 
 /** How a result was obtained, for the headers. */
-export type CacheReport = Omit<Extract<CallResponse, { kind: 'cached' }>, 'kind' | 'key' | 'result'>
+export type CacheReport = Omit<Extract<CallResponse, { policy: unknown }>, 'result'>
 
-type CacheDirectives = NonNullable<EndpointCall['directives']>
+type CacheDirectives = NonNullable<Call['directives']>
 
 type Coding = 'identity' | Compression
 

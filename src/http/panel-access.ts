@@ -5,24 +5,10 @@ import type { Dashboards } from '../dashboards/dashboard-kind.ts'
 import { declarationOf } from '../endpoints/definition/parameter-declaration.ts'
 import { readValue } from '../endpoints/definition/parameters.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+import { type SentParameters, textsFor } from './request-parameters.ts'
 
 type Values = Readonly<Record<string, string>>
 type Found = Pick<Endpoints, 'find'>
-
-/** Those with its scope see a dashboard, those with a role all, and others published ones whose endpoints they may call. */
-export function maySee(caller: Caller, dashboard: SavedDashboard | undefined, endpoints: Found): boolean {
-  if (caller.role !== undefined) return true
-  if (!dashboard) return false
-  const { id, name, definition } = dashboard
-  if (caller.dashboards.includes(name) || caller.dashboards.includes(id)) return true
-  if (caller.project !== undefined && !definition.published) return false
-  const panels = panelsOf(definition)
-  const mayCall = ({ panel }: { panel: Panel }) => {
-    const endpoint = endpoints.find(panel.endpoint)
-    return endpoint !== undefined && caller.mayCall(endpoint.definition)
-  }
-  return panels.length > 0 && panels.every(mayCall)
-}
 
 /**
  * The endpoint of a call that a dashboard's scope allows: it must be a call of one of its panels. Undefined if the caller's
@@ -32,28 +18,25 @@ export function panelEndpoint(
   { endpoints, dashboards }: { endpoints: Found; dashboards: Dashboards },
   caller: Caller,
   reference: string,
-  sent: Values,
+  sent: SentParameters,
 ): SavedEndpoint | undefined {
   const endpoint = caller.dashboards.length === 0 ? undefined : endpoints.find(reference)
   if (!endpoint || caller.mayCall(endpoint.definition)) return undefined
-  if (caller.project !== undefined && !endpoint.definition.published) return undefined
-  if (endpoint.readsAudit) return undefined
-  let problem: unknown
+  if (!caller.maySee(endpoint.definition)) return undefined
+  const texts = textsFor(endpoint, sent)
+  let closest: unknown[] | undefined
   for (const scope of caller.dashboards) {
     // Ids come first here: scopes of links have them, and nobody can take one as a name.
-    const definition = (dashboards.findById(scope) ?? dashboards.find(scope))?.definition
+    const definition = (dashboards.withId(scope) ?? dashboards.find(scope))?.definition
     if (!definition) continue
     for (const { panel } of panelsOf(definition)) {
       if (endpoints.find(panel.endpoint) !== endpoint) continue
-      try {
-        refuseMisfit(panel, definition.parameters, caller, sent)
-        return endpoint
-      } catch (error) {
-        problem = error
-      }
+      const problems = [...misfitsOf(panel, definition.parameters, caller, texts)]
+      if (problems.length === 0) return endpoint
+      if (!closest || problems.length < closest.length) closest = problems
     }
   }
-  if (problem !== undefined) throw problem
+  if (closest) throw closest[0]
   return undefined
 }
 
@@ -66,39 +49,48 @@ export function isPanelCall(...call: Parameters<typeof panelEndpoint>): boolean 
   }
 }
 
-/** Throws if a call is not one of this panel. */
-function refuseMisfit(
+/** Why a call is not one of this panel. */
+function* misfitsOf(
   { parameters = {} }: Panel,
   declared: SavedDashboard['definition']['parameters'],
   caller: Caller,
   sent: Values,
-): void {
-  const refused = (name: string) =>
-    forbidden(`This token may call the endpoint only as its dashboard does; change the parameter ${name}.`)
-  const extra = Object.keys(sent).find(
-    (name) => !Object.hasOwn(parameters, name) && !Object.hasOwn(caller.parameters, name),
-  )
-  if (extra !== undefined) throw refused(extra)
+): Generator<unknown> {
+  const refused = (action: 'send' | 'change' | 'omit', name: string) =>
+    forbidden(`This token may call the endpoint only as its dashboard does; ${action} the parameter ${name}.`)
+  for (const name of Object.keys(sent)) {
+    if (!Object.hasOwn(parameters, name) && !Object.hasOwn(caller.parameters, name))
+      yield refused('omit', name)
+  }
   const { project, dashboardParameters } = caller
   const gone = Object.keys(dashboardParameters).find((name) => !Object.hasOwn(declared, name))
   if (gone !== undefined)
-    throw forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
+    yield forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
   const fixed: Record<string, string | undefined> = { project, ...dashboardParameters }
   const chosen = new Map<string, string | undefined>()
-  for (const [name, value] of Object.entries(parameters)) {
+  const given = (name: string) => (Object.hasOwn(sent, name) ? sent[name] : caller.parameters[name])
+  // Those that are omitted come last: of two parameters with one value, the omitted one is the problem.
+  const isOmitted = ([name]: readonly [string, unknown]) => Number(given(name) === undefined)
+  for (const [name, value] of Object.entries(parameters).sort((a, b) => isOmitted(a) - isOmitted(b))) {
+    const own = given(name)
+    const misfit = () => refused(own === undefined ? 'send' : 'change', name)
     const reference = referenceIn(value)
-    const given = Object.hasOwn(sent, name) ? sent[name] : caller.parameters[name]
     if (reference === undefined) {
-      if (given !== value) throw refused(name)
+      if (own !== value) yield misfit()
       continue
     }
     const declaration = declarationOf(declared, reference)
-    const isOther = chosen.has(reference) && chosen.get(reference) !== given
+    const isOther = chosen.has(reference) && chosen.get(reference) !== own
     const must = Object.hasOwn(fixed, reference) ? fixed[reference] : undefined
-    if (isOther || (must !== undefined && given !== must)) throw refused(name)
-    if (given === undefined && (declaration.required || declaration.default !== undefined))
-      throw refused(name)
-    if (given !== undefined) readValue(name, declaration, given)
-    chosen.set(reference, given)
+    const isNeeded = declaration.required || declaration.default !== undefined
+    if (isOther || (must !== undefined && own !== must) || (own === undefined && isNeeded)) yield misfit()
+    else if (own !== undefined) {
+      try {
+        readValue(name, declaration, own)
+      } catch (error) {
+        yield error
+      }
+    }
+    chosen.set(reference, own)
   }
 }

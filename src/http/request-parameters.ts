@@ -1,9 +1,18 @@
 import type { FastifyRequest } from 'fastify'
 import { type Caller, withFixedParameters } from '../access/caller.ts'
 import { invalidParameter, notAcceptable, unknownParameter } from '../base/errors.ts'
+import { grouped } from '../base/grouped.ts'
 import { notWellFormed } from '../base/validation.ts'
-import { type OutputFormat, outputFormats, withIsoTimestamps } from '../endpoints/call/output-formats.ts'
-import { type EndpointCall, parameterNames } from '../endpoints/call/prepared-call.ts'
+import { type Call, type CallRequest, callOf, parameterNames } from '../endpoints/call/call.ts'
+import {
+  forSpreadsheets,
+  type OutputFormat,
+  outputFormats,
+  withIsoTimestamps,
+} from '../endpoints/call/output-formats.ts'
+import type { Endpoint } from '../endpoints/definition/endpoint.ts'
+import { declarationOf } from '../endpoints/definition/parameter-declaration.ts'
+import { listText } from '../shared/list-text.ts'
 import { readWeights } from './cache-headers.ts'
 import { eventStreamType } from './streams/event-streams.ts'
 
@@ -35,25 +44,55 @@ export interface SentParameters {
   /** All names, also those whose value is null. */
   names: ReadonlySet<string>
   parameters: Readonly<Record<string, string>>
+  /** Parameters that were sent more than once or as an array, which only lists can be. */
+  lists: ReadonlyMap<string, { values: readonly string[]; problem: string }>
   control: ReadonlyMap<string, string>
 }
 
 /** Names that begin with an underscore control the request; parameters of a query cannot have them. */
 export function readParameters(sent: readonly [string, unknown][]): SentParameters {
   const parameters: Record<string, string> = Object.create(null)
+  const lists = new Map<string, { values: string[]; problem: string }>()
   const control = new Map<string, string>()
-  const names = new Set<string>()
-  for (const [name, value] of sent) {
+  const byName = grouped(sent, ([name]) => name)
+  for (const [name, pairs] of byName) {
+    const values = pairs.map(([, value]) => value)
+    const [value] = values
+    const isControl = name.startsWith('_')
+    if (values.length > 1 || (Array.isArray(value) && !isControl)) {
+      if (isControl || (values.length > 1 && values.some(Array.isArray))) throw sentTwice(name)
+      const list = values.length > 1 ? values : (value as unknown[])
+      const texts = list.map((each) => textOf(name, each) ?? refuse(name, 'must not contain null.'))
+      lists.set(name, { values: texts, problem: values.length > 1 ? 'was sent twice.' : 'must be text.' })
+      continue
+    }
     const text = textOf(name, value)
-    if (names.has(name)) throw invalidParameter(name, `${name} was sent twice.`)
-    names.add(name)
     // Null in a body means that the parameter is omitted.
     if (text === undefined) continue
-    if (name.startsWith('_')) control.set(name, text)
+    if (isControl) control.set(name, text)
     else parameters[name] = text
   }
-  return { names, parameters, control }
+  return { names: new Set(byName.keys()), parameters, lists, control }
 }
+
+/** The text of each parameter, as the endpoint declares it. Throws if several values were sent of one that is no list. */
+export function textsFor({ definition }: Endpoint, { parameters, lists }: SentParameters) {
+  const texts = Object.assign(Object.create(null) as Record<string, string>, parameters)
+  const isList = (name: string) => declarationOf(definition.parameters, name).type === 'list'
+  for (const name of Object.keys(parameters))
+    if (isList(name)) texts[name] = listText([parameters[name] as string])
+  for (const [name, { values, problem }] of lists) {
+    if (!isList(name)) refuse(name, problem)
+    texts[name] = listText(values)
+  }
+  return texts
+}
+
+const refuse = (name: string, problem: string): never => {
+  throw invalidParameter(name, `${name} ${problem}`)
+}
+
+export const sentTwice = (name: string) => invalidParameter(name, `${name} was sent twice.`)
 
 function textOf(name: string, value: unknown): string | undefined {
   if (value === null) return undefined
@@ -68,13 +107,18 @@ function textOf(name: string, value: unknown): string | undefined {
   throw invalidParameter(name, `${name} must be text.`)
 }
 
-const controlNames = ['_format', '_version', '_strict', '_timestamps', '_explain']
+const controlNames = ['_format', '_version', '_strict', '_timestamps', '_raw', '_explain']
 
 export function isStrict(control: ReadonlyMap<string, string>): boolean {
-  const value = control.get('_strict')
-  if (value === undefined || value === '0' || value === 'false') return false
+  return isSet(control, '_strict', false)
+}
+
+function isSet(control: ReadonlyMap<string, string>, name: string, preset: boolean): boolean {
+  const value = control.get(name)
+  if (value === undefined) return preset
   if (value === '1' || value === 'true') return true
-  throw invalidParameter('_strict', '_strict must be 1 or 0.')
+  if (value === '0' || value === 'false') return false
+  throw invalidParameter(name, `${name} must be 1 or 0.`)
 }
 
 function refuseUnknown({ names }: SentParameters, declared: readonly string[]): void {
@@ -89,19 +133,20 @@ export function endpointCall(
   caller: Caller,
   sent: SentParameters,
   strict: boolean,
-  request: Omit<EndpointCall, 'parameters' | 'caller' | 'project'>,
-): EndpointCall {
+  request: Omit<CallRequest, 'parameters' | 'caller' | 'project' | 'retentionDays'>,
+): Call {
   const { endpoint } = request
   if (strict || endpoint.definition.strict) {
     refuseUnknown(sent, [...parameterNames(endpoint), ...Object.keys(caller.parameters)])
   }
-  const parameters = withFixedParameters(caller, sent.parameters)
-  return { ...request, parameters, caller: caller.id, project: caller.project }
+  const parameters = withFixedParameters(caller, textsFor(endpoint, sent))
+  const { id, project, retentionDays } = caller
+  return callOf({ ...request, parameters, caller: id, project, retentionDays })
 }
 
 const [json] = outputFormats as [OutputFormat]
 
-/** Reads `_format` and `_timestamps`. `_format` takes precedence over Accept. */
+/** Reads `_format`, `_raw` and `_timestamps`. `_format` takes precedence over Accept. */
 export function chooseFormat(
   control: ReadonlyMap<string, string>,
   accept: string | undefined,
@@ -109,7 +154,8 @@ export function chooseFormat(
 ): { format: OutputFormat; streamed: boolean } {
   const named = control.get('_format')
   const streamed = mayStream && named === undefined && acceptedTypes(accept ?? '')[0] === eventStreamType
-  const format = streamed ? json : named === undefined ? acceptedFormat(accept) : namedFormat(named)
+  const chosen = streamed ? json : named === undefined ? acceptedFormat(accept) : namedFormat(named)
+  const format = isSet(control, '_raw', true) ? chosen : forSpreadsheets(chosen)
   const timestamps = control.get('_timestamps')
   if (timestamps === undefined) return { format, streamed }
   if (timestamps !== 'iso') throw invalidParameter('_timestamps', '_timestamps must be iso.')

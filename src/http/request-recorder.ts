@@ -3,13 +3,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { queryCancelled } from '../base/errors.ts'
-import { type LineWriter, lineWriterOf } from '../base/log.ts'
-import { passedOn, readTraceContext, type TraceSpan } from '../base/tracing.ts'
+import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
+import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
 import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
+import type { Endpoints } from '../endpoints/manage/endpoints.ts'
+import type { Metrics, RequestCounts } from '../observability/metrics.ts'
 import type { RequestRecord, RequestSubject } from '../observability/request-record.ts'
-import type { ServerOptions } from './server-options.ts'
+import type { RequestStatistics } from '../observability/request-statistics.ts'
+import type { ProjectUsage } from '../projects/project-usage.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -53,10 +56,17 @@ type RequestEnd = Pick<RequestRecord, 'requestId' | 'status' | 'bytes' | 'code' 
   method: string
 }
 
-type RequestRecorderOptions = Pick<
-  ServerOptions,
-  'log' | 'tracing' | 'requests' | 'statistics' | 'metrics' | 'endpoints'
->
+interface RequestRecorderOptions {
+  log: Log
+  /** Undefined if the service sends no traces. */
+  tracing: Tracing | undefined
+  requests: RequestCounts
+  /** Undefined if requests to endpoints are not recorded. */
+  statistics: RequestStatistics | undefined
+  metrics: Metrics
+  endpoints: Endpoints
+  usage: Pick<ProjectUsage, 'called'>
+}
 
 export const queryRoute = '/api/endpoints/query/:reference'
 
@@ -144,6 +154,9 @@ export class RequestRecorder {
   #record(record: RequestRecord): void {
     this.#options.statistics?.add(record)
     this.#options.metrics.called(record)
+    const { subject, cache, engineMs } = record
+    const isHit = cache === 'hit' || cache === 'stale'
+    this.#options.usage.called({ project: subject.project, isHit, engineMs })
   }
 
   #end(request: FastifyRequest, reply: FastifyReply, status: number): void {
@@ -201,8 +214,8 @@ function costOf({
   const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' } as const
   if (response === undefined) return failed
   const { rows, engineMs, rowsRead } = response.result
-  if (response.kind === 'computed') return { ...failed, rows, engineMs, rowsRead }
   const { outcome } = response
+  if (outcome.kind === 'uncached') return { ...failed, rows, engineMs, rowsRead }
   if (outcome.kind !== 'computed') return { rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
   if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' }
   return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' }

@@ -20,6 +20,8 @@ export const isAllowed = {
   ingest: (caller: Caller) => caller.mayAny('ingest'),
   read: (caller: Caller) => caller.role !== undefined,
   edit: (caller: Caller) => caller.role === 'editor' || caller.isAdmin,
+  'read or project': (caller: Caller) => caller.role !== undefined || caller.project !== undefined,
+  deploy: (caller: Caller) => caller.mayDeploy,
   admin: (caller: Caller) => caller.isAdmin,
 }
 
@@ -32,8 +34,11 @@ export function admitCaller(
 ): Caller | undefined {
   const token = tokenOf(request)
   if (token !== undefined && token === request.cookieToken) {
-    // The browser sends the cookie with requests of other sites, too.
-    if (!isSafe(request.method) && !cookies.isOwn(request)) throw crossSite()
+    if (!cookies.allows(request)) {
+      // A link to a public page opens it, as it does for somebody without a cookie.
+      if (needed === 'optional' && request.method !== 'POST') return undefined
+      throw crossSite()
+    }
     const isValid = access.recognize(token) !== undefined
     cookies.renew(request, reply, isValid)
     if (needed === 'optional' && !isValid) return undefined
@@ -53,12 +58,9 @@ export function admitCaller(
   return caller
 }
 
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-export function checkQuota({ exceeded, limit, resetSeconds }: Quota): void {
-  if (exceeded) throw rateLimited(`This token is limited to ${limit} requests per minute.`, resetSeconds)
+export function checkQuota({ exceeded, isShared, limit, resetSeconds }: Quota): void {
+  const who = isShared ? 'All tokens of this project together are' : 'This token is'
+  if (exceeded) throw rateLimited(`${who} limited to ${limit} requests per minute.`, resetSeconds)
 }
 
 export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): Record<string, string> {

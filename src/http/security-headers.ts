@@ -35,7 +35,7 @@ const allowedHeaders =
 
 const exposedHeaders =
   'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
-  'Wellhead-Export-Limit, Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Searched-Since, Wellhead-Truncated, ' +
+  'Wellhead-Export-Limit, Wellhead-Next, Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Searched-Since, Wellhead-Truncated, ' +
   'Wellhead-Version, ' +
   'Wellhead-Without-Project, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id'
 

@@ -7,12 +7,11 @@ export async function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,
   response: CallResponse,
-  contentType: string,
   since: number,
 ): Promise<FastifyReply> {
   const coding = chooseCoding(request.headers['accept-encoding'])
-  if (response.kind === 'computed') {
-    const { body, truncated, queueMs, engineMs } = response.result
+  if (!('policy' in response)) {
+    const { body, contentType, truncated, queueMs, engineMs } = response.result
     const isCompressed = coding !== 'identity' && isCompressible(contentType, body)
     const compressed = isCompressed ? await compressedNow(coding, body) : undefined
     if (compressed) reply.header('Content-Encoding', coding)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer as createHttpServer, STATUS_CODES } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, {
   type FastifyBaseLogger,
@@ -7,6 +7,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import {
   engineUnavailable,
@@ -18,7 +19,8 @@ import {
   requestTooSlow,
   type WellheadError,
 } from '../base/errors.ts'
-import { resultVary, tokenVary } from './cache-headers.ts'
+import type { Log } from '../base/log.ts'
+import { tokenVary } from './cache-headers.ts'
 import {
   boundConnections,
   endsWithResponse,
@@ -27,37 +29,15 @@ import {
   sendsBeforeClosing,
 } from './connections.ts'
 import { errorBody, handleError } from './error-response.ts'
-import { HotCalls } from './hot-lane/hot-calls.ts'
-import { UnreadResponses } from './hot-lane/unread-responses.ts'
+import type { HotCalls } from './hot-lane/hot-calls.ts'
+import type { UnreadResponses } from './hot-lane/unread-responses.ts'
 import { jsonLimits, limitJsonBodies } from './json-bodies.ts'
-import { addMcpRoutes } from './mcp/mcp-route.ts'
-import { pathOf, RequestRecorder, requestIdOf } from './request-recorder.ts'
+import type { Phase } from './phase.ts'
+import { pathOf, type RequestRecorder, requestIdOf } from './request-recorder.ts'
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
-import { addAuthRoutes } from './routes/access/auth.ts'
-import { addPeopleRoutes } from './routes/access/people.ts'
-import { addTokenRoutes } from './routes/access/tokens.ts'
-import { addWhoamiRoutes } from './routes/access/whoami.ts'
-import { addAlertRoutes } from './routes/alerts.ts'
-import { addBackupRoutes } from './routes/backup.ts'
-import { addConsoleRoutes } from './routes/console.ts'
-import { addDashboardRoutes } from './routes/dashboards.ts'
-import { addDeploymentRoutes } from './routes/deployments.ts'
-import { addDocsRoutes } from './routes/docs.ts'
-import { addDraftRoutes } from './routes/drafts.ts'
-import { addEndpointRoutes } from './routes/endpoints.ts'
-import { addLogRoutes } from './routes/logs/logs.ts'
-import { addOtlpRoutes } from './routes/logs/otlp.ts'
-import { addSavedSearchRoutes, addSearchRoutes } from './routes/logs/search.ts'
-import { addTailRoutes } from './routes/logs/tail.ts'
-import { addQueryRoutes } from './routes/query.ts'
-import { addReplayRoutes } from './routes/replays.ts'
-import { addRequestRoutes } from './routes/requests.ts'
-import { type ListedRoute, listRoutes } from './routes/route.ts'
-import { addSourceRoutes } from './routes/sources.ts'
-import { addStatusRoutes } from './routes/status.ts'
-import { addEndpointCacheRoutes, addUsageRoutes } from './routes/usage.ts'
-import { addCrossOrigin, addSecurityHeaders, headersOfUnread, variesByOrigin } from './security-headers.ts'
-import type { ServerOptions } from './server-options.ts'
+import { listRoutes } from './routes/route.ts'
+import { addCrossOrigin, addSecurityHeaders, headersOfUnread } from './security-headers.ts'
+import type { SessionCookies } from './session-cookies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -70,11 +50,11 @@ declare module 'fastify' {
 const limits = {
   maxHeaderBytes: 16 * 1024,
   maxLongHeaderBytes: 256 * 1024,
-  maxParameterLength: 512,
+  /** Percent-encoded names of projects are longer than the names. */
+  maxParameterLength: 4096,
   headersWithinMs: 10_000,
   requestWithinMs: 120_000,
   stalledAfterMs: 300_000,
-  maxUnreadBytes: 256 * 2 ** 20,
   keepAliveMs: 65_000,
   checkConnectionsEveryMs: 2_000,
   sentWithinMs: 2_000,
@@ -85,24 +65,26 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** Unknown paths here require a token, so that the response does not reveal which routes exist. */
 const guardedPath = /^\/(?:api|v1|metrics)(?:\/|$)/i
 
+interface ServerOptions {
+  log: Log
+  access: Access
+  cookies: SessionCookies
+  recorder: RequestRecorder
+  unread: UnreadResponses
+  hot: HotCalls
+  phase: () => Phase
+  /** What one tenant can see of another, if anything. Asked for every request. */
+  leak: () => string | undefined
+  /** Origins whose pages can send requests; `*` allows all. */
+  corsOrigins: readonly string[]
+  maxStreams: number
+  /** Leads requests to the Logflare gateway. With it, URLs can contain SQL. */
+  rewriteUrl: ((request: IncomingMessage) => string) | undefined
+}
+
+/** What all routes have in common. They are added afterward. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const recorder = new RequestRecorder(options)
-  const unread = new UnreadResponses({
-    maxBytes: limits.maxUnreadBytes,
-    onAborted: (readers, bytes) =>
-      options.log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
-  })
-  const hot = new HotCalls({
-    ...options,
-    ...{ recorder, unread },
-    vary: variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary,
-    open: () => options.open() && !options.stopping() && options.leak() === undefined,
-  })
-  options.endpoints.onChange(() => hot.clear())
-  options.dashboards.onChange(() => {
-    hot.clear()
-    options.streams.check()
-  })
+  const { recorder, unread, hot, phase } = options
   const server = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -115,7 +97,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         {
           requestTimeout: limits.requestWithinMs,
           keepAliveTimeout: limits.keepAliveMs,
-          maxHeaderSize: options.logflare ? limits.maxLongHeaderBytes : limits.maxHeaderBytes,
+          maxHeaderSize: options.rewriteUrl ? limits.maxLongHeaderBytes : limits.maxHeaderBytes,
           // Overrides --insecure-http-parser.
           insecureHTTPParser: false,
           // Node's own response would not be JSON.
@@ -124,6 +106,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         },
         hot.before(framework),
       ),
+    ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) =>
       handleError(error, request, reply.headers({ ...headersOfUnread, 'X-Request-Id': request.id })),
@@ -157,7 +140,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     reply.header('Vary', tokenVary)
     request.cookieToken = options.cookies.read(request.headers.cookie)
     // Which tokens are valid is known only after the start; a 401 would sign people out.
-    const isEarly = !options.open()
+    const isEarly = phase() === 'starting'
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
@@ -171,38 +154,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addHook('onSend', async (_request, reply, payload) => {
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.add(payload, reply.raw)
     // An open connection would keep the process alive.
-    if (options.stopping()) reply.header('Connection', 'close')
+    if (phase() === 'stopping') reply.header('Connection', 'close')
   })
-  addRoutes(server, options, hot, recorder)
   return server
-}
-
-export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
-  const server = fastify()
-  listRoutes(server)
-  const parts = { console: { assets: new Map() }, embedOrigins: [] }
-  addRoutes(server, parts as never, {} as never, {} as never)
-  await server.ready()
-  return server.routeList
-}
-
-const resources = [
-  ...[addLogRoutes, addOtlpRoutes, addEndpointRoutes, addEndpointCacheRoutes, addReplayRoutes],
-  ...[addDeploymentRoutes, addAlertRoutes, addDashboardRoutes, addSourceRoutes, addTailRoutes],
-  ...[addTokenRoutes, addAuthRoutes, addPeopleRoutes, addBackupRoutes, addWhoamiRoutes, addDraftRoutes],
-  ...[addUsageRoutes, addRequestRoutes, addSearchRoutes, addSavedSearchRoutes],
-  ...[addStatusRoutes, addDocsRoutes, addConsoleRoutes],
-]
-
-function addRoutes(
-  server: FastifyInstance,
-  options: ServerOptions,
-  hot: HotCalls,
-  recorder: RequestRecorder,
-): void {
-  addQueryRoutes(server, options, hot)
-  addMcpRoutes(server, options, recorder)
-  for (const addResource of resources) addResource(server, options)
 }
 
 /** Decided by the matched route, not by the text of the URL, which can be written in many ways. */

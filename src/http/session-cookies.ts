@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, SessionCookie } from '../access/access.ts'
+import type { Access } from '../access/access.ts'
+import type { SessionCookie } from '../access/sign-ins.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -75,8 +77,17 @@ export class SessionCookies {
     if (renewed) this.set(request, reply, renewed)
   }
 
+  /** Whether the browser sent the request for a page or an action of its user here: it sends the cookie for other sites, too. */
+  allows({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+    if (method !== 'GET' && method !== 'HEAD') return this.isOwn({ headers })
+    const site = headers['sec-fetch-site']
+    // Browsers do not send it over plain HTTP.
+    if (site === undefined) return readCookie(headers.cookie ?? '', secureName) === undefined
+    return site === 'same-origin' || site === 'none'
+  }
+
   /** Whether a page of this service sent the request. Browsers name the origin of every request that changes something. */
-  isOwn({ headers: { origin, host } }: FastifyRequest): boolean {
+  isOwn({ headers: { origin, host } }: Pick<IncomingMessage, 'headers'>): boolean {
     if (origin === undefined) return false
     const { publicUrl } = this.#options
     return origin === publicUrl || (publicUrl === undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1] === host)
@@ -92,7 +103,7 @@ export class SessionCookies {
 }
 
 /** The first cookie of a name, as it was sent. */
-export function readCookie(header: string, name: string): string | undefined {
+function readCookie(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const [key, ...value] = pair.split('=')
     if (key?.trim() === name) return value.join('=').trim()

@@ -1,17 +1,9 @@
-import { sourceNotFound, tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
-import { quarantineSource } from '../catalog/built-in-sources.ts'
 import { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
+import { EntryRouter, type KnownSources, type TargetSource } from './entry-router.ts'
 import { readLogEntries } from './log-entries.ts'
-import { otlpLimits } from './otlp/budget.ts'
-import { decodeOtlpLogs, type OtlpEncoding } from './otlp/otlp.ts'
-
-export interface TargetSource {
-  name: string
-  retentionDays: number
-  projectPath?: readonly string[] | undefined
-}
+import { decodeOtlpLogs, entryText, type OtlpEncoding } from './otlp/otlp.ts'
 
 /** How to decode a body; a plain value, so that a worker thread can receive it. */
 export type DecodeJob = {
@@ -19,41 +11,34 @@ export type DecodeJob = {
   owner: string | undefined
 } & (
   | { kind: 'logs'; contentType: string; source: TargetSource }
+  /** Each event names its source. */
+  | { kind: 'events'; contentType: string; sources: KnownSources }
   | {
       kind: 'otlp'
       encoding: OtlpEncoding
       /** The source of records that name none. */
       defaultSource: string
-      /** By name and by alias. */
-      sources: ReadonlyMap<string, TargetSource>
+      sources: KnownSources
     }
 )
 
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
-  const { nowMs, owner, contentType, source } = job
-  return [readLogEntries(body, contentType, source.name, { nowMs, owner, ...source })]
+  const { nowMs, owner, contentType } = job
+  if (job.kind === 'events') return readLogEntries(body, contentType, () => new EntryRouter(job))
+  const { source } = job
+  const batch = () => new EntryBatchWriter(source.name, { nowMs, owner, ...source }, body.length)
+  return [readLogEntries(body, contentType, batch)]
 }
 
 function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch[] {
-  const { nowMs, owner, sources } = job
-  const batches = new Map<string, EntryBatchWriter>()
-  const names = new Set<string>()
-  for (const { source: name = job.defaultSource, entry } of decodeOtlpLogs(body, job.encoding)) {
-    names.add(name)
-    if (names.size > otlpLimits.maxSources) {
-      throw tooLarge(`A request may name at most ${otlpLimits.maxSources} sources. Send smaller batches.`)
-    }
-    const source = sources.get(name)
-    // A record for an unknown source must not block the others.
-    const target = source?.name ?? quarantineSource
-    const batch = batches.get(target) ?? new EntryBatchWriter(target, { nowMs, owner, ...source })
-    batches.set(target, batch)
-    batch.addName(source?.name ?? name)
-    const text = Buffer.from(JSON.stringify(entry))
+  const router = new EntryRouter(job)
+  for (const record of decodeOtlpLogs(body, job.encoding)) {
+    const { source, scopeName = '', more, problem } = record
+    const text = entryText(record)
     const reader = new EntryReader(new JsonScanner(text))
-    if (source === undefined) batch.reject(sourceNotFound(name).message, text, name)
-    else if (reader.scan()) batch.add(reader, text)
+    const name = source ?? (job.sources.get(scopeName)?.isOpen ? scopeName : job.defaultSource)
+    if (reader.scan()) router.addTo(name, reader, text, { problem, isEvent: more !== undefined })
   }
-  return [...batches.values()].map((batch) => batch.finish())
+  return router.finish()
 }

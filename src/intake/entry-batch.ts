@@ -1,9 +1,16 @@
-import { v7 as uuidv7 } from 'uuid'
 import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
 import { formatMicros } from '../base/text/timestamps.ts'
+import { uuidAt } from '../base/text/uuid.ts'
 import { EntryReader, type EntryRules, entryLimits } from './entry.ts'
-import { type Lines, LineWriter } from './lines.ts'
+import { Lines, LineWriter } from './lines.ts'
+
+/** What receives the scanned entries of a request. */
+export interface EntrySink<T> {
+  add(reader: EntryReader, text: Buffer): void
+  reject(reason: string, text: Buffer): void
+  finish(): T
+}
 
 /** The entries of one request for one source: a few large buffers, which a worker thread can hand over. */
 export interface EntryBatch {
@@ -14,10 +21,10 @@ export interface EntryBatch {
   lines: Lines
   /** For each line, the index of its entry in the request. */
   indices: Uint32Array
-  earliestMicros: bigint
   /** The first rejected entries. */
   errors: EntryError[]
-  /** A line for each rejected entry, for the quarantine source. */
+  rejected: number
+  /** Lines for the quarantine source: the first rejected entries, and how many others there are. */
   quarantine: Lines
 }
 
@@ -32,23 +39,29 @@ export const maxEntries = 50_000
 /** Number of rejected entries that a response lists. */
 export const maxErrors = 100
 
+/** Number of rejected entries of a request that are kept. */
+export const maxQuarantined = 1_000
+
 const maxReasonLength = 300
 
-export class EntryBatchWriter {
+export class EntryBatchWriter implements EntrySink<EntryBatch> {
   readonly #source: string
   readonly #rules: EntryRules
-  readonly #lines = new LineWriter()
+  readonly #lines: LineWriter
   readonly #quarantine = new LineWriter()
   readonly #names = new Set<string>()
   readonly #indices: number[] = []
   readonly #errors: EntryError[] = []
   #count = 0
-  #earliestMicros: number | bigint
+  #rejected = 0
+  /** Where the rejected entries begin that are not kept. */
+  #leftOutFrom: RejectedEntry | undefined
 
-  constructor(source: string, rules: EntryRules) {
+  /** The bytes are about those of the lines. */
+  constructor(source: string, rules: EntryRules, bytes?: number) {
     this.#source = source
     this.#rules = rules
-    this.#earliestMicros = rules.nowMs * 1000
+    this.#lines = new LineWriter(bytes)
   }
 
   addName(name: string): void {
@@ -56,40 +69,67 @@ export class EntryBatchWriter {
   }
 
   /** Adds the scanned entry. */
-  add(reader: EntryReader, text: Buffer): void {
-    const reason = reader.store(this.#rules, this.#lines)
-    if (reason !== undefined) this.reject(reason, text)
-    else {
-      this.#indices.push(this.#nextIndex())
-      if (reader.micros < this.#earliestMicros) this.#earliestMicros = reader.micros
-    }
+  add(reader: EntryReader, text: Buffer, index = this.#count, isEvent = false): void {
+    const reason = reader.store(this.#rules, this.#lines, isEvent)
+    if (reason !== undefined) this.reject(reason, text, { index })
+    else this.#indices.push(this.#counted(index))
   }
 
-  reject(fullReason: string, text: Buffer, source = this.#source): void {
-    const index = this.#nextIndex()
+  reject(
+    fullReason: string,
+    text: Buffer,
+    { source = this.#source, index: place = this.#count }: { source?: string; index?: number } = {},
+  ): void {
+    const index = this.#counted(place)
     // A reason may name a source, which can be any text.
     const reason = fullReason.slice(0, maxReasonLength)
     if (this.#errors.length < maxErrors) this.#errors.push({ index, reason })
     const { nowMs, owner } = this.#rules
-    writeQuarantineLine(this.#quarantine, text, { source, index, reason, owner, nowMs })
+    const entry = { source, index, reason, owner, nowMs }
+    if (this.#rejected++ < maxQuarantined) writeQuarantineLine(this.#quarantine, text, entry)
+    else this.#leftOutFrom ??= entry
   }
 
-  #nextIndex(): number {
-    if (this.#count < maxEntries) return this.#count++
+  #counted(index: number): number {
+    if (index < maxEntries) {
+      this.#count++
+      return index
+    }
     throw tooLarge(`A request may have at most ${maxEntries} entries. Send smaller batches.`)
   }
 
   finish(): EntryBatch {
+    const leftOut = this.#rejected - maxQuarantined
+    if (this.#leftOutFrom) {
+      const text = `The first ${maxQuarantined} rejected entries of this request are kept, ${leftOut} others are not.`
+      writeQuarantineLine(this.#quarantine, Buffer.from(text), { ...this.#leftOutFrom, left_out: leftOut })
+    }
     return {
       source: this.#source,
       names: [...this.#names],
       count: this.#count,
       lines: this.#lines.lines(),
       indices: Uint32Array.from(this.#indices),
-      earliestMicros: BigInt(this.#earliestMicros),
       errors: this.#errors,
+      rejected: this.#rejected,
       quarantine: this.#quarantine.lines(),
     }
+  }
+}
+
+/** Rejects some lines, which the quarantine does not keep. */
+export function withoutLines(batch: EntryBatch, rejected: ReadonlySet<number>, reason: string): EntryBatch {
+  const kept = [...batch.indices.keys()].filter((line) => !rejected.has(line))
+  const indices = [...rejected].map((line) => batch.indices[line] as number)
+  const errors = [...batch.errors, ...indices.slice(0, maxErrors).map((index) => ({ index, reason }))]
+  errors.sort((one, other) => one.index - other.index).splice(maxErrors)
+  const lines = Lines.from(kept.map((line) => batch.lines.at(line)))
+  return {
+    ...batch,
+    lines,
+    indices: Uint32Array.from(kept, (line) => batch.indices[line] as number),
+    errors,
+    rejected: batch.rejected + rejected.size,
   }
 }
 
@@ -98,6 +138,7 @@ interface RejectedEntry extends EntryError {
   /** The caller's project, whatever the entry says: no other tenant may see the entry. */
   owner: string | undefined
   nowMs: number
+  left_out?: number
 }
 
 const maxTextBytes = entryLimits.maxBytes / 4
@@ -105,17 +146,23 @@ const maxTextBytes = entryLimits.maxBytes / 4
 export function writeQuarantineLine(
   lines: LineWriter,
   bytes: Buffer,
-  { source, index, reason, owner = '', nowMs }: RejectedEntry,
+  { source, index, reason, owner = '', nowMs, ...rest }: RejectedEntry,
 ): void {
   const cut = bytes.length > maxTextBytes
   const text = bytes.toString('utf8', 0, maxTextBytes)
   const row = {
     project: owner,
-    id: uuidv7({ msecs: nowMs }),
+    id: uuidAt(nowMs),
     timestamp: formatMicros(BigInt(nowMs) * 1000n),
     // The cut may split the last character.
     event_message: cut ? text.replace(/\ufffd$/, '') : text,
-    metadata: { source: source.toWellFormed(), index, reason: reason.toWellFormed(), ...(cut && { cut }) },
+    metadata: {
+      source: source.toWellFormed(),
+      index,
+      reason: reason.toWellFormed(),
+      ...rest,
+      ...(cut && { cut }),
+    },
   }
   lines.utf8(JSON.stringify(row))
   lines.endLine()

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Arrivals } from '../base/arrivals.ts'
 import { internal } from '../base/errors.ts'
-import type { Arrivals } from '../catalog/arrivals.ts'
-import { quarantineSource } from '../catalog/built-in-sources.ts'
+import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Engine } from '../engine/engine.ts'
-import { auditSource } from '../sql/audit-source.ts'
+import { type Admission, type Quotas, quotaExceededReason } from '../projects/quotas.ts'
 import { Committer } from './committer.ts'
-import { type EntryBatch, maxErrors, writeQuarantineLine } from './entry-batch.ts'
+import { type EntryBatch, maxErrors, withoutLines, writeQuarantineLine } from './entry-batch.ts'
 import type { DiskGuard } from './intake-limits.ts'
 import { type Lines, LineWriter } from './lines.ts'
 
@@ -15,11 +15,17 @@ export interface IntakeOutcome {
   errors: EntryBatch['errors']
   /** Stored entries that no tenant can see. */
   withoutProject: number
+  /** Whether every entry was rejected because its project has used up its day. */
+  overQuota: boolean
+}
+
+interface Owned {
+  nowMs: number
+  owner: string | undefined
 }
 
 interface EntryStoreOptions {
   engine: Engine
-  /** Records how far back new entries reach. */
   arrivals: Arrivals
   tail: { publish(source: string, lines: Iterable<Buffer>): void }
   disk: Pick<DiskGuard, 'check'>
@@ -27,6 +33,8 @@ interface EntryStoreOptions {
   maxPendingBytes: number
   /** How often an insert is sent while the engine is away. */
   attempts: number
+  /** Refuses entries of projects beyond the limits of their plan, and counts the others. */
+  quotas: Pick<Quotas, 'admit'>
 }
 
 /** Stores all entries: those of requests, those that are rejected in quarantine, and those of the service itself. */
@@ -51,18 +59,27 @@ export class EntryStore {
   }
 
   /** Resolves when the whole batch is on disk. With a token, it is stored once however often it is sent. */
-  async store(
-    batch: EntryBatch,
-    { nowMs, owner }: { nowMs: number; owner: string | undefined },
-    token?: string,
-  ): Promise<IntakeOutcome> {
+  async store(sent: EntryBatch, owned: Owned, token?: string): Promise<IntakeOutcome> {
+    const admission = await this.#options.quotas.admit(sent.lines)
+    try {
+      const { over } = admission
+      const batch = over.size === 0 ? sent : withoutLines(sent, over, quotaExceededReason)
+      const outcome = await this.#store(batch, owned, token, admission)
+      return { ...outcome, overQuota: over.size > 0 && over.size === sent.count }
+    } finally {
+      admission.release()
+    }
+  }
+
+  async #store(batch: EntryBatch, { nowMs, owner }: Owned, token: string | undefined, admission: Admission) {
     const { source, lines } = batch
     const { arrivals } = this.#options
     const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
-    const stored = lines.count > 0 ? arrivals.begin(source, batch.earliestMicros) : undefined
+    const stored = lines.count > 0 ? arrivals.begin(source) : undefined
     const [refused, notKept] = await this.#committer
       .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
       .finally(stored)
+    admission.stored(refused)
     const errors = [...batch.errors]
     const late = new LineWriter()
     for (const [line, reason] of refused ?? []) {
@@ -71,21 +88,21 @@ export class EntryStore {
       errors.push({ index, reason })
     }
     errors.sort((one, other) => one.index - other.index).splice(maxErrors)
-    const rejected = batch.quarantine.count + (refused?.size ?? 0)
+    const rejected = batch.rejected + (refused?.size ?? 0)
     const lateBatch = { ...quarantine('refused'), lines: late.lines(), begun: true }
     const [lateNotKept] = await this.#committer.submit(lateBatch)
     if (notKept?.size || lateNotKept?.size)
       throw internal('a rejected entry could not be stored in quarantine')
-    if (rejected > 0) arrivals.note(quarantineSource, BigInt(nowMs) * 1000n)
+    if (rejected > 0) arrivals.note(quarantineSource)
     return { accepted: batch.count - rejected, rejected, errors, withoutProject: lines.withoutProject }
   }
 
   /** Stores lines that the service writes itself. Does not wait for an engine that is away: the sender tries again. */
-  async append(source: string, lines: Lines, token: string, earliestMs: number): Promise<void> {
+  async append(source: string, lines: Lines, token: string): Promise<void> {
     const { arrivals, disk } = this.#options
     // Admins must be able to sign in and make space.
     if (source !== auditSource) disk.check()
-    const stored = arrivals.begin(source, BigInt(Math.floor(earliestMs)) * 1000n)
+    const stored = arrivals.begin(source)
     await this.#committer.submit({ source, lines, token, begun: true, attempts: 1 }).finally(stored)
   }
 

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid'
 import {
   type JsonProblem,
   type JsonScanner,
@@ -6,6 +5,7 @@ import {
   openObject,
   quote,
 } from '../base/json/json-scanner.ts'
+import { uuidAt } from '../base/text/uuid.ts'
 import { canonical, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
 import { LineWriter, syntax } from './lines.ts'
@@ -72,7 +72,7 @@ export class EntryReader {
   #timestamp: Span | undefined
   #time: Member | undefined
   #id: Span | undefined
-  #project: Span | undefined
+  #project: Member | undefined
   #metadata: Span | undefined
   #innerRef: Span | undefined
   #innerProject: Span | undefined
@@ -99,14 +99,24 @@ export class EntryReader {
     return this.#isObject ? scanner.object(this.#readMember) : scanner.value()
   }
 
-  /** Writes the line of the scanned entry, or returns the reason why it is rejected. */
-  store(rules: EntryRules, lines: LineWriter): string | undefined {
+  /** The text of a key that is unknown here; undefined if it is absent, empty or no text. */
+  textOf(name: string): string | undefined {
+    const span = this.#otherValue(Buffer.from(JSON.stringify(name)))
+    const isText = span !== undefined && this.#bytes[span.start] === quote
+    return isText ? (this.#scalar(span) as string) || undefined : undefined
+  }
+
+  /**
+   * Writes the line of the scanned entry, or returns the reason why it is rejected. An event gets the project of the
+   * sender, and keeps another one in its metadata.
+   */
+  store(rules: EntryRules, lines: LineWriter, isEvent = false): string | undefined {
     const { problem, values } = this.#scanner
     if (!this.#isObject) return 'an entry must be a JSON object'
     if (problem) return problems[problem]
     if (values > entryLimits.maxValues) return `the entry has more than ${entryLimits.maxValues} values`
     try {
-      this.#writeLine(rules, lines)
+      this.#writeLine(rules, lines, isEvent)
       if (lines.lineLength >= entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
       lines.endLine()
       return undefined
@@ -132,10 +142,10 @@ export class EntryReader {
     else if (name === 'timestamp') this.#timestamp = value
     else if (name === 'eventMessage') this.#eventMessage = value
     else if (name === 'id') this.#id = value
-    else if (name === 'project') this.#project = value
     else {
       const member = { key: { start: keyStart, end: keyEnd, spaced: false, escaped: hasEscape }, value }
-      if (name === 'message') this.#message = member
+      if (name === 'project') this.#project = member
+      else if (name === 'message') this.#message = member
       else if (name === 'msg') this.#msg = member
       else if (name === 'time') this.#time = member
       else this.#others.push(member)
@@ -178,7 +188,7 @@ export class EntryReader {
     return true
   }
 
-  #writeLine(rules: EntryRules, lines: LineWriter): void {
+  #writeLine(rules: EntryRules, lines: LineWriter, isEvent: boolean): void {
     const message = this.#present(this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg))
     const time = this.#time
     const isTime =
@@ -186,7 +196,7 @@ export class EntryReader {
     if (time && !isTime) this.#others.push(time)
     this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
     lines.copy(syntax.project)
-    this.#writeProject(rules, lines)
+    this.#writeProject(rules, lines, isEvent)
     lines.copy(syntax.id)
     this.#writeId(rules, lines)
     lines.copy(syntax.timestamp)
@@ -261,9 +271,9 @@ export class EntryReader {
     else lines.copy(this.#bytes, start, end)
   }
 
-  #writeProject({ owner, projectPath }: EntryRules, lines: LineWriter): void {
+  #writeProject({ owner, projectPath }: EntryRules, lines: LineWriter, isEvent: boolean): void {
     const span =
-      this.#present(this.#project) ??
+      this.#present(this.#project?.value) ??
       (projectPath && this.#scalarAt(projectPath)) ??
       this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
       this.#present(this.#innerProject)
@@ -273,6 +283,13 @@ export class EntryReader {
       return
     }
     const own = Buffer.from(JSON.stringify(owner))
+    if (isEvent) {
+      const sent = this.#project
+      if (sent && this.#present(sent.value) && !own.equals(this.#text(sent.value, 'project')))
+        this.#others.push(sent)
+      lines.copy(own)
+      return
+    }
     const project = span ? this.#text(span, 'project') : syntax.emptyText
     if (project.length > syntax.emptyText.length && !own.equals(project)) {
       throw new Rejection(`the token is limited to project ${owner}; send that project or omit it`)
@@ -295,7 +312,7 @@ export class EntryReader {
   #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
     const id = this.#present(this.#id)
     if (!id) {
-      lines.latin1(`"${newId?.() ?? uuidv7({ msecs: nowMs })}"`)
+      lines.latin1(`"${newId?.() ?? uuidAt(nowMs)}"`)
       return
     }
     const { maxIdLength } = entryLimits

@@ -22,6 +22,8 @@ interface Stored {
   /** Of the body. */
   digest: string
   response: string
+  /** Of all entries; empty if they are of several. */
+  project: string
 }
 
 /** Results by idempotency key, for a day. Each is in the engine before it is returned, so it survives a crash. */
@@ -48,6 +50,7 @@ export class IdempotencyKeys {
     key: string,
     digest: string,
     work: (token: string) => Promise<T>,
+    project = '',
   ): Promise<OnceResult<T>> {
     const token = sha256(scope, key)
     const running = this.#running.get(token)
@@ -55,19 +58,29 @@ export class IdempotencyKeys {
       refuseOther(running.digest, digest)
       return { result: (await running.run).result as T, repeated: true }
     }
-    const run = this.#run(token, digest, work).finally(() => this.#running.delete(token))
+    const run = this.#run(token, digest, work, project).finally(() => this.#running.delete(token))
     this.#running.set(token, { digest, run })
     return run
   }
 
-  async #run<T>(token: string, digest: string, work: (token: string) => Promise<T>): Promise<OnceResult<T>> {
+  /** Forgets what is known of a project in memory. Rows are removed from the engine by whoever erases them. */
+  forget(project: string): void {
+    for (const [token, stored] of this.#recent) if (stored.project === project) this.#recent.delete(token)
+  }
+
+  async #run<T>(
+    token: string,
+    digest: string,
+    work: (token: string) => Promise<T>,
+    project: string,
+  ): Promise<OnceResult<T>> {
     const earlier = await this.#find(token)
     if (earlier) {
       refuseOther(earlier.digest, digest)
       return { result: JSON.parse(earlier.response) as T, repeated: true }
     }
     const result = await work(sha256(token, digest))
-    const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result) }
+    const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result), project }
     const { atMs, ...rest } = stored
     const row = { ...rest, key: token, at: (atMs / 1000).toFixed(3) }
     await this.#engine.insert({ table: '_idempotency', format: 'JSONEachRow' }, writeJsonRows([row]), limits)
@@ -81,7 +94,7 @@ export class IdempotencyKeys {
     if (recent && recent.atMs > since) return recent
     const statement = {
       sql:
-        'SELECT toUnixTimestamp64Milli(at) AS atMs, digest, response FROM _idempotency ' +
+        'SELECT toUnixTimestamp64Milli(at) AS atMs, digest, response, project FROM _idempotency ' +
         'WHERE key = {key:String} AND at > fromUnixTimestamp64Milli({since:Int64}) LIMIT 1',
       parameters: { key, since },
       settings: { output_format_json_quote_64bit_integers: 0 },

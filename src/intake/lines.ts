@@ -31,6 +31,15 @@ export class Lines implements Iterable<Buffer> {
     return new Lines(bytes, Uint32Array.from(ends))
   }
 
+  static from(lines: readonly Buffer[]): Lines {
+    let end = 0
+    const ends = lines.map((line) => {
+      end += line.length
+      return end
+    })
+    return new Lines(Buffer.concat(lines, end), Uint32Array.from(ends))
+  }
+
   static join(several: readonly Lines[]): Lines {
     if (several.length === 1) return several[0] as Lines
     const ends = new Uint32Array(several.reduce((sum, { count }) => sum + count, 0))
@@ -73,11 +82,19 @@ export class Lines implements Iterable<Buffer> {
 /** Below this, a loop is faster than Buffer.copy. */
 const fewBytes = 40
 
+/** A buffer that is too small is copied into another. */
+const roomFactor = 1.125
+
 export class LineWriter {
-  // Not from Node's pool, because the buffer may move to another thread.
-  #bytes = Buffer.allocUnsafeSlow(1024)
+  #bytes: Buffer
   #length = 0
   readonly #ends: number[] = []
+
+  /** With room for more than the bytes of the entries: each line has an id and a time. */
+  constructor(bytes = 0) {
+    // Not from Node's pool, because the buffer may move to another thread.
+    this.#bytes = Buffer.allocUnsafeSlow(1024 + Math.ceil(bytes * roomFactor))
+  }
 
   get lineLength(): number {
     return this.#length - (this.#ends.at(-1) ?? 0)

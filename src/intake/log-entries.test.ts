@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeBody } from './decode-body.ts'
 import { DecoderPool, maxInlineBytes } from './decoder-pool.ts'
-import { type EntryBatch, maxEntries } from './entry-batch.ts'
+import { type EntryBatch, EntryBatchWriter, maxEntries } from './entry-batch.ts'
 import { ByteBudget } from './intake-limits.ts'
 import { readLogEntries } from './log-entries.ts'
 import { readRequestBody } from './request-body.ts'
@@ -11,7 +11,11 @@ const nowMs = Date.UTC(2026, 10, 14, 12)
 const source = { name: 'edge_logs', retentionDays: 90 }
 
 const read = (body: string | Buffer, contentType = '') =>
-  readLogEntries(Buffer.from(body as string), contentType, 'edge_logs', { nowMs, retentionDays: 90 })
+  readLogEntries(
+    Buffer.from(body as string),
+    contentType,
+    () => new EntryBatchWriter('edge_logs', { nowMs, retentionDays: 90 }),
+  )
 
 const idsOf = ({ lines }: EntryBatch) => [...lines].map((line) => JSON.parse(line.toString()).id as string)
 
@@ -85,6 +89,19 @@ describe('the entries of a body', () => {
     ])
     const texts = quarantined(sent).map(({ event_message }) => event_message)
     expect(texts).toEqual(['{"id":', '{"id":"b"} {}', '"x"'])
+  })
+
+  test('that are rejected in bulk are counted, and the first 1,000 go to quarantine with the number of the others', () => {
+    const sent = read(JSON.stringify([...Array(1_500).fill(1), {}]))
+    expect([sent.count, sent.rejected, sent.lines.count]).toEqual([1_501, 1_500, 1])
+    const kept = quarantined(sent)
+    expect(kept).toHaveLength(1_001)
+    expect(kept.at(999)).toMatchObject({ event_message: '1', metadata: { index: 999 } })
+    expect(kept.at(1_000)).toMatchObject({
+      event_message: 'The first 1000 rejected entries of this request are kept, 500 others are not.',
+      metadata: { index: 1_000, left_out: 500, reason: 'an entry must be a JSON object' },
+    })
+    expect(quarantined(read(JSON.stringify(Array(1_000).fill(1))))).toHaveLength(1_000)
   })
 
   test('in quarantine are truncated between characters', () => {

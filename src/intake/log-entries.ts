@@ -8,8 +8,8 @@ import {
   openArray,
   openObject,
 } from '../base/json/json-scanner.ts'
-import { EntryReader, type EntryRules } from './entry.ts'
-import { type EntryBatch, EntryBatchWriter } from './entry-batch.ts'
+import { EntryReader } from './entry.ts'
+import type { EntrySink } from './entry-batch.ts'
 
 const newline = 0x0a
 const recordSeparator = 0x1e
@@ -18,32 +18,30 @@ const notJson =
   'The body is not valid JSON. For one entry per line, send Content-Type: application/x-ndjson; curl needs --data-binary.'
 
 /** Reads one object, an array, {"batch":[…]}, or one JSON value per line. */
-export function readLogEntries(body: Buffer, contentType: string, source: string, rules: EntryRules) {
+export function readLogEntries<T>(body: Buffer, contentType: string, newSink: () => EntrySink<T>): T {
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
-  return new LogEntries(body, source, rules).read(contentType)
+  return new LogEntries(body, newSink).read(contentType)
 }
 
-class LogEntries {
+class LogEntries<T> {
   readonly #body: Buffer
   readonly #start: number
-  readonly #source: string
-  readonly #rules: EntryRules
+  readonly #newSink: () => EntrySink<T>
   readonly #scanner: JsonScanner
   readonly #reader: EntryReader
-  #batch: EntryBatchWriter
+  #sink: EntrySink<T>
 
-  constructor(body: Buffer, source: string, rules: EntryRules) {
+  constructor(body: Buffer, newSink: () => EntrySink<T>) {
     this.#body = body
     const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
     this.#start = hasByteOrderMark ? 3 : 0
-    this.#source = source
-    this.#rules = rules
+    this.#newSink = newSink
     this.#scanner = new JsonScanner(body, this.#start)
     this.#reader = new EntryReader(this.#scanner)
-    this.#batch = new EntryBatchWriter(source, rules)
+    this.#sink = newSink()
   }
 
-  read(contentType: string): EntryBatch {
+  read(contentType: string): T {
     const scanner = this.#scanner
     scanner.space()
     const first = scanner.at
@@ -56,7 +54,7 @@ class LogEntries {
         ? this.#array() && scanner.accept(closeObject)
         : this.#entry()
     scanner.space()
-    if (whole && scanner.at === scanner.end) return this.#batch.finish()
+    if (whole && scanner.at === scanner.end) return this.#sink.finish()
     // A broken array is not NDJSON, and a body with the type application/json has to be one document.
     const oneDocument = isArray || /\bjson\b/i.test(contentType)
     if (oneDocument || !this.#hasLines(first)) throw invalidBody(notJson)
@@ -96,7 +94,7 @@ class LogEntries {
   #entry(): boolean {
     const start = this.#scanner.at
     if (!this.#reader.scan()) return false
-    this.#batch.add(this.#reader, this.#body.subarray(start, this.#scanner.at))
+    this.#sink.add(this.#reader, this.#body.subarray(start, this.#scanner.at))
     return true
   }
 
@@ -108,10 +106,10 @@ class LogEntries {
     return rest.at < rest.end
   }
 
-  #lines(): EntryBatch {
+  #lines(): T {
     const body = this.#body
     const scanner = this.#scanner
-    this.#batch = new EntryBatchWriter(this.#source, this.#rules)
+    this.#sink = this.#newSink()
     let readable = false
     scanner.at = this.#start
     scanner.end = body.length
@@ -126,7 +124,7 @@ class LogEntries {
       scanner.at = end
     }
     if (!readable) throw invalidBody(notJson)
-    return this.#batch.finish()
+    return this.#sink.finish()
   }
 
   #line(start: number, end: number): boolean {
@@ -137,8 +135,8 @@ class LogEntries {
     scanner.space()
     const readable = isValue && scanner.at === end
     scanner.end = this.#body.length
-    if (readable) this.#batch.add(this.#reader, this.#body.subarray(start, valueEnd))
-    else this.#batch.reject('the line is not valid JSON', trimmed(this.#body.subarray(start, end)))
+    if (readable) this.#sink.add(this.#reader, this.#body.subarray(start, valueEnd))
+    else this.#sink.reject('the line is not valid JSON', trimmed(this.#body.subarray(start, end)))
     return readable
   }
 }

@@ -2,14 +2,15 @@ import { createHash, type Hash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
-import { forbidden, internal, WellheadError } from '../base/errors.ts'
-import { isWrittenByService, otelSource } from '../catalog/built-in-sources.ts'
-import type { Source } from '../catalog/source.ts'
+import { forbidden, internal, invalidParameter, quotaExceeded, WellheadError } from '../base/errors.ts'
+import { isWrittenByService, otelSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { projectKeys, type Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { keysOf } from '../sql/metadata-path.ts'
-import type { DecodeJob, TargetSource } from './decode-body.ts'
+import { projectRuns } from '../projects/line-projects.ts'
+import type { DecodeJob } from './decode-body.ts'
 import { DecoderPool } from './decoder-pool.ts'
-import type { EntryBatch } from './entry-batch.ts'
+import { type EntryBatch, maxErrors } from './entry-batch.ts'
+import type { KnownSources, TargetSource } from './entry-router.ts'
 import type { EntryStore, IntakeOutcome } from './entry-store.ts'
 import type { IdempotencyKeys, OnceResult } from './idempotency.ts'
 import { ByteBudget, type DiskGuard } from './intake-limits.ts'
@@ -24,7 +25,7 @@ interface IntakeObserver {
 interface LogIntakeOptions {
   store: EntryStore
   observer?: IntakeObserver
-  sources: Pick<Sources, 'find' | 'get' | 'list'>
+  sources: Pick<Sources, 'named' | 'get' | 'list'>
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
@@ -47,6 +48,9 @@ interface Sender {
   readonly project: string | undefined
   mayIngest(source: string): boolean
 }
+
+export const oneSource =
+  'must name one source: POST /api/logs?source=<name>, or the field source of each entry'
 
 /** Requests for several sources that failed are remembered, so that a retry stores nothing twice. */
 const maxFailed = 1_000
@@ -75,19 +79,62 @@ export class LogIntake {
     return this.#options.store.pendingBytes
   }
 
+  /** Receives entries for the source, or, without one, events that name theirs. */
   async receiveLogs(
     upload: Upload,
-    sourceName: string,
+    sourceName: string | undefined,
     contentType: string,
   ): Promise<OnceResult<IntakeOutcome>> {
-    checkMaySend(upload.sender, this.#options.sources.find(sourceName)?.name ?? sourceName)
+    if (sourceName === undefined) return this.#receiveEvents(upload, contentType)
+    checkMaySend(upload.sender, this.#options.sources.named(sourceName)?.name ?? sourceName)
     const digest = upload.idempotencyKey === undefined ? undefined : createHash('sha256')
     const { result, repeated } = await this.#receive(upload, digest, (base) => {
-      const mayKnow = (name: string) => upload.sender.mayIngest(name) && !isWrittenByService(name)
-      const source = targetOf(this.#options.sources.get(sourceName, mayKnow))
-      return { ...base, kind: 'logs', contentType, source }
+      return { ...base, kind: 'logs', contentType, source: targetOf(this.#target(sourceName, upload.sender)) }
     })
     return { result: result[0] as IntakeOutcome, repeated }
+  }
+
+  async #receiveEvents(upload: Upload, contentType: string): Promise<OnceResult<IntakeOutcome>> {
+    const digest = createHash('sha256')
+    const { result, repeated } = await this.#receive(upload, digest, (base) => {
+      return { ...base, kind: 'events', contentType, sources: this.#known(upload.sender) }
+    })
+    const total = (count: (outcome: IntakeOutcome) => number) =>
+      result.reduce((sum, outcome) => sum + count(outcome), 0)
+    const errors = result.flatMap((outcome) => outcome.errors)
+    return {
+      result: {
+        accepted: total(({ accepted }) => accepted),
+        rejected: total(({ rejected }) => rejected),
+        errors: errors.sort((one, other) => one.index - other.index).slice(0, maxErrors),
+        withoutProject: total(({ withoutProject }) => withoutProject),
+        overQuota: false,
+      },
+      repeated,
+    }
+  }
+
+  /** Events of which none can be stored for their source are refused as a request for this source would be. */
+  #checkNamed(batches: readonly EntryBatch[], sender: Sender): void {
+    if (batches.some(({ source, lines }) => source !== quarantineSource || lines.count > 0)) return
+    for (const { names } of batches) {
+      const [name] = names
+      if (name === undefined) throw invalidParameter('source', `source ${oneSource}.`)
+      this.#target(name, sender)
+    }
+  }
+
+  #target(name: string, sender: Sender): Source {
+    checkMaySend(sender, this.#options.sources.named(name)?.name ?? name)
+    return this.#options.sources.get(name, (each) => sender.mayIngest(each) && !isWrittenByService(each))
+  }
+
+  #known(sender: Sender): KnownSources {
+    const sources = this.#options.sources.list().flatMap((source) => {
+      const isOpen = sender.mayIngest(source.name) && !isWrittenByService(source.name)
+      return [source.name, ...source.aliases].map((name) => [name, { ...targetOf(source), isOpen }] as const)
+    })
+    return new Map(sources)
   }
 
   /** Receives OpenTelemetry records, which may be for several sources; those that name none are for `defaultSource`. */
@@ -97,11 +144,7 @@ export class LogIntake {
     defaultSource = otelSource,
   ): Promise<IntakeOutcome[]> {
     const { result } = await this.#receive(upload, createHash('sha256'), (base) => {
-      const sources = new Map<string, TargetSource>()
-      for (const source of this.#options.sources.list()) {
-        for (const name of [source.name, ...source.aliases]) sources.set(name, targetOf(source))
-      }
-      return { ...base, kind: 'otlp', encoding, defaultSource, sources }
+      return { ...base, kind: 'otlp', encoding, defaultSource, sources: this.#known(upload.sender) }
     })
     return result
   }
@@ -121,7 +164,8 @@ export class LogIntake {
         this.#options.disk.check()
         const batches = await this.#decoders.decode(body, job)
         // Every source is checked before anything is stored.
-        for (const name of batches.flatMap(({ names }) => names)) checkMaySend(upload.sender, name)
+        if (job.kind === 'events') this.#checkNamed(batches, upload.sender)
+        else for (const name of batches.flatMap(({ names }) => names)) checkMaySend(upload.sender, name)
         return this.#storeOnce(batches, job, upload, digest?.digest('hex') ?? '')
       })
     } finally {
@@ -144,15 +188,20 @@ export class LogIntake {
     { idempotencyKey: key, sender }: Upload,
     digest: string,
   ): Promise<OnceResult<IntakeOutcome[]>> {
-    const store = (token?: string) =>
-      allOrFirstError(
+    const store = async (token?: string) => {
+      const outcomes = await allOrFirstError(
         batches.map((batch) => this.#storeBatch(batch, job, token && `${token}/${batch.source}`)),
       )
+      if (outcomes.length > 0 && outcomes.every(({ overQuota }) => overQuota)) {
+        throw quotaExceeded(untilMidnight(this.#options.clock.now()))
+      }
+      return outcomes
+    }
     // Sessions have the id of their token, but can be those of different customers.
     const owner = sender.project === undefined ? [sender.id] : [sender.id, sender.project]
     if (key !== undefined) {
-      const scope = job.kind === 'otlp' ? 'otlp' : this.#options.sources.get(job.source.name).id
-      return this.#options.keys.once([...owner, scope], key, digest, store)
+      const scope = job.kind === 'logs' ? this.#options.sources.get(job.source.name).id : job.kind
+      return this.#options.keys.once([...owner, scope], key, digest, store, projectOf(batches))
     }
     if (batches.length <= 1) return { result: await store(), repeated: false }
     const content = JSON.stringify([...owner, digest])
@@ -189,8 +238,25 @@ async function allOrFirstError<T>(running: readonly Promise<T>[]): Promise<T[]> 
   return Promise.all(running)
 }
 
-function targetOf({ name, retention_days, project }: Source): TargetSource {
-  return { name, retentionDays: retention_days, projectPath: project === null ? undefined : keysOf(project) }
+/** The project of all entries, also of rejected ones; empty if they have several. */
+function projectOf(batches: readonly EntryBatch[]): string {
+  const projects = new Set(
+    batches.flatMap(({ lines, quarantine }) =>
+      [lines, quarantine].flatMap((each) => [...projectRuns(each)].map(({ project }) => project)),
+    ),
+  )
+  const [project = ''] = projects
+  return projects.size === 1 ? project : ''
+}
+
+const dayMs = 86_400_000
+
+function untilMidnight(nowMs: number): number {
+  return Math.ceil((dayMs - (nowMs % dayMs)) / 1000)
+}
+
+function targetOf(source: Source): TargetSource {
+  return { name: source.name, retentionDays: source.retention_days, projectPath: projectKeys(source) }
 }
 
 /** Also checked for unknown sources, so that the response does not reveal which exist. */

@@ -4,11 +4,21 @@ import * as zlib from 'node:zlib'
 import { invalidBody, tooLarge, unsupportedMediaType } from '../base/errors.ts'
 import type { BudgetShare } from './intake-limits.ts'
 
-export const bodyLimits = { maxSentBytes: 12 * 2 ** 20, maxUnpackedBytes: 64 * 2 ** 20 } as const
+interface BodyLimits {
+  maxSentBytes: number
+  maxUnpackedBytes: number
+  tooLarge: () => Error
+  unpackedTooLarge: () => Error
+}
 
 export const bodyTooLarge = () => tooLarge('The body is larger than 12 MiB. Send smaller batches.')
 
-const unpackedTooLarge = () => tooLarge('The decompressed body is larger than 64 MiB. Send smaller batches.')
+export const bodyLimits: BodyLimits = {
+  maxSentBytes: 12 * 2 ** 20,
+  maxUnpackedBytes: 64 * 2 ** 20,
+  tooLarge: bodyTooLarge,
+  unpackedTooLarge: () => tooLarge('The decompressed body is larger than 64 MiB. Send smaller batches.'),
+}
 
 type Unpacker = () => zlib.Gunzip | zlib.Inflate
 
@@ -29,15 +39,16 @@ export async function readRequestBody(
   encoding: string | undefined,
   share: BudgetShare,
   digest?: Hash,
+  limits = bodyLimits,
 ): Promise<Buffer> {
   if (stream === undefined) return Buffer.alloc(0)
   try {
     const name = (encoding ?? '').trim().toLowerCase()
     if (name === '' || name === 'identity') {
-      return await gather(stream, bodyLimits.maxSentBytes, bodyTooLarge, share, digest)
+      return await gather(stream, limits.maxSentBytes, limits.tooLarge, share, digest)
     }
     const unpacker = unpackers.get(name)?.()
-    if (unpacker) return await unpack(stream, unpacker, name, share, digest)
+    if (unpacker) return await unpack(stream, unpacker, name, share, digest, limits)
     throw unsupportedMediaType(
       `Content encoding "${name}" is not supported. Use gzip or deflate, or send plain text.`,
     )
@@ -54,17 +65,18 @@ async function unpack(
   encoding: string,
   share: BudgetShare,
   digest: Hash | undefined,
+  limits: BodyLimits,
 ): Promise<Buffer> {
   let sent = 0
   const onData = (chunk: Buffer) => {
     sent += chunk.length
-    if (sent > bodyLimits.maxSentBytes) unpacker.destroy(bodyTooLarge())
+    if (sent > limits.maxSentBytes) unpacker.destroy(limits.tooLarge())
   }
   // Unlike `pipeline`, `pipe` leaves the connection open for the response.
   stream.on('data', onData).pipe(unpacker)
   const forget = finished(stream, (error) => error && unpacker.destroy(error))
   try {
-    return await gather(unpacker, bodyLimits.maxUnpackedBytes, unpackedTooLarge, share, digest)
+    return await gather(unpacker, limits.maxUnpackedBytes, limits.unpackedTooLarge, share, digest)
   } catch (error) {
     const isCorrupt = (error as NodeJS.ErrnoException).code?.startsWith('Z_')
     throw isCorrupt ? invalidBody(`The body is not valid ${encoding}.`) : error

@@ -1,5 +1,5 @@
 import type { Timers } from '../base/clock.ts'
-import type { EntryMatch, StoredEntry } from '../catalog/stored-entry.ts'
+import type { EntryMatch, StoredEntry } from '../sources/search/stored-entry.ts'
 import { batchesOf, type LiveEntry, type LiveReader, type LiveRing } from './live-reader.ts'
 
 /** A condition on entries. Queries with the same key match the same entries. */
@@ -12,6 +12,8 @@ interface LiveGroupOptions {
   query: EntryQuery | undefined
   ring: LiveRing
   since: number
+  /** Whether the readers may see an entry. Undefined: all. */
+  isKept?: (entry: LiveEntry) => boolean
   read: (entry: LiveEntry) => StoredEntry
   onIdle: () => void
 }
@@ -53,8 +55,8 @@ export class LiveGroup {
 
   /** Without a query there is nothing to match. */
   offer(entry: LiveEntry): void {
-    const { query, ring, since } = this.#options
-    if (entry.cursor <= since) return
+    const { query, ring, since, isKept } = this.#options
+    if (entry.cursor <= since || isKept?.(entry) === false) return
     while (this.hasWork && (this.#waiting[this.#next] as number) <= ring.since) this.#lose()
     if (query === undefined) this.#matched.push(entry)
     else this.#waiting.push(entry.cursor)

@@ -1,5 +1,5 @@
 import type { JsonPaths } from '../base/json/json-paths.ts'
-import { type OwnColumn, StoredEntry } from '../catalog/stored-entry.ts'
+import { type OwnColumn, StoredEntry } from '../sources/search/stored-entry.ts'
 
 const beforeProject = '{"project":"'
 const beforeId = '","id":"'
@@ -14,6 +14,8 @@ export class LiveEntry {
   readonly cursor: number
   readonly frame: Buffer
   readonly projectInJson: string
+  /** Of its timestamp. */
+  readonly micros: number
   readonly #idAt: number
   readonly #idEnd: number
   readonly #messageAt: number
@@ -35,6 +37,7 @@ export class LiveEntry {
     const beforeEntryId = `event: entry\nid: ${id}\ndata: {"id":"`
     const head = `${beforeEntryId}${entryId}","timestamp":${micros},"project":"${project}","event_message":"`
     this.cursor = cursor
+    this.micros = micros
     this.frame = Buffer.from(`${head}${message}","metadata":${metadata}}\n\n`, 'latin1')
     // A new string, since a slice would keep the whole line in memory.
     this.projectInJson = line.toString('latin1', beforeProject.length, projectEnd)

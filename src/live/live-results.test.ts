@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
+import { Arrivals } from '../base/arrivals.ts'
 import { engineUnavailable, type WellheadError } from '../base/errors.ts'
-import { Arrivals } from '../catalog/arrivals.ts'
+import type { Call } from '../endpoints/call/call.ts'
 import type { LatestResult } from '../endpoints/call/endpoint-calls.ts'
-import type { PreparedCall } from '../endpoints/call/prepared-call.ts'
 import { LiveResults } from './live-results.ts'
 
 /** A query whose result is the current text. */
@@ -30,8 +30,8 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
     onFailure: ({ error }) => failures.push(error),
   })
   const definition = { id: 'e', cache_seconds: cacheSeconds }
-  const compiled = { possibleSources: new Set(['edge_logs']) }
-  const call = { key: 'k', caller: 'me', endpoint: { definition, compiled } } as unknown as PreparedCall
+  const of = { key: 'k', group: 'e', sources: new Set(['edge_logs']), caller: 'me' }
+  const call = { ...of, endpoint: { definition } } as unknown as Call
   const follow = async (lastEventId?: string) => {
     const { events, sink } = openSink()
     const first = await results.first(call)
@@ -44,7 +44,7 @@ function openQuery(cacheSeconds: number | null, choices: { blind?: boolean; maxB
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) await advance(1_000)
   }
-  const arrive = () => arrivals?.note('edge_logs', 0n)
+  const arrive = () => arrivals?.note('edge_logs')
   return { state, results, call, follow, advance, pass, arrive, failures }
 }
 
@@ -214,9 +214,9 @@ describe('a followed result', () => {
   test('ends the streams of its followers when it is dropped', async () => {
     const { results, follow } = openQuery(null)
     const { sink } = await follow()
-    results.drop(({ definition }) => definition.id === 'another')
+    results.drop(({ group }) => group === 'another')
     expect(sink.ended).toBe(false)
-    results.drop(({ definition }) => definition.id === 'e')
+    results.drop(({ group }) => group === 'e')
     expect(sink.ended).toBe(true)
   })
 })

@@ -1,9 +1,8 @@
+import type { Arrivals } from '../base/arrivals.ts'
 import type { Timers } from '../base/clock.ts'
 import { internal, overloaded, tooLarge, WellheadError } from '../base/errors.ts'
-import type { Arrivals } from '../catalog/arrivals.ts'
-import { type EndpointCalls, type LatestResult, sourcesOf } from '../endpoints/call/endpoint-calls.ts'
-import type { PreparedCall } from '../endpoints/call/prepared-call.ts'
-import type { Endpoint } from '../endpoints/definition/endpoint.ts'
+import type { Call } from '../endpoints/call/call.ts'
+import type { EndpointCalls, LatestResult } from '../endpoints/call/endpoint-calls.ts'
 import type { LiveSink } from './live-reader.ts'
 
 interface LiveResultsOptions {
@@ -31,7 +30,7 @@ export class LiveResults {
   }
 
   /** Throws if the result would take too much memory. */
-  admit({ key }: Pick<PreparedCall, 'key'>, { body }: Pick<LatestResult, 'body'>): void {
+  admit({ key }: Pick<Call, 'key'>, { body }: Pick<LatestResult, 'body'>): void {
     const { maxBytes } = this.#options
     if (body.length > maxBytes * maxShare) {
       throw tooLarge(
@@ -44,14 +43,14 @@ export class LiveResults {
   }
 
   /** The first result; undefined if other followers already have it. */
-  async first(call: PreparedCall): Promise<LatestResult | undefined> {
+  async first(call: Call): Promise<LatestResult | undefined> {
     if (this.#followed.get(call.key)?.isCurrent) return undefined
     const result = await this.#options.latest(call, call.signal, call.caller)
     this.admit(call, result)
     return result
   }
 
-  subscribe(call: PreparedCall, first: LatestResult | undefined, sink: ResultSink, lastEventId?: string) {
+  subscribe(call: Call, first: LatestResult | undefined, sink: ResultSink, lastEventId?: string) {
     const followed = this.#followed.get(call.key) ?? this.#begin(call)
     if (first) followed.set(first)
     return followed.subscribe(sink, lastEventId)
@@ -62,11 +61,11 @@ export class LiveResults {
   }
 
   /** Ends streams whose results are no longer valid. Clients reconnect and get new results. */
-  drop(isDropped: (endpoint: Endpoint) => boolean): void {
-    for (const followed of this.#followed.values()) if (isDropped(followed.call.endpoint)) followed.end()
+  drop(isDropped: (call: Call) => boolean): void {
+    for (const followed of this.#followed.values()) if (isDropped(followed.call)) followed.end()
   }
 
-  #begin(call: PreparedCall): FollowedResult {
+  #begin(call: Call): FollowedResult {
     const followed: FollowedResult = new FollowedResult(call, {
       ...this.#options,
       admit: (result) => this.admit(call, result),
@@ -111,7 +110,7 @@ interface Reader {
 
 /** One result and its followers. A slow follower skips results and gets the newest one. */
 class FollowedResult {
-  readonly call: PreparedCall
+  readonly call: Call
   readonly #options: FollowedResultOptions
   readonly #readers = new Set<Reader>()
   readonly #over = new AbortController()
@@ -120,15 +119,13 @@ class FollowedResult {
   #updating = false
   #updateAgain = false
   #cancelTimer = () => {}
-  readonly #sources: ReadonlySet<string>
   #startedAtMs: number
   /** Entries that arrived after it may be missing from the newest result. */
   #mark: number | undefined
 
-  constructor(call: PreparedCall, options: FollowedResultOptions) {
+  constructor(call: Call, options: FollowedResultOptions) {
     this.call = call
     this.#options = options
-    this.#sources = sourcesOf(call.endpoint)
     this.#startedAtMs = options.time.now()
     this.#waitForNext()
   }
@@ -211,7 +208,7 @@ class FollowedResult {
     )
       return true
     if (time.now() - this.#startedAtMs >= maxPauseMs) return true
-    return arrivals.earliestSince(this.#mark, this.#sources) !== undefined
+    return arrivals.hasNew(this.#mark, this.call.sources)
   }
 
   async #update(): Promise<void> {

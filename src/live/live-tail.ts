@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { JsonPaths } from '../base/json/json-paths.ts'
-import type { StoredEntry } from '../catalog/stored-entry.ts'
+import type { StoredEntry } from '../sources/search/stored-entry.ts'
 import { type EntryQuery, LiveGroup, LiveTurns } from './live-group.ts'
 import { LiveEntry, LiveReader, LiveRing, type LiveSink, projectInJson } from './live-reader.ts'
 
@@ -41,6 +41,11 @@ export class LiveTail {
     return channel.subscribe(filter, sink, lastEventId)
   }
 
+  /** Forgets the entries of a source that readers could still get. Readers are told that some may be missing. */
+  forget(source: string): void {
+    this.#channels.get(source)?.loseAll()
+  }
+
   close(source: string): void {
     const channel = this.#channels.get(source)
     if (channel === undefined) return
@@ -71,6 +76,8 @@ export class LiveTail {
 interface LiveFilter {
   caller: string
   project?: string | undefined
+  /** Entries with older timestamps are not sent. Undefined: no limit. */
+  retentionDays?: number | undefined
   query?: EntryQuery | undefined
 }
 
@@ -94,6 +101,7 @@ const gatherMs = 40
 const turn = { maxLines: 2_000, maxBytes: 512 * 2 ** 10 }
 /** If more bytes wait, all of them are dropped, and readers are told. */
 const maxWaitingBytes = 256 * 2 ** 20
+const dayMs = 86_400_000
 /** A channel stays open after its last reader has left, so that a broken connection can resume. */
 const keepMs = 60_000
 /** Entries that several groups read in turn. */
@@ -135,7 +143,7 @@ class LiveChannel {
       this.#lines.push({ line, cursor: this.#cursor })
       this.#bytes += line.length
     }
-    if (this.#bytes > maxWaitingBytes) this.#dropLines()
+    if (this.#bytes > maxWaitingBytes) this.loseAll()
     else if (this.#bytes > 0) this.#flushLater(gatherMs)
   }
 
@@ -194,10 +202,10 @@ class LiveChannel {
   }
 
   /** The group of its filter, or one of its own until it has read as far as that group. */
-  #seatFor({ caller, query }: LiveFilter, project: string | undefined, since: number): Seat {
+  #seatFor({ caller, query, retentionDays }: LiveFilter, project: string | undefined, since: number): Seat {
     const groups = this.#groups.get(project) ?? new Map<string, LiveGroup>()
     this.#groups.set(project, groups)
-    const key = JSON.stringify([caller, query?.key])
+    const key = JSON.stringify([caller, query?.key, retentionDays])
     const shared = groups.get(key)
     const isNewest = this.#lines.length === 0 && this.#ring.after(since).length === 0
     if (shared?.isIdle && isNewest) return { key, group: shared }
@@ -205,6 +213,9 @@ class LiveChannel {
       caller,
       query,
       since,
+      ...(retentionDays !== undefined && {
+        isKept: ({ micros }) => micros >= (this.#options.time.wall.now() - retentionDays * dayMs) * 1000,
+      }),
       ring: this.#ring,
       read: (entry) => this.#read(entry),
       onIdle: () => this.#join(groups, seat, key),
@@ -275,7 +286,7 @@ class LiveChannel {
     }
   }
 
-  #dropLines(): void {
+  loseAll(): void {
     this.#lines = []
     this.#bytes = 0
     this.#ring.clear(this.#cursor)

@@ -1,23 +1,21 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Access, tokenWith } from '../access/access.ts'
+import type { Access } from '../access/access.ts'
 import { hashToken } from '../access/admin-token.ts'
 import type { Caller } from '../access/caller.ts'
+import { tokenWith } from '../access/known-tokens.ts'
 import { forbidden, internal, missingParameter, unauthorized } from '../base/errors.ts'
 import { handleError, toKnownError } from '../http/error-response.ts'
-import { queryParameters, readParameters } from '../http/request-parameters.ts'
+import { queryParameters, readParameters, sentTwice } from '../http/request-parameters.ts'
 import { goneSignal } from '../http/routes/management.ts'
 import { LogEndpoints, type LogEndpointsOptions } from './log-endpoints.ts'
 import { logSources } from './log-views.ts'
+import { type GatewayTokens, prefix } from './rewrite-url.ts'
 
 interface GatewayOptions extends LogEndpointsOptions {
   server: FastifyInstance
   access: Access
-  /** Tokens of Logflare. Any text is valid; without the private one there is no gateway. */
-  tokens: { public: string | undefined; private: string }
+  tokens: GatewayTokens
 }
-
-const prefix = '/logflare'
 
 /** Serves what a self-hosted Supabase sends to Logflare. */
 export function createGateway({ server, access, tokens, ...options }: GatewayOptions) {
@@ -26,15 +24,6 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
   const tokenOf = (secret: string) => tokenWith(hashToken(secret).toString('hex'), ['ingest'])
   if (tokens.public) access.put('logflare-public', tokenOf(tokens.public))
   access.put('logflare-private', tokenOf(tokens.private), true)
-  // Node reads headers as Latin-1.
-  const accepted = new Map(
-    [tokens.private, tokens.public ?? '']
-      .filter(Boolean)
-      .flatMap((token) => [[Buffer.from(token).toString('latin1'), token] as const, [token, token] as const]),
-  )
-  server.server.prependListener('request', (request: IncomingMessage) =>
-    adaptRequest(request, accepted, tokens.private),
-  )
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       const { caller } = request
@@ -55,46 +44,15 @@ export function createGateway({ server, access, tokens, ...options }: GatewayOpt
   return endpoints
 }
 
-/** Studio drops the path of its LOGFLARE_URL on the settings page, so the private token has these at the root, too. */
-const studioPath = /^\/api\/(?:endpoints\/query\/[^/]+|sources|(?:backends|rules)(?:\/[^/]+)?)$/
-
-/**
- * Leads requests to the routes that serve them. Older Vector configurations send the token in the URL, from where it
- * must not get into a log.
- */
-function adaptRequest(request: IncomingMessage, tokens: ReadonlyMap<string, string>, secret: string): void {
-  const { headers } = request
-  const [bearer = '', ...repeated] = (headers.authorization && request.headersDistinct.authorization) || []
-  const given = headers['x-api-key'] ?? (repeated.length === 0 && /^Bearer +(\S.*)$/i.exec(bearer)?.[1])
-  const known = typeof given === 'string' ? tokens.get(given) : undefined
-  if (known !== undefined) headers['x-api-key'] = known
-  const url = request.url ?? ''
-  const at = url.indexOf('?')
-  const path = at < 0 ? url : url.slice(0, at)
-  const query = at < 0 ? '' : url.slice(at)
-  // Vector starts to send as soon as the service is healthy, and drops what is refused.
-  if (path === '/health' || path === `${prefix}/health`) request.url = `/ready${query}`
-  const own = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
-  if (known === secret && studioPath.test(path)) request.url = prefix + url
-  const isIntake = own === '/api/logs' || own === '/logs'
-  if (isIntake) request.url = own + query
-  if (!query.includes('api_key=') || !(isIntake || own !== path)) return
-  const parameters = new URLSearchParams(query)
-  const [key, ...more] = parameters.getAll('api_key')
-  if (key === undefined || more.length > 0 || !tokens.has(key) || headers['x-api-key'] !== undefined) return
-  parameters.delete('api_key')
-  headers['x-api-key'] = key
-  request.url = `${isIntake ? own : path}?${parameters}`
-}
-
 function addQueryRoutes(server: FastifyInstance, endpoints: LogEndpoints): void {
   const respond = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('Cache-Control', 'private, no-store').type('application/json; charset=utf-8')
     const body = request.method === 'POST' ? Object.entries((request.body as object | null) ?? {}) : []
-    const { parameters } = readParameters([...queryParameters(request), ...body])
+    const { parameters, lists } = readParameters([...queryParameters(request), ...body])
+    for (const name of lists.keys()) throw sentTwice(name)
     const { name } = request.params as { name: string }
     const { id: caller } = request.caller as Caller
-    return endpoints.run({ name, parameters, caller, signal: goneSignal(request, reply) })
+    return endpoints.run({ name, parameters, caller, signal: goneSignal(reply) })
   }
   const errorHandler = (error: Error, request: FastifyRequest, reply: FastifyReply) => {
     if (!request.caller?.mayQueryGateway) return handleError(error, request, reply)

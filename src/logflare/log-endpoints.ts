@@ -3,18 +3,17 @@ import { endpointNotFound, invalidQuery, missingParameter, WellheadError } from 
 import { packageFile } from '../base/package-file.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { type CallRequest, callOf } from '../endpoints/call/call.ts'
 import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
-import type { EndpointCall } from '../endpoints/call/prepared-call.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { compileEndpoint, type Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Engine } from '../engine/engine.ts'
 import { editSql } from '../sql/edits.ts'
-import { scopesOf } from '../sql/scopes.ts'
-import { codeTokens, identifierOf, isSymbol } from '../sql/tokens.ts'
-import { subqueryNames } from '../sql/with.ts'
+import { Query } from '../sql/query.ts'
+import { identifierOf, isSymbol } from '../sql/tokens.ts'
 import { translateBigQuery } from './bigquery/translate.ts'
 import { withTime } from './bigquery/value.ts'
 import { bigQueryDefinition, logTables } from './log-views.ts'
@@ -26,7 +25,7 @@ export interface LogEndpointsOptions {
   runner: Pick<EndpointRunner, 'inTurn'>
 }
 
-type LogRequest = { name: string } & Pick<EndpointCall, 'parameters' | 'caller' | 'signal'>
+type LogRequest = { name: string } & Pick<CallRequest, 'parameters' | 'caller' | 'signal'>
 
 /** What depends on the typed columns of the sources. */
 interface Compiled {
@@ -42,7 +41,7 @@ const otelNames = ['logs.all.otel', 'logs']
 export class LogEndpoints {
   readonly #options: LogEndpointsOptions
   readonly #shipped: readonly EndpointDefinition[]
-  #compiled: Promise<Compiled> | undefined
+  #compiled: Promise<Compiled | undefined> | undefined
 
   constructor(options: LogEndpointsOptions) {
     this.#options = options
@@ -75,7 +74,7 @@ export class LogEndpoints {
       return translateBigQuery(sql as string, compiled.tables)
     }
     const query = isBigQuery ? await this.#options.runner.inTurn(request, translate) : undefined
-    const call = {
+    const call = callOf({
       endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
       parameters: {
         ...parameters,
@@ -86,9 +85,10 @@ export class LogEndpoints {
       format: findFormat('json') as OutputFormat,
       // The engine itself leaves out rows of other projects, whatever the views do.
       project,
+      retentionDays: this.#options.calls.retentionOf(project),
       caller,
       signal,
-    }
+    })
     try {
       const { body } = (await this.#options.calls.call(call)).result
       return query && query.json.length > 0 ? await wrapObjects(body) : body
@@ -106,7 +106,7 @@ export class LogEndpoints {
     const latest = await this.#compiled
     if (latest?.from === from) return latest
     const compiling = this.#compile(from)
-    this.#compiled = compiling.catch(() => undefined as never)
+    this.#compiled = compiling.catch(() => undefined)
     return compiling
   }
 
@@ -126,11 +126,11 @@ const logsView = 'Logs'
 
 /** Reads the view instead of logs, which can be the name of a source. */
 function overLogsView(sql: string): string {
-  if (subqueryNames(sql).has('logs')) return sql
-  const tokens = codeTokens(sql)
-  const { tableTokens } = scopesOf(tokens)
+  const { tokens, scopes, subqueriesBy } = new Query(sql)
+  if (subqueriesBy.has('logs')) return sql
   const edits = tokens.flatMap((token, at) => {
-    const isTable = tableTokens.has(at) || (isSymbol(tokens[at + 1], '.') && !isSymbol(tokens[at - 1], '.'))
+    const isTable =
+      scopes.tableTokens.has(at) || (isSymbol(tokens[at + 1], '.') && !isSymbol(tokens[at - 1], '.'))
     if (!isTable || identifierOf(token) !== 'logs') return []
     return [{ start: token.start, end: token.end, text: token.text.replace('logs', logsView) }]
   })

@@ -18,7 +18,11 @@ export const logSources = {
 
 /** Tables that Studio offers but that only the hosted platform fills. */
 const emptyTables = [
-  ...['supavisor_logs', 'pg_upgrade_logs', 'auth_audit_logs', 'etl_replication_logs', 'multigres_logs'],
+  'supavisor_logs',
+  'pg_upgrade_logs',
+  'auth_audit_logs',
+  'etl_replication_logs',
+  'multigres_logs',
   'supamonitor_logs',
 ]
 

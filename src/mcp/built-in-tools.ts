@@ -4,6 +4,7 @@ import type { AlertView } from '../alerts/alert-kind.ts'
 import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { changeOf, readShape } from '../base/validation.ts'
+import { mayRead } from '../definitions/audit-rule.ts'
 import type { Definitions } from '../definitions/definitions.ts'
 import { definitionShape } from '../endpoints/definition/definition.ts'
 import type { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
@@ -60,8 +61,8 @@ export function logTools({ sources, search }: LogToolParts, reach: 'own project'
         'Lists the sources that store log entries, with the fields that have typed columns. describe_source shows all fields.',
       input: z.strictObject({}),
       row: { properties: { name: text, description: text, fields: texts } },
-      run: async () => {
-        const rows = sources.list().map(({ name, description, columns }) => ({
+      run: async (_input, reader) => {
+        const rows = sources.list(reader).map(({ name, description, columns }) => ({
           name,
           description,
           fields: columns.map(({ path }) => path),
@@ -76,8 +77,12 @@ export function logTools({ sources, search }: LogToolParts, reach: 'own project'
       input: sourceInput,
       row: {
         properties: {
-          ...{ path: text, types: texts, entries: whole, sampled: whole },
-          ...{ column: { type: ['string', 'null'] }, examples: texts },
+          path: text,
+          types: texts,
+          entries: whole,
+          sampled: whole,
+          column: { type: ['string', 'null'] },
+          examples: texts,
         },
       },
       run: async ({ source }, reader) => {
@@ -151,8 +156,8 @@ export function listAlerts(definitions: Definitions): BuiltInTool {
     row: {
       properties: { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text },
     },
-    run: async ({ state: wanted }) => {
-      const alerts = (await definitions.list('alerts')) as AlertView[]
+    run: async ({ state: wanted }, caller) => {
+      const alerts = (await definitions.list('alerts', caller)) as AlertView[]
       const all = alerts.filter(({ state }) => wanted === undefined || state === wanted)
       // URLs of targets can be secrets.
       const rows = all.map(({ notify: _, ...shown }) => shown)
@@ -162,8 +167,17 @@ export function listAlerts(definitions: Definitions): BuiltInTool {
 }
 
 const written = z.object(definitionShape.shape).pick({
-  ...{ name: true, description: true, query: true, parameters: true, max_rows: true, cache_seconds: true },
-  ...{ warm_seconds: true, timeout_seconds: true, sandbox: true, timestamps: true, published: true },
+  name: true,
+  description: true,
+  query: true,
+  parameters: true,
+  max_rows: true,
+  cache_seconds: true,
+  warm_seconds: true,
+  timeout_seconds: true,
+  sandbox: true,
+  timestamps: true,
+  published: true,
 })
 const checkInput = changeOf(written)
 const saveTerms = z.looseObject({
@@ -192,7 +206,7 @@ export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): 
         inputSchema: inputSchema(checkInput),
         outputSchema: outputSchema({ note: text, columns: list, parameters: texts, warnings: list }),
       },
-      run: async (input, { id: caller, signal }) => jsonResult(await drafts.check(input, caller, signal)),
+      run: async (input, caller) => jsonResult(await drafts.check(input, caller, caller.signal)),
     },
     {
       definition: {
@@ -206,17 +220,22 @@ export function writeTools({ drafts, definitions, endpoints }: WriteToolParts): 
           'A change that breaks callers is refused unless breaking is true. Earlier versions can be restored.',
         inputSchema: inputSchema(saveInput),
         outputSchema: outputSchema({
-          ...{ note: text, id: text, name: text, version: whole },
-          ...{ columns: list, warnings: list },
+          note: text,
+          id: text,
+          name: text,
+          version: whole,
+          columns: list,
+          warnings: list,
         }),
       },
       run: async (input, { author: by }) => {
         const { note = 'Saved with the tool save_endpoint', breaking, ...body } = readShape(saveTerms, input)
-        const existing = endpoints.findByName(body.name)
+        const existing = endpoints.named(body.name)
         const terms = { by, note, breaking, expected: undefined }
-        const saved = existing
-          ? await definitions.change('endpoints', existing.id, body, 'stay', terms)
-          : await definitions.create('endpoints', body, terms)
+        const saved =
+          existing && mayRead(by, existing.definition)
+            ? await definitions.change('endpoints', existing.id, body, 'stay', terms)
+            : await definitions.create('endpoints', body, terms)
         const { id, name, version, columns, warnings } = saved as ChangedEndpoint
         return jsonResult({ id, name, version, columns, warnings })
       },

@@ -134,7 +134,7 @@ describe('documents about metrics', () => {
   test.runIf(platform === 'linux')(
     'docs/reference/metrics.md lists every metric with its type, and no other',
     async () => {
-      const listed = [...fileOf('docs/reference/metrics.md').matchAll(/^\| `([a-z_\d]+)` *\| (\w+)/gm)]
+      const listed = [...fileOf('docs/reference/metrics.md').matchAll(/^- `([a-z_\d]+)` \((\w+)/gm)]
       expect(Object.fromEntries(listed.map(([, name, type]) => [name, type]))).toEqual(
         Object.fromEntries(await types()),
       )

@@ -1,50 +1,5 @@
-import { LRUCache } from 'lru-cache'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Clock } from '../base/clock.ts'
-import type { Sources } from '../catalog/sources.ts'
-import { readStoredTables } from '../catalog/stored-tables.ts'
-import type { Engine } from '../engine/engine.ts'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { cacheUses, type RequestRecord } from './request-record.ts'
-
-export interface MetricSources {
-  version: string
-  requests: RequestCounts
-  /** Undefined if request statistics are off. */
-  statistics: { readonly dropped: number } | undefined
-  cache: () => Record<'bytes' | 'maxBytes' | 'entries' | 'refreshed' | 'refreshFailures' | 'evicted', number>
-  queue: () => { running: number; waiting: number }
-  engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
-  intake: () => { pendingBytes: number }
-  liveStreams: () => number
-  alerts: () => Record<'states' | 'deliveries', Readonly<Record<string, number>>>
-  droppedLogLines: () => number
-  storage: ReturnType<typeof sourceStorage>
-  exists: Record<'endpoint' | 'source', (name: string) => boolean>
-  /** Undefined if the disk belongs to a ClickHouse server. */
-  freeDiskBytes: () => number | undefined
-}
-
-/** The engine is queried at most this often, regardless of the number of scrapes. */
-const readEveryMs = 10_000
-const storageLimits = { deadlineMs: 10_000 }
-const nothing = { parts: 0, rows: 0, bytes: 0 }
-
-/** Reads how much each source has on disk; nothing while the engine is unavailable. */
-export function sourceStorage(engine: Engine, time: Clock, sources: Pick<Sources, 'names' | 'topology'>) {
-  const read = new LRUCache({
-    max: 1,
-    ttl: readEveryMs,
-    ttlResolution: 0,
-    perf: time,
-    // A busy engine must not delay the metrics.
-    allowStale: true,
-    fetchMethod: async (_key: 'all') => {
-      const stored = await readStoredTables(engine, sources.topology, storageLimits)
-      return [...sources.names()].map((source) => ({ source, ...(stored.get(source) ?? nothing) }))
-    },
-  })
-  return async () => (engine.state().ready ? ((await read.fetch('all').catch(() => [])) ?? []) : [])
-}
 
 interface IntakeReport {
   source: string
@@ -103,7 +58,7 @@ const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const latenessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
 
-/** Metrics that are counted when something happens; the others are read. */
+/** Metrics that are counted when something happens; `figures.ts` has those that are read. */
 function pushedMetrics(registers: Registry[]) {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter<Label>({ name, help, labelNames, registers })
@@ -142,19 +97,17 @@ function pushedMetrics(registers: Registry[]) {
 /** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
 export class Metrics {
   readonly registry = new Registry()
-  readonly #sources: MetricSources
   readonly #sourceLabels: ReturnType<typeof boundedLabels>
   readonly #endpointLabels: ReturnType<typeof boundedLabels>
   readonly #pushed: ReturnType<typeof pushedMetrics>
   #namesChanged = false
   #isRead = false
 
-  constructor(sources: MetricSources) {
-    this.#sources = sources
-    this.#sourceLabels = boundedLabels(sources.exists.source)
-    this.#endpointLabels = boundedLabels(sources.exists.endpoint)
+  /** Tells whether an endpoint or a source has a name. */
+  constructor(exists: Record<'endpoint' | 'source', (name: string) => boolean>) {
+    this.#sourceLabels = boundedLabels(exists.source)
+    this.#endpointLabels = boundedLabels(exists.endpoint)
     this.#pushed = pushedMetrics([this.registry])
-    this.#addPulled()
   }
 
   async text(): Promise<string> {
@@ -201,6 +154,11 @@ export class Metrics {
     this.#pushed.refused.inc({ code })
   }
 
+  /** The label of a source, which figures read elsewhere share. */
+  sourceLabel(name: string): string {
+    return this.#sourceLabels.of(name)
+  }
+
   #release(): void {
     if (!this.#namesChanged) return
     this.#namesChanged = false
@@ -216,69 +174,5 @@ export class Metrics {
       this.#pushed.withoutProject.remove({ source })
       this.#pushed.intakeDurations.remove({ source })
     }
-  }
-
-  #addPulled(): void {
-    const { requests, statistics, cache, queue, engine, freeDiskBytes, ...sources } = this.#sources
-    type Figures = readonly (readonly [label: string, value: number])[]
-    const pull = (
-      Kind: typeof Gauge | typeof Counter,
-      name: string,
-      help: string,
-      read: () => number | Figures | Promise<Figures>,
-      label = '',
-    ) => {
-      const collect = async () => {
-        const figures = await read()
-        metric.reset()
-        if (typeof figures === 'number') metric.inc(figures)
-        else for (const [name, value] of figures) metric.inc({ [label]: name }, value)
-      }
-      const labelNames = label === '' ? [] : [label]
-      const metric = new Kind({ name, help, labelNames, registers: [this.registry], collect })
-    }
-    const gauge = pull.bind(undefined, Gauge)
-    const count = pull.bind(undefined, Counter)
-    const version = (): Figures => [[sources.version, 1]]
-    gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, 'version')
-    const finished = () => Object.entries(requests.byClass)
-    count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, 'status')
-    const unrecorded = 'Requests to endpoints that are missing from the statistics.'
-    count('wellhead_calls_unrecorded_total', unrecorded, () => statistics?.dropped ?? 0)
-    gauge('wellhead_cache_bytes', 'Memory used by cached results.', () => cache().bytes)
-    gauge('wellhead_cache_max_bytes', 'Maximum memory for cached results.', () => cache().maxBytes)
-    gauge('wellhead_cache_entries', 'Number of cached results.', () => cache().entries)
-    count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache().evicted)
-    const refreshes = (): Figures => [
-      ['refreshed', cache().refreshed],
-      ['failed', cache().refreshFailures],
-    ]
-    count('wellhead_cache_refreshes_total', 'Background refreshes of cached results.', refreshes, 'result')
-    gauge('wellhead_queue_running', 'Queries running now.', () => queue().running)
-    gauge('wellhead_queue_waiting', 'Queries waiting for a slot.', () => queue().waiting)
-    gauge('wellhead_engine_up', 'Whether the engine is ready.', () => Number(engine().ready))
-    const nodes = () => (engine().nodes ?? []).map(({ node, ready }) => [node, Number(ready)] as const)
-    gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, 'node')
-    count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
-    gauge('wellhead_live_streams', 'Open live streams.', sources.liveStreams)
-    const states = () => Object.entries(sources.alerts().states)
-    gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, 'state')
-    const deliveries = () => Object.entries(sources.alerts().deliveries)
-    count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, 'result')
-    const droppedLines = 'Log lines dropped because nothing read the output.'
-    count('wellhead_log_lines_dropped_total', droppedLines, sources.droppedLogLines)
-    const pending = () => sources.intake().pendingBytes
-    gauge('wellhead_ingest_pending_bytes', 'Bytes of entries not yet on disk.', pending)
-    if (freeDiskBytes() !== undefined) {
-      const free = 'Free space on the disk of the data directory.'
-      gauge('wellhead_disk_free_bytes', free, () => freeDiskBytes() ?? 0)
-    }
-    const stored = (figure: 'parts' | 'rows' | 'bytes') => async () => {
-      const tables = await sources.storage()
-      return tables.map((table) => [this.#sourceLabels.of(table.source), table[figure]] as const)
-    }
-    gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), 'source')
-    gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), 'source')
-    gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), 'source')
   }
 }

@@ -9,7 +9,7 @@ import type { RequestRecord } from './request-record.ts'
 
 interface RequestStatisticsOptions {
   /** Resolves when the lines are on disk. The same token is stored once. */
-  store: (lines: Buffer, token: string, earliestMs: number) => Promise<void>
+  store: (lines: Buffer, token: string) => Promise<void>
   time: Timers
   maxEntries: number
   log: Pick<Log, 'warn'>
@@ -19,7 +19,6 @@ interface Batch {
   lines: Buffer
   token: string
   calls: number
-  earliestMs: number
   tries: number
 }
 
@@ -94,7 +93,7 @@ export class RequestStatistics {
   async #store(batch: Batch): Promise<void> {
     batch.tries++
     try {
-      await this.#options.store(batch.lines, batch.token, batch.earliestMs)
+      await this.#options.store(batch.lines, batch.token)
       this.#failing = false
     } catch (error) {
       if (!this.#failing) this.#options.log.warn({ err: error }, 'request statistics could not be stored')
@@ -115,11 +114,7 @@ export class RequestStatistics {
       lines.push(lineOf(entry, index))
     }
     const calls = entries.reduce((sum, entry) => sum + entry.calls, 0)
-    const earliestMs = entries.reduce(
-      (first, { wallMs }) => Math.min(first, wallMs),
-      Number.POSITIVE_INFINITY,
-    )
-    return { lines: Buffer.from(lines.join('')), token: randomUUID(), calls, earliestMs, tries: 0 }
+    return { lines: Buffer.from(lines.join('')), token: randomUUID(), calls, tries: 0 }
   }
 }
 
@@ -140,7 +135,7 @@ interface Entry {
 }
 
 /** In a large batch, requests without the engine share an entry if they took about as long. All counts stay exact. */
-class RequestEntries {
+export class RequestEntries {
   readonly #maxEntries: number
   /** By number, or by what those that share an entry have in common. */
   readonly #entries = new Map<number | string, Entry>()

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts'
-import { forbidden, invalidParameter } from '../base/errors.ts'
+import { invalidParameter } from '../base/errors.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { refuseAudit } from '../definitions/audit-rule.ts'
 import { callerBlame, type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
 import { jsonRowSql, outputJson, readJsonRows } from '../engine/json-rows.ts'
-import { auditRefusal, auditSource } from '../sql/audit-source.ts'
 import { authorError } from '../sql/errors.ts'
-import { isolatedRows } from '../sql/isolation.ts'
-import { type BoundValues, conditionSql } from './search/condition-sql.ts'
+import { type HiddenRows, isolatedRows, retainedSince, rowFilterSettings } from '../sql/isolation.ts'
+import { type BoundValues, conditionSql, type WordsAs } from './search/condition-sql.ts'
 import { readQuery } from './search/parse-query.ts'
 import { parsingTests, type SearchCondition } from './search/search-condition.ts'
 import type { EntryFilter } from './search-shape.ts'
@@ -18,6 +18,8 @@ export interface EntryQueriesOptions {
   sources: Sources
   clock: Clock
   maxMemoryBytes: number
+  /** Rows that are being erased. */
+  hidden: () => HiddenRows | undefined
   /** Runs work when it is the caller's turn. */
   inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
 }
@@ -26,6 +28,8 @@ export interface EntryReader {
   id: string
   /** The only project whose entries the reader sees; undefined for all projects. */
   project: string | undefined
+  /** Of the project's plan: the reader sees no older entries. Undefined: all entries that are stored. */
+  retentionDays: number | undefined
   /** Only admins read the audit. */
   isAdmin: boolean
   signal: AbortSignal
@@ -60,18 +64,25 @@ export class EntryQueries {
     return this.#options.sources.get(name, () => true)
   }
 
-  search(name: string, sent: EntryFilter, reader: EntryReader) {
+  search(name: string, sent: EntryFilter, reader: EntryReader, wordsAs?: WordsAs) {
     const source = this.source(name)
+    // Isolated queries must not use an index.
+    const isRead = reader.project !== undefined || !source.search_index
+    const words = wordsAs ?? (isRead ? 'entries' : 'index')
     const nowMicros = BigInt(this.now()) * 1000n
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
-    const { sql, parameters } = conditionsOf(filter, nowMicros, condition)
+    const { sql, parameters } = conditionsOf(filter, nowMicros, condition, words)
     const run = (statement: Statement, deadlineMs?: number) =>
       this.run({ reader, source, condition }, statement, deadlineMs)
     /** Rows of a statement, which can use the parameters of the search and more. */
-    const rows = async <Row>(text: string, more: Pick<Statement, 'parameters' | 'settings'> = {}) => {
+    const rows = async <Row>(
+      text: string,
+      more: Pick<Statement, 'parameters' | 'settings'> = {},
+      deadlineMs?: number,
+    ) => {
       const all = { ...more, parameters: { ...parameters, ...more.parameters } }
-      return readJsonRows<Row>(await run({ sql: text, format: 'JSONEachRow', ...all }))
+      return readJsonRows<Row>(await run({ sql: text, format: 'JSONEachRow', ...all }, deadlineMs))
     }
     return { source, table: tableOf(source), filter, condition, nowMicros, sql, parameters, run, rows }
   }
@@ -83,9 +94,11 @@ export class EntryQueries {
   ): Promise<Buffer> {
     const { reader, source, condition } = what
     const { engine, maxMemoryBytes, inTurn } = this.#options
-    const { id: caller, project, signal } = reader
-    if (source.name === auditSource && !reader.isAdmin) throw forbidden(auditRefusal)
+    const { id: caller, project, retentionDays, signal } = reader
+    refuseAudit(reader, { source: source.name })
     const isolated = project !== undefined
+    const sinceMicros = retainedSince(retentionDays, this.now())
+    const filter = { project, sinceMicros, hidden: this.#options.hidden() }
     const parsing = condition ? parsingTests(condition) : 0
     const settings = {
       ...outputJson,
@@ -93,7 +106,7 @@ export class EntryQueries {
       ...(parsing > 0 && { max_block_size: Math.max(4, Math.floor(parsedRows / parsing)) }),
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
-      ...(isolated && isolatedRows(engine.database, [source.name], { project })),
+      ...(isolated ? isolatedRows : rowFilterSettings)(engine.database, [source.name], filter),
       max_memory_usage: maxMemoryBytes,
       max_result_bytes: maxResultBytes,
     }
@@ -159,7 +172,12 @@ export function rangeConditions(filter: Pick<EntryFilter, 'from' | 'to' | 'proje
 }
 
 /** All conditions of a filter, for a WHERE clause. Values are parameters; column names and paths are quoted in the SQL. */
-export function conditionsOf(filter: EntryFilter, nowMicros: bigint, query?: SearchCondition) {
+export function conditionsOf(
+  filter: EntryFilter,
+  nowMicros: bigint,
+  query?: SearchCondition,
+  words?: WordsAs,
+) {
   const { sql, parameters } = rangeConditions(filter, nowMicros)
-  return { sql: query ? `${sql} AND (${conditionSql(query, parameters)})` : sql, parameters }
+  return { sql: query ? `${sql} AND (${conditionSql(query, parameters, words)})` : sql, parameters }
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { keysOf } from '../sql/metadata-path.ts'
+import { queryTimeout } from '../base/errors.ts'
+import { keysOf } from '../shared/path-text.ts'
 import type { Search } from './entry-queries.ts'
 import { present } from './search/condition-sql.ts'
 import { isStatus, requiredField, searchField } from './search/search-condition.ts'
+import { countNewest } from './search-slices.ts'
 import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
 
 /** Fields are found in this many of the newest entries. */
@@ -42,13 +44,25 @@ interface Field extends Pick<Facet, 'field' | 'column'> {
 }
 
 /** Counts of a statement are those of the same entries, so none exceeds the number of entries. */
-export async function facetsOf(search: Search) {
-  const { table, sql, source } = search
-  const [counts, detected] = await Promise.all([
-    search.rows<{ _n: number }>(`SELECT count() AS _n FROM ${table} WHERE ${sql}`),
-    detectedFields(search),
+export async function facetsOf(whole: Search) {
+  const [counts, fields] = await Promise.all([
+    countNewest(whole, ({ sql, parameters }, deadlineMs) =>
+      whole.rows<{ _n: number }>(
+        `SELECT count() AS _n FROM ${whole.table} WHERE ${whole.sql}${sql}`,
+        { parameters },
+        deadlineMs,
+      ),
+    ),
+    detectedFields(whole).catch((error: unknown) => {
+      if (!queryTimeout.is(error)) throw error
+    }),
   ])
-  const matching = counts[0]?._n ?? 0
+  const { searchedSince } = counts
+  const search = searchedSince ? searchSince(whole, searchedSince) : whole
+  const { table, sql, source } = search
+  const matching = counts.rows.reduce((sum, { _n }) => sum + _n, 0)
+  if (matching === 0) return { entries: 0, facets: [], searchedSince }
+  const detected = fields ?? (await detectedFields(search))
   const typed = source.columns.flatMap(({ name: column, path, type }): Field[] => {
     const field = requiredField(column, source.columns, 'column')
     return type === 'text' || isStatus(field) ? [{ field: path, column, value: present(field) }] : []
@@ -62,7 +76,18 @@ export async function facetsOf(search: Search) {
     countFields(search, detected, `${table} WHERE ${sql}${some} AND ${isParsed}`, false),
   ])
   const facets = all.flat().filter(({ entries }) => entries > 0)
-  return { entries: matching, facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)) }
+  return {
+    entries: matching,
+    facets: facets.toSorted((one, other) => rankOf(one) - rankOf(other)),
+    searchedSince,
+  }
+}
+
+function searchSince(search: Search, since: Date): Search {
+  return {
+    ...search,
+    sql: `${search.sql} AND timestamp >= fromUnixTimestamp64Milli(${since.getTime()}, 'UTC')`,
+  }
 }
 
 /** The fields of the newest matching entries that no typed column stores, frequent ones first. */

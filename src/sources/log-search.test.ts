@@ -7,7 +7,13 @@ import { LogSearch } from './log-search.ts'
 const nowMs = Date.UTC(2026, 10, 1, 12)
 const at = (hour: number) => `${Date.UTC(2026, 10, 1, hour) / 1000}.000000`
 const startOfRange = `${Date.UTC(2026, 9, 1) / 1000}.000000`
-const reader = { id: 'token', isAdmin: true, project: undefined, signal: new AbortController().signal }
+const reader = {
+  id: 'token',
+  isAdmin: true,
+  project: undefined,
+  retentionDays: undefined,
+  signal: new AbortController().signal,
+}
 
 /** A search whose statements get these results: lines, or the time limit. */
 function searchWith(results: (string | 'timeout')[]) {
@@ -23,12 +29,14 @@ function searchWith(results: (string | 'timeout')[]) {
   } as unknown as Engine
   const sources = { get: (name: string) => ({ name, columns: [] }) } as unknown as Sources
   const search = new LogSearch({
-    ...{ engine, sources, maxMemoryBytes: 1, clock: { now: () => nowMs } },
+    ...{ engine, sources, maxMemoryBytes: 1, clock: { now: () => nowMs }, hidden: () => undefined },
     inTurn: (_, work) => work(),
   })
   const from = '2026-10-01T00:00:00Z'
   const entries = (body: object = {}) => search.entries('any', { from, query: 'word', ...body }, reader)
-  return { statements, entries }
+  const histogram = (body: object = {}) => search.histogram('any', { from, ...body }, reader)
+  const facets = () => search.facets('any', { from }, reader)
+  return { statements, entries, histogram, facets }
 }
 
 test('a search that reaches its time limit says since when it has read everything', async () => {
@@ -60,4 +68,41 @@ test('reads entries with the timestamp of the cursor, also at the start of the r
   await entries({ before: { timestamp: Date.UTC(2026, 9, 1) * 1000, id: 'x', skip: 1 } })
   expect(statements).toHaveLength(1)
   expect(statements[0]?.parameters).toMatchObject({ slice_from: startOfRange, skip: 1 })
+})
+
+const rangeMs = nowMs - Date.UTC(2026, 9, 1)
+const firstPartMs = Math.floor(rangeMs / 256)
+
+test('a histogram that reaches its time limit has the counts of the newest part', async () => {
+  const row = (_bucket: number, _value: string, _n: number) =>
+    `${JSON.stringify({ _bucket, _value, _n, _groups: 2 })}\n`
+  const newest = `${row(3e6, 'a', 2)}${row(2e6, 'b', 1)}`
+  const { histogram, statements } = searchWith(['timeout', newest, row(2e6, 'a', 4), 'timeout'])
+  const found = await histogram({ by: 'level' })
+  expect(found).toEqual({
+    bucket_seconds: expect.any(Number),
+    buckets: [
+      { timestamp: 2e6, count: 5, counts: { a: 4, b: 1 } },
+      { timestamp: 3e6, count: 2, counts: { a: 2 } },
+    ],
+    searchedSince: new Date(nowMs - 5 * firstPartMs),
+    notes: [],
+    newest: null,
+  })
+  const bounds = statements.map(({ parameters }) => [parameters?.slice_from, parameters?.slice_to])
+  expect(bounds[0]).toEqual([undefined, undefined])
+  expect(bounds[3]?.[1]).toBe(bounds[2]?.[0])
+})
+
+test('counts that get nothing in time say so, instead of why there is nothing', async () => {
+  const late = searchWith(['timeout', 'timeout'])
+  expect(await late.histogram()).toMatchObject({ buckets: [], notes: [], searchedSince: new Date(nowMs) })
+  expect(late.statements).toHaveLength(2)
+})
+
+test('facets that reach their time limit are those of the newest part', async () => {
+  const { facets, statements } = searchWith(['timeout', 'timeout', '{"_n":5}\n', 'timeout'])
+  const since = new Date(nowMs - firstPartMs)
+  expect(await facets()).toEqual({ entries: 5, facets: [], searchedSince: since })
+  expect(statements.at(-1)?.sql).toContain(`timestamp >= fromUnixTimestamp64Milli(${since.getTime()}, 'UTC')`)
 })

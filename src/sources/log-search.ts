@@ -1,11 +1,11 @@
-import { queryTimeout, resourceNotFound, WellheadError } from '../base/errors.ts'
+import { invalidParameter, queryTimeout, resourceNotFound, WellheadError } from '../base/errors.ts'
 import { grouped } from '../base/grouped.ts'
 import { didYouMean } from '../base/text/closest-name.ts'
-import { formatMicros } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
-import { pathOf, shownPath } from '../sql/metadata-path.ts'
+import { pathOf, shownPath } from '../shared/path-text.ts'
 import { closestPath } from '../sql/warnings/path-warnings.ts'
+import { containsSql, foldCase } from '../sql/word.ts'
 import {
   EntryQueries,
   type EntryQueriesOptions,
@@ -13,26 +13,22 @@ import {
   entryRow,
   isoEntryRow,
   rangeConditions,
-  rangeOf,
   type Search,
   searchDeadlineMs,
   tableOf,
 } from './entry-queries.ts'
 import { facetsOf } from './facets.ts'
-import { conditionSql, groupSql, present } from './search/condition-sql.ts'
+import { histogramOf } from './histogram.ts'
+import { conditionSql, present } from './search/condition-sql.ts'
 import {
   type FieldCondition,
   positiveTests,
   requiredField,
   type WordCondition,
 } from './search/search-condition.ts'
-import {
-  type EntryFilter,
-  entryFilterShape,
-  histogramShape,
-  searchShape,
-  valuesShape,
-} from './search-shape.ts'
+import { nextPage, readNext, type SearchCursor } from './search/search-cursor.ts'
+import { cursorShape, entryFilterShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
+import { dateOf, slicesOf } from './search-slices.ts'
 import { pathSettings, seenPaths } from './seen-paths.ts'
 
 interface EmptyResult {
@@ -48,24 +44,17 @@ export interface FoundEntries {
   count: number
   /** Set if older entries were not read in time: where the search stopped. */
   searchedSince: Date | undefined
+  /** Continues after a page that is full. */
+  next?: string | undefined
 }
 
 const dayMs = 86_400_000
-/** Values of a histogram that have counts of their own. */
-const maxGroups = 8
 /** Conditions of a search without a match that are counted, and the characters of one that are shown. */
 const maxNotedTests = 10
 const maxNotedLength = 100
 
 /** status>=500 instead of status:>=500 */
 const comparedField = /^([\p{L}_][\p{L}\p{N}_.]*)([<>]=?|=)([^\s=<>]+)$/u
-
-/** Readable lengths of buckets, in seconds. */
-const niceSteps = [
-  ...[1, 2, 5, 10, 15, 30],
-  ...[60, 120, 300, 600, 900, 1800],
-  ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
-]
 
 /**
  * Searches the entries of a source, counts them over time, and counts their values. Aliases in its statements begin with _, as no
@@ -85,7 +74,9 @@ export class LogSearch {
     reader: EntryReader,
     timestamps: 'microseconds' | 'iso' = 'microseconds',
   ): Promise<FoundEntries> {
-    const { limit, before, ...filter } = readShape(searchShape, body)
+    const { limit, next, before: sent, ...filter } = readShape(searchShape, body)
+    if (next !== undefined && sent) throw invalidParameter('next', 'Send either next or before, not both.')
+    const before = next === undefined ? sent : cursorOf(next)
     const search = this.queries.search(name, filter, reader)
     const deadline = performance.now() + searchDeadlineMs
     const last = "fromUnixTimestamp64Micro({last:Int64}, 'UTC')"
@@ -128,7 +119,9 @@ export class LogSearch {
       // Entries with the timestamp of the cursor are in the first part.
       skip = 0
     }
-    return { lines: Buffer.concat(found), count, searchedSince: undefined }
+    const lines = Buffer.concat(found)
+    const isFull = count >= limit && timestamps === 'microseconds'
+    return { lines, count, searchedSince: undefined, next: isFull ? nextPage(lines, before) : undefined }
   }
 
   /** The newest entry with this id, as JSON written by the engine. */
@@ -161,42 +154,23 @@ export class LogSearch {
   async histogram(name: string, body: unknown, reader: EntryReader) {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
     const search = this.queries.search(name, filter, reader)
-    const step = stepOf(filter, search.nowMicros, maxBuckets)
-    const group = by === undefined ? "''" : groupSql(requiredField(by, search.source.columns, 'by'))
-    const { table, sql } = search
-    const top =
-      `(SELECT groupArray(_g) FROM (SELECT ${group} AS _g FROM ${table} WHERE ${sql} ` +
-      `GROUP BY _g ORDER BY count() DESC, _g LIMIT ${maxGroups}))`
-    const rows = await search.rows<{ _bucket: number; _value: string; _n: number }>(
-      'SELECT intDiv(toUnixTimestamp(timestamp), {step:UInt32}) * {step:UInt32} * 1000000 AS _bucket, ' +
-        `${by === undefined ? group : `if(has(${top}, ${group} AS _g), _g, '…')`} AS _value, count() AS _n ` +
-        `FROM ${table} WHERE ${sql} GROUP BY _bucket, _value ORDER BY _bucket, _n DESC, _value LIMIT ${2000 * (maxGroups + 1)}`,
-      { parameters: { step } },
-    )
-    const buckets = new Map<number, { timestamp: number; count: number; counts?: Record<string, number> }>()
-    for (const { _bucket: bucket, _value: value, _n: n } of rows) {
-      const found = buckets.get(bucket) ?? { timestamp: bucket, count: 0, ...(by && { counts: {} }) }
-      found.count += n
-      // Values are of others: one may be named __proto__.
-      if (found.counts) Object.defineProperty(found.counts, value, { value: n, enumerable: true })
-      buckets.set(bucket, found)
-    }
+    const found = await histogramOf(search, maxBuckets, by)
     // The counts are right without notes.
-    const empty =
-      buckets.size === 0 ? await whyEmpty(search).catch(unlessRefused) : { notes: [], newest: null }
-    // In order, without empty ones.
-    return { bucket_seconds: step, buckets: [...buckets.values()], ...empty }
+    const isEmpty = found.buckets.length === 0 && found.searchedSince === undefined
+    const empty = isEmpty ? await whyEmpty(search).catch(unlessRefused) : { notes: [], newest: null }
+    return { ...found, ...empty }
   }
 
   async values(name: string, body: unknown, reader: EntryReader) {
     const { path, limit, search: wanted, ...filter } = readShape(valuesShape, body)
     const search = this.queries.search(name, filter, reader)
     const value = present(requiredField(path, search.source.columns, 'path'))
+    const folded = foldCase(wanted)
+    const isWanted = wanted === '' ? '' : ` AND ${containsSql(value, '{wanted:String}', folded)}`
     const rows = await search.rows<{ _value: string; _n: number }>(
-      `SELECT substringUTF8(${value}, 1, 500) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}` +
-        `${wanted === '' ? '' : ` AND positionCaseInsensitiveUTF8(${value}, {wanted:String}) > 0`} ` +
+      `SELECT substringUTF8(${value}, 1, 500) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}${isWanted} ` +
         "GROUP BY _value HAVING _value != '' ORDER BY _n DESC, _value LIMIT {limit:UInt32}",
-      { parameters: { limit, wanted } },
+      { parameters: { limit, wanted: folded } },
     )
     return rows.map(({ _value, _n }) => ({ value: _value, count: _n }))
   }
@@ -217,6 +191,15 @@ export class LogSearch {
     ])
     return { fields, lastDay: counts[0]?._n ?? 0, newestMicros }
   }
+}
+
+function cursorOf(next: string): SearchCursor {
+  const { data } = cursorShape.safeParse(readNext(next))
+  if (data) return data
+  throw invalidParameter(
+    'next',
+    'next is not a value of the header Wellhead-Next. Start again at the first page.',
+  )
 }
 
 async function whyEmpty(search: Search): Promise<EmptyResult> {
@@ -288,42 +271,4 @@ async function newestOf({ filter, table, rows }: Search): Promise<number | undef
 function unlessRefused(error: unknown): EmptyResult {
   if (!(error instanceof WellheadError)) throw error
   return { notes: [], newest: null }
-}
-
-function dateOf(micros: number | bigint): Date {
-  return new Date(Number(BigInt(micros) / 1000n))
-}
-
-const firstSliceMicros = 3_600_000_000n
-const sliceGrowth = 4n
-
-/** Conditions that divide the range of a search into parts, the newest first. */
-function* slicesOf({ filter, nowMicros }: Search, before: number | undefined) {
-  const { from, to = nowMicros } = rangeOf(filter, nowMicros)
-  const end = before === undefined || BigInt(before) > to ? to : BigInt(before)
-  let toMicros: bigint | undefined
-  let [start, length] = [end, firstSliceMicros]
-  do {
-    start -= length
-    if (start < from) start = from
-    length *= sliceGrowth
-    const upper = toMicros === undefined ? '' : " AND timestamp < {slice_to:DateTime64(6, 'UTC')}"
-    yield {
-      sql: ` AND timestamp >= {slice_from:DateTime64(6, 'UTC')}${upper}`,
-      parameters: {
-        slice_from: formatMicros(start),
-        ...(toMicros !== undefined && { slice_to: formatMicros(toMicros) }),
-      },
-      toMicros,
-    }
-    toMicros = start
-  } while (start > from)
-}
-
-/** The shortest readable step that needs no more than this number of buckets. */
-function stepOf(filter: Pick<EntryFilter, 'from' | 'to'>, nowMicros: bigint, buckets: number): number {
-  const { from, to = nowMicros } = rangeOf(filter, nowMicros)
-  const seconds = Math.max(1, Number(to - from) / 1_000_000)
-  const days = Math.ceil(seconds / buckets / 86_400)
-  return niceSteps.find((step) => seconds / step <= buckets) ?? days * 86_400
 }

@@ -1,12 +1,15 @@
 import { queryTimeout, tooLarge } from '../base/errors.ts'
+import { JsonPaths, pathName } from '../base/json/json-paths.ts'
+import { JsonScanner } from '../base/json/json-scanner.ts'
+import { guardedCsv } from '../base/text/guarded-csv.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
-import { auditSource } from '../sql/audit-source.ts'
 import { sqlText } from '../sql/names.ts'
 import { type EntryQueries, type EntryReader, entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import type { FoundEntries, LogSearch } from './log-search.ts'
 import type { BoundValues } from './search/condition-sql.ts'
+import { requiredField } from './search/search-condition.ts'
 import { cursorAfter, type SearchCursor } from './search/search-cursor.ts'
 import { crossSearchShape, exportShape, searchSqlShape } from './search-shape.ts'
 
@@ -45,8 +48,7 @@ export async function searchSources(
   reader: EntryReader,
   known: readonly string[],
 ): Promise<FoundEntries> {
-  const readable = known.filter((name) => reader.isAdmin || name !== auditSource)
-  const { sources = readable, ...filter } = readShape(crossSearchShape, body)
+  const { sources = known, ...filter } = readShape(crossSearchShape, body)
   const names = [...new Set(sources.map((name) => search.queries.source(name).name))]
   const read = async (name: string) => {
     const { lines, searchedSince } = await search.entries(name, filter, reader)
@@ -69,11 +71,24 @@ export async function searchSources(
 }
 
 const exportedPage = 1_000
+const entryColumns = ['timestamp', 'id', 'project', 'event_message', 'metadata']
 
 /** All entries of a search up to a limit, newest first, page by page: lines of JSON, or of CSV with a head. */
-export async function* exportEntries(search: LogSearch, name: string, body: unknown, reader: EntryReader) {
-  const { format, limit, ...filter } = readShape(exportShape, body)
-  if (format === 'csv') yield Buffer.from('timestamp,id,project,event_message,metadata\r\n')
+export async function* exportEntries(
+  search: LogSearch,
+  name: string,
+  body: unknown,
+  /** Raw CSV can have texts that a spreadsheet takes for formulas. */
+  reader: EntryReader & { raw: boolean },
+) {
+  const { format, limit, columns, ...filter } = readShape(exportShape, body)
+  const names = [...new Set(columns ?? entryColumns)]
+  const cellsOf = cellReader(names)
+  const write = (cells: readonly string[]) => {
+    if (format === 'ndjson') return Buffer.from(jsonRow(names, cells))
+    return reader.raw ? Buffer.from(csvRow(cells)) : guardedCsv(Buffer.from(csvRow(cells)))
+  }
+  if (format === 'csv') yield write(names.map((each) => JSON.stringify(each)))
   let before: SearchCursor | undefined
   let size = exportedPage
   for (let left = limit; left > 0; ) {
@@ -88,11 +103,30 @@ export async function* exportEntries(search: LogSearch, name: string, body: unkn
     // The response must not look complete.
     if (searchedSince) throw queryTimeout(searchDeadlineMs / 1000)
     const texts = linesOf(lines)
-    yield format === 'csv' ? Buffer.from(texts.map(csvRow).join('')) : lines
+    if (columns || format === 'csv') yield* inChunks(texts, (text) => write(cellsOf(text)))
+    else yield lines
     if (count < page.limit) return
     left -= count
     before = cursorAfter(texts.map(cursorOf), before)
   }
+}
+
+const chunkBytes = 65_536
+
+/** Columns can contain each other, so that rows together are many times as long as their entries. */
+function* inChunks(texts: readonly string[], write: (text: string) => Buffer) {
+  let rows: Buffer[] = []
+  let bytes = 0
+  for (const text of texts) {
+    const row = write(text)
+    rows.push(row)
+    bytes += row.length
+    if (bytes < chunkBytes) continue
+    yield Buffer.concat(rows)
+    rows = []
+    bytes = 0
+  }
+  yield Buffer.concat(rows)
 }
 
 function linesOf(lines: Buffer): string[] {
@@ -113,16 +147,48 @@ function cursorOf(line: string): { timestamp: number; id: string } {
   return { id, timestamp: Number(parseIsoTimestamp(timestamp)) }
 }
 
-function csvRow(line: string): string {
-  const { timestamp, id, project, event_message, metadata } = partsOf(line)
-  const cells = [timestamp, id, project, event_message, metadata]
-  return `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`
+/** Reads columns of a line as JSON, with all digits of their numbers. */
+function cellReader(names: readonly string[]) {
+  const paths = new JsonPaths()
+  const fields = names.map((name) => {
+    if (name === 'timestamp' || name === 'metadata') return name
+    // Without typed columns, a name is never short for another path.
+    const field = requiredField(name, [], 'columns')
+    if (field.kind === 'own') return field.column
+    paths.add(field.keys)
+    return { path: pathName(field.keys) }
+  })
+  return (line: string) => {
+    const { metadata, ...own } = partsOf(line)
+    const bytes = Buffer.from(metadata)
+    const located = paths.locate(new JsonScanner(bytes))
+    return fields.map((field) => {
+      if (field === 'metadata') return metadata
+      if (typeof field === 'string') return JSON.stringify(own[field])
+      const span = located.get(field.path)
+      return span ? bytes.toString('utf8', ...span) : 'null'
+    })
+  }
+}
+
+function jsonRow(names: readonly string[], cells: readonly string[]): string {
+  return `{${names.map((name, index) => `${JSON.stringify(name)}:${cells[index]}`).join(',')}}\n`
+}
+
+/** Texts and containers are in quotes, as the engine writes them. */
+function csvRow(cells: readonly string[]): string {
+  const texts = cells.map((json) => {
+    if (!/^["[{]/.test(json)) return json === 'null' ? '' : json
+    const text = json.startsWith('"') ? (JSON.parse(json) as string) : json
+    return `"${text.replaceAll('"', '""')}"`
+  })
+  return `${texts.join(',')}\r\n`
 }
 
 /** A search as SQL of an endpoint, with its values: the entries, and their number. */
 export function searchSql(queries: EntryQueries, name: string, body: unknown, reader: EntryReader) {
   const { last_seconds: seconds, ...filter } = readShape(searchSqlShape, body)
-  const { source, sql, parameters } = queries.search(name, filter, reader)
+  const { source, sql, parameters } = queries.search(name, filter, reader, 'functions')
   const conditions = withValues(sql, parameters)
   const range = /^timestamp >= toDateTime64\('[^']*', 6, 'UTC'\)/
   const where =
@@ -144,7 +210,7 @@ function withValues(sql: string, values: BoundValues): string {
     if (name === undefined) return literal
     const value = values[name] as string | number
     if (type === 'Float64') return `toFloat64(${sqlText(String(value))})`
-    if (type === 'String') return sqlText(String(value)).replaceAll('\0', '\\0')
+    if (type === 'String') return sqlText(String(value))
     const [seconds, micros] = String(value).split('.')
     const time = new Date(Number(seconds) * 1000).toISOString().slice(0, 19).replace('T', ' ')
     return `toDateTime64('${time}.${micros}', 6, 'UTC')`

@@ -5,6 +5,7 @@ import { nameTaken, resourceNotFound } from '../base/errors.ts'
 import { readShape } from '../base/validation.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Sources } from '../catalog/sources.ts'
+import { mayRead, type Reader, refuseAudit } from '../definitions/audit-rule.ts'
 import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
 import { readQuery } from './search/parse-query.ts'
 
@@ -33,37 +34,42 @@ export class SavedSearches {
   readonly #sources: Sources
 
   constructor(catalog: Catalog, sources: Sources) {
-    this.#searches = new SavedRecords(catalog, 'search', newSearchShape)
+    const namesOf = ({ source, name }: Record<string, unknown>) => [`${source}: ${name}`]
+    const kind = { name: 'search', plural: 'saved searches', most: 500, namesOf }
+    this.#searches = new SavedRecords(catalog, kind, newSearchShape)
     this.#sources = sources
   }
 
-  list(): SavedSearch[] {
-    const saved = this.#searches.list().map(viewOf)
-    return saved.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  list(reader: Reader): SavedSearch[] {
+    const saved = this.#searches.values().map(viewOf)
+    const readable = saved.filter(({ source }) => mayRead(reader, { source }))
+    return readable.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
   async create(body: unknown, by: Author): Promise<SavedSearch> {
     const sent = readShape(newSearchShape, body)
     const source = this.#sources.get(sent.source, () => true)
+    refuseAudit(by, { source: source.name })
     readQuery(sent.query, source.columns)
     const search = { ...sent, source: source.name }
-    if (this.list().some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
+    if (this.list(by).some((other) => keyOf(other) === keyOf(search))) throw nameTaken(search.name)
     const id = randomUUID()
     await this.#searches.put(id, by, () => search)
-    return viewOf(this.#get(id))
+    return viewOf(this.#get(id, by))
   }
 
   delete(id: string, by: Author): Promise<void> {
     return this.#searches.delete(
-      () => [this.#get(id)],
+      () => [this.#get(id, by)],
       by,
       ({ source, name }) => ({ source, name }),
     )
   }
 
-  #get(id: string) {
+  #get(id: string, reader: Reader) {
     const saved = this.#searches.find(id)
-    if (!saved) throw resourceNotFound(`No saved search has the id "${id}"`)
+    if (!saved || !mayRead(reader, { source: saved.body.source }))
+      throw resourceNotFound(`No saved search has the id "${id}"`)
     return saved
   }
 }

@@ -24,24 +24,28 @@ export const entryFilterShape = z.strictObject(range)
 
 export type EntryFilter = z.output<typeof entryFilterShape>
 
+export const cursorShape = z.strictObject({
+  timestamp: z.int(),
+  id: z.string().max(200),
+  skip: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      'Number of entries with this timestamp and id on earlier pages, since ids can repeat. Default: all of them.',
+    ),
+})
+
 export const searchShape = z.strictObject({
   ...range,
   limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
-  before: z
-    .strictObject({
-      timestamp: z.int(),
-      id: z.string().max(200),
-      skip: z
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .optional()
-        .describe(
-          'Number of entries with this timestamp and id on earlier pages, since ids can repeat. Default: all of them.',
-        ),
-    })
+  next: z
+    .string()
+    .max(1000)
     .optional()
-    .describe('The last entry of the previous page. The response continues after it.'),
+    .describe('The header `Wellhead-Next` of the previous page. The response continues after it.'),
+  before: cursorShape.optional().describe('Instead of `next`: the last entry of the previous page.'),
 })
 
 export const histogramShape = z.strictObject({
@@ -81,6 +85,14 @@ export const maxExported = 100_000
 export const exportShape = z.strictObject({
   ...range,
   format: z.enum(['ndjson', 'csv']).default('ndjson'),
+  columns: z
+    .array(path)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe(
+      '`timestamp`, `id`, `project`, `message`, `metadata`, or paths of `metadata`. Default: whole entries.',
+    ),
   limit: z.int().min(1).max(maxExported).default(maxExported).describe('Maximum number of entries.'),
 })
 

@@ -1,61 +1,86 @@
-import { inUse, invalidParameter, sourceNotFound } from '../base/errors.ts'
+import { type Document, isMap, isSeq } from 'yaml'
+import { z } from 'zod'
+import { inUse, invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { isBuiltIn } from '../catalog/built-in-sources.ts'
-import { newSourceShape, readSource, type Source, type TypedColumn } from '../catalog/source.ts'
+import { type NewSource, newSourceShape, type Source, type TypedColumn } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import type { DefinitionChange, Kind, NextDefinitions } from '../definitions/kind.ts'
+import {
+  type DefinitionChange,
+  kindForm,
+  type NextDefinitions,
+  type Opened,
+  type Saved,
+} from '../definitions/kind.ts'
+import { yamlFile } from '../definitions/yaml-file.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
-import { shownPath } from '../sql/metadata-path.ts'
+import { shownPath } from '../shared/path-text.ts'
 import { sqlName } from '../sql/names.ts'
+import { queryOf } from '../sql/query.ts'
 
-interface SourceKindOptions {
+interface SourceParts {
   engine: Engine
   sources: Sources
-  /** Names of what needs a source in the state after a change. */
-  usersOf: (source: Source, next: NextDefinitions) => Promise<string[]>
-  /** Names of what reads a column of a source in the state after a change. */
-  readersOf: (source: string, column: string, next: NextDefinitions) => string[]
 }
 
 const limits = { deadlineMs: 30_000 }
 
-export function sourceKind(options: SourceKindOptions): Kind<Source> {
-  const { sources } = options
-  return {
-    name: 'source',
-    folder: 'sources',
-    readOnly: [],
-    items: {
-      list: () => sources.list(),
-      find: (reference) =>
-        sources.find(reference) ?? sources.list().find(({ id }) => id === reference.toLowerCase()),
-    },
-    notFound: (reference) => {
-      const names = sources.list().flatMap(({ name, aliases }) => [name, ...aliases])
-      return sourceNotFound(reference, closestName(reference, names))
-    },
-    read: readSource,
+const form = kindForm<NewSource>({
+  name: 'source',
+  folder: 'sources',
+  most: 1_000,
+  fields: newSourceShape,
+  readOnly: [],
+  refersTo: {},
+  namesOf: ({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])],
+  file: yamlFile('source', newSourceShape, {
+    example: 'description: Orders of the shop.',
+    // Deleting a source deletes its entries.
+    prunes: false,
+    isReserved: isBuiltIn,
+    format: writeColumnsInLines,
+  }),
+  docs: {
+    fieldsName: 'SourceFields',
+    view: { id: z.uuid().describe('Stays the same for the lifetime of the source.') },
+    example: { name: 'my_app', retention_days: 30 },
+    changeExample: { retention_days: 30 },
+    referenceExample: 'edge_logs',
+    changes: 'deploy',
+    deletes: 'admin',
+    texts: { change: 'The name cannot be changed.', delete: 'Deletes its entries as well.' },
+    confirms: true,
+  },
+})
+
+export const sources = {
+  ...form,
+  open: ({ engine, sources }: SourceParts): Opened<Source> => ({
+    items: sources,
+    notFound: (reference, names) => sourceNotFound(reference, closestName(reference, names)),
     fieldsOf,
+    reads: ({ name }) => ({ source: name }),
     deletedBody: ({ name, created_at }) => ({ name, created_at }),
-    async prepare(fields, { current, at, note }) {
+    async prepare(fields, { current, next, at, note }) {
       const sent = readShape(newSourceShape, fields)
+      if (next.find('tables', sent.name)) throw nameTaken(sent.name)
       if (current && current.name !== sent.name) {
         throw invalidParameter('name', 'The name of a source cannot be changed.')
       }
       return { body: { ...sent, created_at: current?.created_at ?? at, note } }
     },
-    changes: (before, after, next) => changesOf(options, before, after, next),
+    changes: (before, after, next) => changesOf(engine, before, after, next),
     async refuseUsed(before, after, next) {
       const { name } = before
       if (!after && isBuiltIn(name)) {
         throw invalidParameter('name', `${name} is a built-in source and cannot be deleted.`)
       }
-      const users = after ? [] : await options.usersOf(before, next)
+      const users = after ? [] : await next.usersOf('sources', before, 'all')
       if (users.length > 0) throw inUse(name, users)
       for (const { name: column } of after ? removedColumns(before, after) : []) {
-        const readers = options.readersOf(name, column, next).slice(0, 5).join(', ')
+        const readers = readersOf(name, column, next).slice(0, 5).join(', ')
         const advice = 'Change the query first, then remove the column.'
         if (readers) throw invalidParameter('columns', `Column ${column} is used by ${readers}. ${advice}`)
       }
@@ -63,12 +88,19 @@ export function sourceKind(options: SourceKindOptions): Kind<Source> {
     extend: (before, after) => sources.extend(before, after),
     removed: ({ name }) => sources.dropDeleted(name),
     views: (items) => [...items],
-  }
+  }),
+}
+
+/** Names of the endpoints that read a typed column. */
+function readersOf(source: string, column: string, next: NextDefinitions): string[] {
+  const endpoints = next.list<Saved & { definition: { query: string } }>('endpoints')
+  const readers = endpoints.filter(({ definition: { query } }) => queryOf(query).readsColumn(source, column))
+  return readers.map(({ name }) => name)
 }
 
 function fieldsOf(source: Source) {
-  const { name, description, aliases, retention_days, columns, project, list_columns } = source
-  return { name, description, aliases, retention_days, columns, project, list_columns }
+  const { name, description, aliases, retention_days, search_index, columns, project, list_columns } = source
+  return { name, description, aliases, retention_days, search_index, columns, project, list_columns }
 }
 
 function removedColumns(before: Source, after: Source): TypedColumn[] {
@@ -77,7 +109,7 @@ function removedColumns(before: Source, after: Source): TypedColumn[] {
 
 /** What senders, queries and the stored entries notice. */
 async function changesOf(
-  options: SourceKindOptions,
+  engine: Engine,
   before: Source,
   after: Source | undefined,
   next: NextDefinitions,
@@ -87,7 +119,7 @@ async function changesOf(
   const add = (kind: string, breaking: boolean, message: string, column?: string) =>
     changes.push({ kind, breaking, message, ...(column !== undefined && { column }) })
   if (!after) {
-    add('source_deleted', true, `source deleted; ${await count(options, name, '1')} will be deleted`)
+    add('source_deleted', true, `source deleted; ${await count(engine, name, '1')} will be deleted`)
     return changes
   }
   if (after.description !== before.description) add('description_changed', false, 'description changed')
@@ -98,6 +130,9 @@ async function changesOf(
   if (after.list_columns.join() !== before.list_columns.join()) {
     add('list_columns_changed', false, 'columns of the list changed')
   }
+  if (after.search_index !== before.search_index) {
+    add('search_index_changed', false, `index of words ${after.search_index ? 'added' : 'removed'}`)
+  }
   for (const alias of new Set([...after.aliases, ...before.aliases])) {
     if (!before.aliases.includes(alias)) add('alias_added', false, `alias ${alias} added`)
     if (!after.aliases.includes(alias))
@@ -106,7 +141,7 @@ async function changesOf(
   const [days, was] = [after.retention_days, before.retention_days]
   if (days > was) add('retention_raised', false, `retention_days ${was} → ${days}`)
   if (days < was) {
-    const older = await count(options, name, `timestamp < now64(6) - toIntervalDay(${days})`)
+    const older = await count(engine, name, `timestamp < now64(6) - toIntervalDay(${days})`)
     const lost = `${older} older than that will be deleted`
     add('retention_lowered', true, `retention_days ${was} → ${days}; ${lost}`)
   }
@@ -114,14 +149,14 @@ async function changesOf(
     const old = before.columns.find((one) => one.name === column.name)
     if (old && contentOf(old) === contentOf(column)) continue
     const isOther = old && (old.path !== column.path || old.type !== column.type)
-    const readers = isOther ? options.readersOf(name, column.name, next).join(', ') : ''
+    const readers = isOther ? readersOf(name, column.name, next).join(', ') : ''
     const effect = readers && `; results of ${readers} may differ`
     const how = old ? ` changed from ${contentOf(old)} to` : ' added:'
     const kind = old ? 'column_changed' : 'column_added'
     add(kind, readers !== '', `column ${column.name}${how} ${contentOf(column)}${effect}`, column.name)
   }
   for (const { name: column, path } of removedColumns(before, after)) {
-    const filled = await count(options, name, `ifNull(toString(${sqlName(column)}), '') != ''`)
+    const filled = await count(engine, name, `ifNull(toString(${sqlName(column)}), '') != ''`)
     const remains = `metadata.${shownPath(path)} remains in ${filled}, and queries then read it from JSON text`
     add('column_removed', false, `column ${column} removed; ${remains}`, column)
   }
@@ -133,8 +168,18 @@ function contentOf({ path, type, searched }: TypedColumn): string {
 }
 
 /** Counts entries of a source, in words. */
-async function count({ engine }: SourceKindOptions, source: string, condition: string): Promise<string> {
+async function count(engine: Engine, source: string, condition: string): Promise<string> {
   const sql = `SELECT count() FROM ${sqlName(source)} WHERE ${condition}`
   const entries = Number(await queryText(engine, { sql }, limits))
   return entries === 1 ? '1 entry' : `${entries} entries`
+}
+
+/** Each column in one line. */
+function writeColumnsInLines(document: Document): void {
+  const columns = document.get('columns')
+  for (const column of isSeq(columns) ? columns.items : []) {
+    if (!isMap(column)) continue
+    column.flow = true
+    if (column.get('searched') === false) column.delete('searched')
+  }
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { readStoredTables } from '../catalog/stored-tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
+import { readStoredTables } from '../engine/stored-tables.ts'
 
 interface SourceUsageOptions {
   engine: Engine

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkTokens } from './check.ts'
+import { Query } from './query.ts'
 
 const refusals: Record<string, readonly string[]> = {
   'must start with SELECT or WITH': [
@@ -40,7 +41,7 @@ const refusals: Record<string, readonly string[]> = {
 }
 
 describe.each(Object.entries(refusals))('%s', (reason, statements) => {
-  test.each(statements)('%j', (sql) => expect(() => checkTokens(sql)).toThrow(reason))
+  test.each(statements)('%j', (sql) => expect(() => checkTokens(new Query(sql))).toThrow(reason))
 })
 
 test.each([
@@ -54,7 +55,7 @@ test.each([
   "SELECT format('{}', id) FROM edge_logs",
   'SELECT format FROM edge_logs',
   "SELECT map('a', 1)['a'], [(1)], {1}, @x, '{x:String}' AS `count()`",
-])('accepts %j', (sql) => expect(() => checkTokens(sql)).not.toThrow())
+])('accepts %j', (sql) => expect(() => checkTokens(new Query(sql))).not.toThrow())
 
 test.each([
   ['SELECT\n  1) + 2', 2, 4],
@@ -67,5 +68,5 @@ test.each([
   ['SELECT 1 = { x : String }', 1, 12],
   ['\n  SELEC 1', 2, 3],
 ])('reports the position of the problem in %j', (sql, line, column) => {
-  expect(() => checkTokens(sql)).toThrow(expect.objectContaining({ details: { line, column } }))
+  expect(() => checkTokens(new Query(sql))).toThrow(expect.objectContaining({ details: { line, column } }))
 })

@@ -5,18 +5,40 @@ import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
 import { firstWordHints } from './hints/dialect-hints.ts'
 import { positionOfPart, refuseFunction, refuseSource, refuseTableFunction } from './hints/name-hints.ts'
+import { type Query, queryOf } from './query.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
-import { subqueryNames } from './with.ts'
 
 const allowedKinds = new Set([
-  ...['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery', 'ExpressionList', 'Subquery'],
-  ...['WithElement', 'Identifier', 'Literal', 'Function', 'WindowDefinition', 'WindowListElement'],
-  ...['TablesInSelectQuery', 'TablesInSelectQueryElement', 'TableExpression', 'TableIdentifier'],
-  ...['TableJoin', 'ArrayJoin', 'OrderByElement', 'InterpolateElement', 'Asterisk', 'QualifiedAsterisk'],
-  ...['ColumnsListMatcher', 'ColumnsRegexpMatcher', 'QualifiedColumnsListMatcher'],
-  ...['QualifiedColumnsRegexpMatcher', 'ColumnsTransformerList', 'ColumnsExceptTransformer'],
-  ...['ColumnsReplaceTransformer', 'ColumnsReplaceTransformer::Replacement'],
+  'SelectWithUnionQuery',
+  'SelectIntersectExceptQuery',
+  'SelectQuery',
+  'ExpressionList',
+  'Subquery',
+  'WithElement',
+  'Identifier',
+  'Literal',
+  'Function',
+  'WindowDefinition',
+  'WindowListElement',
+  'TablesInSelectQuery',
+  'TablesInSelectQueryElement',
+  'TableExpression',
+  'TableIdentifier',
+  'TableJoin',
+  'ArrayJoin',
+  'OrderByElement',
+  'InterpolateElement',
+  'Asterisk',
+  'QualifiedAsterisk',
+  'ColumnsListMatcher',
+  'ColumnsRegexpMatcher',
+  'QualifiedColumnsListMatcher',
+  'QualifiedColumnsRegexpMatcher',
+  'ColumnsTransformerList',
+  'ColumnsExceptTransformer',
+  'ColumnsReplaceTransformer',
+  'ColumnsReplaceTransformer::Replacement',
 ])
 
 const clauses: Record<string, string> = {
@@ -55,10 +77,10 @@ export async function checkSql(
   const nodes = await parseSelect(engine, statement).catch((error) => {
     throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
-  const names = subqueryNames(statement.sql)
+  const names = queryOf(statement.sql).subqueriesBy
   const checkTable = (name: string) => {
     if (sources.has(name) || (names.has(name) && isPlainName(name))) return
-    throw refuseSource(name, edited.source, sources.keys(), names, sources.aliased?.(name))
+    throw refuseSource(name, edited.source, sources.keys(), names.keys(), sources.aliased?.(name))
   }
   checkTree(nodes, checkTable, undefined, edited.source)
 }
@@ -161,7 +183,7 @@ function literalText(node: SqlNode | undefined): string | undefined {
 
 /** The last word counts: SETTINGS and the like stand at the end. */
 function positionOfClause(clause: string, sql: string) {
-  const token = codeTokens(sql).findLast((each) => isKeyword(each, clause))
+  const token = queryOf(sql).tokens.findLast((each) => isKeyword(each, clause))
   return token && positionOf(sql, token.start)
 }
 
@@ -194,16 +216,17 @@ export function callerTokens(sql: string): CodeToken[] {
 }
 
 /** Checks the text before the engine reads it. */
-export function checkTokens(query: string, read?: readonly CodeToken[]): void {
+export function checkTokens(query: Query): void {
+  const { sql } = query
   const fail = (message: string, offset: number): never => {
-    throw invalidQuery(message, positionOf(query, offset))
+    throw invalidQuery(message, positionOf(sql, offset))
   }
-  if (query.length > maxLength) {
+  if (sql.length > maxLength) {
     fail(`The SQL is longer than ${maxLength} characters. Shorten it.`, 0)
   }
-  const nul = query.indexOf('\0')
+  const nul = sql.indexOf('\0')
   if (nul >= 0) fail('The SQL contains a NUL character. Remove it.', nul)
-  const tokens = read ?? codeTokens(query)
+  const { tokens } = query
   const [first] = tokens
   if (!first || !/^(?:select|with|from|\()$/i.test(first.text)) {
     fail(firstWordHint(first), first?.start ?? 0)

@@ -2,12 +2,18 @@ export interface SqlEdit {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** The query of another endpoint that the text contains, and where. */
+  readonly inner?: { readonly name: string; readonly edited: EditedSql; readonly at: number }
 }
 
-export type EditedSql = Readonly<ReturnType<typeof editSql>>
+export interface EditedSql {
+  readonly source: string
+  readonly text: string
+  readonly edits: readonly SqlEdit[]
+}
 
 /** The text after edits that do not overlap, and the edits in the order of the text. */
-export function editSql(source: string, edits: readonly SqlEdit[]) {
+export function editSql(source: string, edits: readonly SqlEdit[]): EditedSql {
   const ordered = [...edits].sort((a, b) => a.start - b.start)
   let text = ''
   let at = 0
@@ -27,4 +33,16 @@ export function sourceOffset(edits: readonly SqlEdit[], offset: number): number 
     shift += text.length - (end - start)
   }
   return offset - shift
+}
+
+/** The edit that an offset of the edited text is in, with the offset in its text. */
+export function editAt(edits: readonly SqlEdit[], offset: number): { edit: SqlEdit; at: number } | undefined {
+  let shift = 0
+  for (const edit of edits) {
+    const { start, end, text } = edit
+    if (offset < start + shift) return undefined
+    if (offset < start + shift + text.length) return { edit, at: offset - start - shift }
+    shift += text.length - (end - start)
+  }
+  return undefined
 }

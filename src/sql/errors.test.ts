@@ -106,11 +106,6 @@ describe('errorInTypedText', () => {
     [invalidQuery("1st argument 'x' to function 'trunc'."), 'SELECT 1, trunc(1)', { line: 1, column: 11 }],
     [invalidQuery('Unknown source "edge_lgs".'), 'SELECT 1 FROM edge_lgs', { line: 1, column: 15 }],
     [invalidQuery('The function foo is not allowed.'), 'SELECT foo(1)', { line: 1, column: 8 }],
-    [
-      invalidQuery('The column "t" of incremental must exist and be a DateTime.'),
-      'SELECT 1 AS t',
-      { line: 1, column: 13 },
-    ],
     [invalidQuery('The type AggregateFunction is not allowed.'), 'SELECT x WHERE x IS NULL', {}],
     [invalidQuery('Only one SELECT is allowed.'), 'x', {}],
   ])('$message in %j is at %o', (error, text, details) => {

@@ -1,6 +1,6 @@
 import { invalidQuery, WellheadError } from '../base/errors.ts'
-import { type EditedSql, sourceOffset } from './edits.ts'
-import { codeTokens } from './tokens.ts'
+import { type EditedSql, editAt, type SqlEdit, sourceOffset } from './edits.ts'
+import { type Query, queryOf } from './query.ts'
 
 interface SqlPosition {
   line: number
@@ -10,6 +10,8 @@ interface SqlPosition {
 interface AuthorPosition extends SqlPosition {
   /** Whether it is after everything that the author wrote. */
   isEnd?: boolean
+  /** The endpoint that the query reads, and whose query has the error. */
+  inner?: { name: string; line: number } | undefined
 }
 
 export function positionOf(text: string, offset: number): SqlPosition {
@@ -33,7 +35,9 @@ export function authorError(error: unknown, place: (at: SqlPosition) => AuthorPo
   if (!invalidQuery.is(error)) return error
   const { line, column } = error.details
   const at = line !== undefined && column !== undefined ? place({ line, column }) : undefined
-  const message = authorMessage(error.message, at?.isEnd ?? false)
+  const { inner } = at ?? {}
+  const where = inner ? ` This is in ${inner.name}, line ${inner.line}.` : ''
+  const message = authorMessage(error.message, at?.isEnd ?? false) + where
   const details = at === undefined ? {} : { line: at.line, column: at.column }
   return new WellheadError(invalidQuery, message, { details, cause: error.cause })
 }
@@ -74,7 +78,18 @@ export function authorPosition({ source, text, edits }: EditedSql, at: SqlPositi
     .subarray(0, at.column - 1)
     .toString().length
   const lineStart = lines.slice(0, at.line - 1).reduce((sum, { length }) => sum + length + 1, 0)
-  return positionOf(source, sourceOffset(edits, lineStart + before))
+  const offset = lineStart + before
+  return { ...positionOf(source, sourceOffset(edits, offset)), inner: innerPlace(edits, offset) }
+}
+
+/** The innermost endpoint whose query contains an offset. */
+function innerPlace(edits: readonly SqlEdit[], offset: number): AuthorPosition['inner'] {
+  const { edit, at = 0 } = editAt(edits, offset) ?? {}
+  if (!edit?.inner) return undefined
+  const { name, edited } = edit.inner
+  const own = at - edit.inner.at
+  const { line } = positionOf(edited.source, sourceOffset(edited.edits, own))
+  return innerPlace(edited.edits, own) ?? { name, line }
 }
 
 /** The same error with its position in the text as it was typed, with the white space before the query. */
@@ -85,12 +100,12 @@ export function errorInTypedText(error: unknown, typed: string): unknown {
   const at =
     line !== undefined && column !== undefined
       ? within(positionOf(typed, typed.length - typed.trimStart().length), { line, column })
-      : positionOfName(own.message, typed)
+      : positionOfName(own.message, queryOf(typed))
   return new WellheadError(invalidQuery, own.message, { details: { ...at }, cause: own.cause })
 }
 
 /** Where the message only names what is wrong: the first use of one of its names. */
-export function positionOfName(message: string, typed: string, tokens = codeTokens(typed)) {
+export function positionOfName(message: string, { sql, tokens }: Query) {
   const quoted = [...message.matchAll(/[`"']([^`"'\n]{1,200})[`"']/g)].map(([, name = '']) => name)
   const plain = [...message.matchAll(/\b(?:function|column) ([A-Za-z_][\w.]*)/gi)].map(
     ([, name = '']) => name,
@@ -102,7 +117,7 @@ export function positionOfName(message: string, typed: string, tokens = codeToke
   }
   for (const name of [...quoted, ...plain]) {
     const start = first.get(name.toLowerCase()) ?? first.get(name.split('.').at(-1)?.toLowerCase() ?? '')
-    if (start !== undefined) return positionOf(typed, start)
+    if (start !== undefined) return positionOf(sql, start)
   }
   return undefined
 }

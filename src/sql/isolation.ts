@@ -57,23 +57,64 @@ export interface TimeRange {
 interface RowFilter {
   project?: string | undefined
   range?: TimeRange | undefined
+  /** Rows before this instant are older than the plan of the project shows. */
+  sinceMicros?: bigint | undefined
+  /** Condition of a table for the rows that nobody may see anymore; undefined: none. */
+  hidden?: HiddenRows | undefined
 }
 
+export type HiddenRows = (table: string) => string | undefined
+
 /** Restricts a query to some rows of each table. Tables of sources that are being deleted may still exist. */
-export function rowFilterSettings(database: string, tables: Iterable<string>, { project, range }: RowFilter) {
+export function rowFilterSettings(database: string, tables: Iterable<string>, filter: RowFilter) {
+  return tableFilterSettings(database, rowFilters(tables, filter))
+}
+
+/** Tables that users fill have the tenant of each row in a column of its own, since not all of them have a project. */
+export const tenantColumn = '_tenant'
+
+/** Filters of sources, and of tables that users fill. `showsShared`: whether rows of those that belong to nobody show. */
+export function tenantFilters(
+  database: string,
+  sources: Iterable<string>,
+  tables: Iterable<string>,
+  { showsShared, ...filter }: RowFilter & { showsShared: boolean },
+) {
+  const filters = rowFilters(sources, filter)
+  if (filter.project === undefined) return tableFilterSettings(database, filters)
+  const own = sqlText(`=${filter.project}`)
+  const condition = showsShared ? `${tenantColumn} IN ('*', ${own})` : `${tenantColumn} = ${own}`
+  return tableFilterSettings(database, [
+    ...filters,
+    ...[...tables].map((table) => [table, condition] as const),
+  ])
+}
+
+function rowFilters(tables: Iterable<string>, filter: RowFilter): (readonly [string, string])[] {
+  const { project, range, sinceMicros, hidden } = filter
   const conditions: string[] = []
   if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
+  if (sinceMicros !== undefined) conditions.push(`timestamp >= ${instantSql(sinceMicros)}`)
   if (range) {
     const { beforeMicros, fromMicros } = range
-    const before = `timestamp < ${instant(beforeMicros)}`
-    conditions.push(fromMicros === undefined ? before : `(${before} OR timestamp >= ${instant(fromMicros)})`)
+    const before = `timestamp < ${instantSql(beforeMicros)}`
+    conditions.push(
+      fromMicros === undefined ? before : `(${before} OR timestamp >= ${instantSql(fromMicros)})`,
+    )
   }
-  // On a cluster, the rows are in local tables behind those that queries name.
-  return tableFilterSettings(
-    database,
-    [...tables].flatMap((table) => [table, `${table}_local`]),
-    conditions.join(' AND '),
-  )
+  return [...tables].flatMap((table) => {
+    const gone = hidden?.(table)
+    const condition = [...conditions, ...(gone === undefined ? [] : [`NOT (${gone})`])].join(' AND ')
+    // On a cluster, the rows are in local tables behind those that queries name.
+    return condition === '' ? [] : [table, `${table}_local`].map((name) => [name, condition] as const)
+  })
+}
+
+const dayMicros = 86_400_000_000n
+
+/** The instant from which on a plan shows entries. */
+export function retainedSince(days: number | undefined, nowMs: number): bigint | undefined {
+  return days === undefined ? undefined : BigInt(Math.floor(nowMs)) * 1000n - BigInt(days) * dayMicros
 }
 
 /** Settings for a query that must not learn anything about other rows. The check of a server tries these same settings. */
@@ -82,11 +123,12 @@ export function isolatedRows(database: string, tables: Iterable<string>, filter:
 }
 
 /** Names the database, because other nodes of a cluster have another default. */
-export function tableFilterSettings(database: string, tables: readonly string[], condition: string) {
-  const filters = tables.map((table) => `${sqlText(`${database}.${table}`)}:${sqlText(condition)}`)
+export function tableFilterSettings(database: string, conditions: readonly (readonly [string, string])[]) {
+  if (conditions.length === 0) return {}
+  const filters = conditions.map(([table, sql]) => `${sqlText(`${database}.${table}`)}:${sqlText(sql)}`)
   return { additional_table_filters: `{${filters.join(',')}}` }
 }
 
-function instant(micros: bigint): string {
+export function instantSql(micros: bigint): string {
   return `fromUnixTimestamp64Micro(${micros}, 'UTC')`
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { inferredTypes } from './parameter-types.ts'
+import { Query } from './query.ts'
 
 const columns = [
   { name: 'status_code', path: 'response.status', type: 'number' },
@@ -36,14 +37,16 @@ test.each([
   ['level = @p AND status_code = @p', undefined],
   ["'LIMIT @p' = x AND y = @p -- LIMIT @p", undefined],
 ])('in %s tells that the parameter is %s', (condition, type) => {
-  expect(inferredTypes(`SELECT 1 FROM edge_logs e WHERE ${condition}`, columnsOf).get('p')).toBe(type)
+  expect(inferredTypes(new Query(`SELECT 1 FROM edge_logs e WHERE ${condition}`), columnsOf).get('p')).toBe(
+    type,
+  )
 })
 
 test('are not told by columns of sources that the SQL does not read', () => {
-  expect(inferredTypes('SELECT 1 FROM auth_logs WHERE status_code = @p', columnsOf).size).toBe(0)
+  expect(inferredTypes(new Query('SELECT 1 FROM auth_logs WHERE status_code = @p'), columnsOf).size).toBe(0)
 })
 
 test('are read from long SQL', () => {
   const sql = `SELECT ${'match('.repeat(20_000)}${'@p,'.repeat(20_000)}`
-  expect(inferredTypes(sql).get('p')).toBe('regex')
+  expect(inferredTypes(new Query(sql)).get('p')).toBe('regex')
 })

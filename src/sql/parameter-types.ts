@@ -1,5 +1,5 @@
 import type { ColumnsOf } from './paths.ts'
-import { possibleSources, sqlTokens } from './tokens.ts'
+import type { Query } from './query.ts'
 
 type InferredType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
 
@@ -30,15 +30,16 @@ const values: readonly (readonly [RegExp, InferredType])[] = [
 ]
 
 /** The types of parameters, as far as their use in the SQL tells them. */
-export function inferredTypes(sql: string, columnsOf: ColumnsOf = () => undefined) {
-  const columns = [...possibleSources(sql)].flatMap((source) => columnsOf(source) ?? [])
+export function inferredTypes(query: Query, columnsOf: ColumnsOf = () => undefined) {
+  const { sql, tokens } = query
+  const columns = [...query.possibleSources].flatMap((source) => columnsOf(source) ?? [])
   const typeOf = (text: string): InferredType | undefined => {
     const column = columns.find(({ name }) => name === text)
     if (column) return column.type === 'number' ? 'number' : 'string'
     return values.find(([pattern]) => pattern.test(text))?.[1]
   }
   const found = new Map<string, InferredType | undefined>()
-  for (const { kind, start, end } of sqlTokens(sql)) {
+  for (const { kind, start, end, text } of tokens) {
     if (kind !== 'parameter') continue
     const [before, after] = [sql.slice(Math.max(0, start - reach), start), sql.slice(end, end + reach)]
     const operands = [
@@ -47,13 +48,21 @@ export function inferredTypes(sql: string, columnsOf: ColumnsOf = () => undefine
     ]
     const types = [
       uses.find(([pattern]) => pattern.test(before))?.[1],
-      ...operands.map((text) => text && typeOf(text)),
+      ...operands.map((operand) => operand && typeOf(operand)),
     ]
-    const name = sql.slice(start + 1, end)
+    const name = text.slice(1)
     for (const type of types)
       if (type) found.set(name, agreed(found.has(name) ? found.get(name) : type, type))
   }
   return new Map([...found].flatMap(([name, type]) => (type ? [[name, type] as const] : [])))
+}
+
+const nullTest = /@(\w+) IS (?:NOT )?NULL\b|\bis(?:Not)?Null \( @(\w+)/gi
+
+/** Parameters that the SQL compares with null, so that it works without them. */
+export function nullTested({ tokens }: Query): Set<string> {
+  const code = tokens.map(({ kind, text }) => (kind === 'string' ? "''" : text)).join(' ')
+  return new Set([...code.matchAll(nullTest)].map(([, before, inside]) => (before ?? inside) as string))
 }
 
 /** Undefined if two uses tell different types. */

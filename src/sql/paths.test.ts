@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { editSql } from './edits.ts'
 import { jsonPaths, pathEdits } from './paths.ts'
+import { Query } from './query.ts'
 
 const columns = [
   { name: 'request_path', path: 'request.path', type: 'text' },
   { name: 'status', path: 'response.status', type: 'number' },
 ] as const
 const columnsOf = (source: string) => (source === 'edge_logs' ? columns : undefined)
-const rewritten = (sql: string) => editSql(sql, pathEdits(sql, columnsOf)).text
+const rewritten = (sql: string) => editSql(sql, pathEdits(new Query(sql), columnsOf)).text
 
 /** The SQL for a path in a WHERE clause, where it needs no name. */
 const condition = (path: string, from = 't') => {
@@ -277,7 +278,7 @@ describe('a typed column', () => {
 })
 
 describe('paths that are read from JSON text', () => {
-  const paths = (sql: string) => jsonPaths(sql, columnsOf)
+  const paths = (sql: string) => jsonPaths(new Query(sql), columnsOf)
 
   test('are listed once each, with their source and cast, unless a typed column serves them', () => {
     const sql =

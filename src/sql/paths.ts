@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { pathOf } from '../shared/path-text.ts'
 import type { SqlEdit } from './edits.ts'
 import {
   columnNameOf,
@@ -7,21 +8,11 @@ import {
   metadata,
   pathAt,
   pathExpression,
-  pathOf,
   tableNameOf,
 } from './metadata-path.ts'
 import { sqlName } from './names.ts'
-import { clauseOf, type ReadTable, type SelectScope, type SqlScopes, scopesOf } from './scopes.ts'
-import {
-  type CodeToken,
-  closingOf,
-  codeTokens,
-  identifierOf,
-  isAlias,
-  isKeyword,
-  isSymbol,
-} from './tokens.ts'
-import { namedSubqueries } from './with.ts'
+import { clauseOf, type ReadTable, type SelectScope, type SqlScopes } from './scopes.ts'
+import { type CodeToken, closingOf, identifierOf, isAlias, isKeyword, isSymbol } from './tokens.ts'
 
 export interface SourceColumn {
   readonly name: string
@@ -44,19 +35,28 @@ export type JsonPath = z.output<typeof jsonPathShape>
 
 export type FoundPath = ReturnType<typeof findPaths>[number]
 
+/** The parts of a query that its paths are found by. */
+interface PathText {
+  readonly sql: string
+  readonly tokens: readonly CodeToken[]
+  readonly scopes: SqlScopes
+  readonly subqueriesBy: ReadonlyMap<string, unknown>
+  subqueryNamed(name: string): { readonly open: number } | undefined
+}
+
+interface ReadPaths extends PathText {
+  readonly paths: readonly FoundPath[]
+}
+
 /** Replaces paths of metadata, which is text, by functions that read them. A selected path keeps its name. */
-export function pathEdits(
-  sql: string,
-  columnsOf: ColumnsOf = () => undefined,
-  tokens: readonly CodeToken[] = codeTokens(sql),
-): SqlEdit[] {
+export function pathEdits({ tokens, paths }: ReadPaths, columnsOf: ColumnsOf = () => undefined): SqlEdit[] {
   const aliases = new Map<SelectScope | undefined, Map<string, string>>()
   const edit = (first: number, end: number, text: string) => ({
     start: (tokens[first] as CodeToken).start,
     end: (tokens[end - 1] as CodeToken).end,
     text,
   })
-  return findPaths(sql, tokens).map((found) => {
+  return paths.map((found) => {
     const { path, scope } = found
     if (found.isColumn) return edit(path.first, path.end, path.qualifier + sqlName(columnNameOf(path)))
     const text = sourceColumn(found, columnsOf) ?? pathExpression(path)
@@ -73,9 +73,9 @@ export function pathEdits(
 }
 
 /** Paths that pathEdits replaces by functions, each once, if the SQL tells which source they belong to. */
-export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): JsonPath[] {
+export function jsonPaths(query: ReadPaths, columnsOf: ColumnsOf = () => undefined): JsonPath[] {
   const paths = new Map<string, JsonPath>()
-  for (const found of findPaths(sql, codeTokens(sql))) {
+  for (const found of query.paths) {
     const { place, path: read } = found
     if (!place || found.isColumn || read.steps.length > 1) continue
     if (sourceColumn(found, columnsOf)) continue
@@ -86,9 +86,10 @@ export function jsonPaths(sql: string, columnsOf: ColumnsOf = () => undefined): 
   return [...paths.values()]
 }
 
-export function findPaths(sql: string, tokens: readonly CodeToken[], known?: SqlScopes) {
-  if (!sql.includes(metadata)) return []
-  const scopes = known ?? scopesOf(tokens)
+/** Paths of metadata, in the order of the text. */
+export function findPaths(query: PathText) {
+  if (!query.sql.includes(metadata)) return []
+  const { sql, tokens, scopes, subqueriesBy } = query
   const lambdas = lambdaParameters(tokens)
   const isTable = new Map<SelectScope | undefined, boolean>()
   const isMetadataTable = (scope: SelectScope | undefined) => {
@@ -96,14 +97,13 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
     isTable.set(scope, is)
     return is
   }
-  const subqueries = subqueriesByName(tokens)
   // Each subquery is read once, however many paths there are.
   const selected = new Map<number, ReadonlySet<string>>()
   const isSelectedIn = (path: MetadataPath, { name = '', at }: ReadTable) => {
     const isQualified = isSymbol(tokens[at - 1], '.')
-    const open = isSymbol(tokens[at], '(') ? at : isQualified ? undefined : subqueries.get(name)
+    const open = isSymbol(tokens[at], '(') ? at : isQualified ? undefined : query.subqueryNamed(name)?.open
     if (open === undefined) return false
-    const names = selected.get(open) ?? selectedPaths(sql, tokens, scopes, open)
+    const names = selected.get(open) ?? selectedPaths(query, open)
     selected.set(open, names)
     return names.has(columnNameOf(path))
   }
@@ -134,7 +134,7 @@ export function findPaths(sql: string, tokens: readonly CodeToken[], known?: Sql
   }
   /** Whether a typed column can replace the path: it is certainly read from the column of the table. */
   const isOfTable = (scope: SelectScope | undefined, { name = '', alias = '' }: ReadTable) =>
-    !subqueries.has(name) &&
+    !subqueriesBy.has(name) &&
     !aliases.has(inSet(scope, `FROM ${name}`)) &&
     !aliases.has(inSet(scope, alias)) &&
     !aliases.has(inSet(scope, metadata)) &&
@@ -181,12 +181,7 @@ function sourceColumn({ path: { cast }, place }: FoundPath, columnsOf: ColumnsOf
 export const restName = (column: string) => `_rest_${column}`
 
 /** Names of the paths that a subquery selects without an alias; none if it selects metadata as well. */
-function selectedPaths(
-  sql: string,
-  tokens: readonly CodeToken[],
-  { of }: SqlScopes,
-  open: number,
-): ReadonlySet<string> {
+function selectedPaths({ sql, tokens, scopes: { of } }: PathText, open: number): ReadonlySet<string> {
   const scope = of[open + 1]
   const names = new Set<string>()
   // In a UNION, each SELECT is a scope of its own.
@@ -201,15 +196,6 @@ function selectedPaths(
     if (path?.end === end) names.add(columnNameOf(path, scope))
   }
   return names
-}
-
-/** Index of the bracket that opens each named subquery; undefined if the name or its columns are ambiguous. */
-function subqueriesByName(tokens: readonly CodeToken[]): Map<string, number | undefined> {
-  const opens = new Map<string, number | undefined>()
-  for (const { name, open, renamesColumns } of namedSubqueries(tokens)) {
-    opens.set(name, opens.has(name) || renamesColumns ? undefined : open)
-  }
-  return opens
 }
 
 function isTableName(name: string, scope: SelectScope | undefined): boolean {

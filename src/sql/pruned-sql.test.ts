@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { certainColumns, prunedSql } from './pruned-sql.ts'
+import { certainColumns, pruned } from './pruned-sql.ts'
+import { Query } from './query.ts'
 
 const columnsOf = (source: string) =>
   source === 'logs' ? [{ name: 'status', path: 'status', type: 'number' } as const] : undefined
-const sent = (sql: string) => prunedSql(sql, columnsOf).replace(/\s+/g, ' ').trim()
+const sent = (sql: string) => pruned(new Query(sql), columnsOf).sql.replace(/\s+/g, ' ').trim()
 
 describe('columns that nobody reads', () => {
   test.each([
@@ -119,6 +120,6 @@ test.each([
   ['WITH a AS (SELECT upper(x) metadata FROM logs) SELECT metadata FROM a WHERE 1', [], []],
   ['SELECT metadata FROM (SELECT 1 AS x)', [], []],
 ])('knows which columns are certain: %s', (sql, counts, stored) => {
-  const certain = certainColumns(sql)
+  const certain = certainColumns(new Query(sql))
   expect([[...certain.counts], [...certain.stored]]).toEqual([counts, stored])
 })

@@ -1,27 +1,20 @@
 import { editSql, type SqlEdit } from './edits.ts'
 import { metadata } from './metadata-path.ts'
 import type { ColumnsOf } from './paths.ts'
-import { type SelectScope, scopesOf } from './scopes.ts'
-import {
-  type CodeToken,
-  closingOf,
-  codeTokens,
-  endsValue,
-  identifierOf,
-  isAlias,
-  isKeyword,
-  isSymbol,
-} from './tokens.ts'
-import { namedSubqueries, subqueryNames, withElements } from './with.ts'
+import { Query } from './query.ts'
+import type { SelectScope } from './scopes.ts'
+import { type CodeToken, closingOf, endsValue, identifierOf, isAlias, isKeyword, isSymbol } from './tokens.ts'
+import { withElements } from './with.ts'
 
 export const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
 
 /** The same result with less to plan: the engine analyzes every subquery and column, used or not. */
-export function prunedSql(sql: string, columnsOf: ColumnsOf = () => undefined): string {
-  let sent = withoutUnused(sql)
-  for (let before = '', passes = 0; before !== sent && passes < maxPasses; passes++) {
-    before = sent
-    sent = withoutUnused(withoutUnusedColumns(sent))
+export function pruned(query: Query, columnsOf: ColumnsOf = () => undefined): Query {
+  let sent = withoutUnused(query)
+  for (let passes = 0; passes < maxPasses; passes++) {
+    const fewer = withoutUnusedColumns(sent)
+    if (fewer === sent) break
+    sent = withoutUnused(fewer)
   }
   return withoutPick(sent, columnsOf)
 }
@@ -30,10 +23,10 @@ export function prunedSql(sql: string, columnsOf: ColumnsOf = () => undefined): 
 const maxPasses = 8
 
 /** Removes unused elements of the WITH clause. Any identifier counts as a use of what the engine could look for. */
-export function withoutUnused(sql: string): string {
-  const tokens = codeTokens(sql)
+export function withoutUnused(query: Query): Query {
+  const { sql, tokens } = query
   const clause = withElements(tokens)
-  if (!clause) return sql
+  if (!clause) return query
   const { final, elements } = clause
   const used = namesIn(tokens.slice(final))
   const kept = new Set<(typeof elements)[number]>()
@@ -46,9 +39,9 @@ export function withoutUnused(sql: string): string {
     }
   }
   // An element without a name uses syntax that this function does not know.
-  if (kept.size === elements.length || elements.some(({ names }) => names.length === 0)) return sql
+  if (kept.size === elements.length || elements.some(({ names }) => names.length === 0)) return query
   const rest = elements.filter((each) => kept.has(each))
-  return withText(sql, rest) + sql.slice(tokens[final]?.start)
+  return new Query(withText(sql, rest) + sql.slice(tokens[final]?.start))
 }
 
 function withText(sql: string, elements: readonly { tokens: readonly CodeToken[] }[]): string {
@@ -75,13 +68,13 @@ function namesIn(tokens: readonly CodeToken[]): Map<string, number> {
 const unnamed = 'COLUMNS NATURAL PASTE RECURSIVE INTERPOLATE ALL ROLLUP CUBE GROUPING'.split(' ')
 
 /** Removes columns that subqueries select and nobody names. */
-function withoutUnusedColumns(sql: string): string {
-  const tokens = codeTokens(sql)
-  if (tokens.some((token, at) => isKeyword(token, ...unnamed) || isExpanded(tokens, at))) return sql
-  const { of, tableTokens } = scopesOf(tokens)
+function withoutUnusedColumns(query: Query): Query {
+  const { sql, tokens } = query
+  if (tokens.some((token, at) => isKeyword(token, ...unnamed) || isExpanded(tokens, at))) return query
+  const { tableTokens } = query.scopes
   const uses = namesIn(tokens)
   const values = namesIn(tokens.filter((_, at) => !tableTokens.has(at)))
-  const subqueries = new Map(namedSubqueries(tokens).map((each) => [each.open, each]))
+  const subqueries = new Map(query.subqueries.map((each) => [each.open, each]))
   const isTable = ({ open, parent }: SelectScope) => {
     const named = subqueries.get(open)
     if (!named) return parent?.tables.some(({ at }) => at === open) === true
@@ -89,8 +82,8 @@ function withoutUnusedColumns(sql: string): string {
     return !named.renamesColumns && values.get(named.name.toLowerCase()) === 1
   }
   const edits: SqlEdit[] = []
-  for (const scope of new Set(of)) {
-    if (!scope || !isWhole(tokens, scope) || isDistinct(tokens, scope) || !isTable(scope)) continue
+  for (const scope of query.selects) {
+    if (!isWhole(tokens, scope) || isDistinct(tokens, scope) || !isTable(scope)) continue
     const items = scope.items.map(({ first, end }) => tokens.slice(first, end))
     const after = tokens
       .slice(scope.items.at(-1)?.end, scope.end)
@@ -109,7 +102,7 @@ function withoutUnusedColumns(sql: string): string {
     const text = kept.map((item) => textOf(sql, item)).join(', ')
     edits.push({ start, end: items.at(-1)?.at(-1)?.end ?? start, text })
   }
-  return editSql(sql, edits).text
+  return edits.length > 0 ? new Query(editSql(sql, edits).text) : query
 }
 
 /** Whether an asterisk stands for columns; that of count(*) does not, nor does one that multiplies. */
@@ -152,17 +145,18 @@ function canDrop(item: readonly CodeToken[], isGrouped: boolean): boolean {
 const ownClauses = 'WITH ORDER LIMIT OFFSET FETCH WINDOW QUALIFY SETTINGS'.split(' ')
 
 /** Merges a final SELECT that only picks the columns of a named subquery, and orders or limits them. */
-function withoutPick(sql: string, columnsOf: ColumnsOf): string {
-  const tokens = codeTokens(sql)
+function withoutPick(query: Query, columnsOf: ColumnsOf): Query {
+  const { sql, tokens } = query
   const clause = withElements(tokens)
-  const { of } = scopesOf(tokens)
-  const outer = of[clause?.final ?? -1]
+  if (!clause) return query
+  const { of } = query.scopes
+  const outer = of[clause.final]
   const { name = '', at: tableAt = -1 } = outer?.tables[0] ?? {}
-  const [named, ...others] = namedSubqueries(tokens).filter((each) => each.name === name)
+  const [named, ...others] = query.subqueriesBy.get(name) ?? []
   const inner = of[(named?.open ?? -2) + 1]
   const isSimple = (scope: SelectScope | undefined) =>
     scope?.certain && scope.tables.length === 1 && !isDistinct(tokens, scope)
-  if (!clause || !outer || !inner || !named || !isSimple(outer) || !isSimple(inner)) return sql
+  if (!outer || !inner || !named || !isSimple(outer) || !isSimple(inner)) return query
   const tail = tokens[tableAt + 1]
   const body = tokens.slice(inner.first, inner.end)
   const isUsedOnce =
@@ -178,7 +172,7 @@ function withoutPick(sql: string, columnsOf: ColumnsOf): string {
     isKeyword(tokens[named.open - 1], 'AS') &&
     isKeyword(body[0], 'SELECT') &&
     !body.some((token) => token.depth === inner.depth && isKeyword(token, ...ownClauses))
-  if (!isUsedOnce || !isPick || !isMergeable) return sql
+  if (!isUsedOnce || !isPick || !isMergeable) return query
   const picked = outer.items.map(({ first, end }) => nameOf(tokens.slice(first, end), true))
   const items = new Map(
     inner.items.map(({ first, end }) => {
@@ -188,12 +182,12 @@ function withoutPick(sql: string, columnsOf: ColumnsOf): string {
   )
   const isSame =
     new Set(picked).size === items.size && items.size === inner.items.length && picked.length === items.size
-  if (!isSame || picked.some((each) => each === undefined || !items.has(each))) return sql
+  if (!isSame || picked.some((each) => each === undefined || !items.has(each))) return query
   const rest = clause.elements.filter(({ names: [first] }) => first !== name.toLowerCase())
-  if (isCaptured(rest, body, columnsOf(inner.tables[0]?.name ?? ''))) return sql
+  if (isCaptured(rest, body, columnsOf(inner.tables[0]?.name ?? ''))) return query
   const from = textOf(sql, tokens.slice(inner.items.at(-1)?.end, inner.end))
   const list = picked.map((each) => items.get(each)).join(', ')
-  return `${withText(sql, rest)}SELECT ${list}\n${from}\n${tail ? sql.slice(tail.start) : ''}`
+  return new Query(`${withText(sql, rest)}SELECT ${list}\n${from}\n${tail ? sql.slice(tail.start) : ''}`)
 }
 
 /** The name of a selected column, if it is one, or of any expression with AS. */
@@ -245,11 +239,10 @@ function withoutPlaceholders(tokens: readonly CodeToken[]): CodeToken[] {
 const counts = ['count', 'countif', 'uniq', 'uniqif', 'uniqexact', 'uniqexactif']
 
 /** Result columns that are certainly counts, which a double holds exactly, or metadata as a source stored it. */
-export function certainColumns(sql: string): { counts: ReadonlySet<string>; stored: ReadonlySet<string> } {
-  const tokens = codeTokens(sql)
+export function certainColumns(query: Query): { counts: ReadonlySet<string>; stored: ReadonlySet<string> } {
+  const { tokens } = query
   const found = { counts: new Set<string>(), stored: new Set<string>() }
-  const { of } = scopesOf(tokens)
-  const final = of[tokens.length - 1]
+  const final = query.scopes.of[tokens.length - 1]
   if (!final || final.depth > 0 || final.first > 0 || tokens.some((token) => isKeyword(token, 'INTERPOLATE')))
     return found
   for (const { first, end } of final.items) {
@@ -263,7 +256,7 @@ export function certainColumns(sql: string): { counts: ReadonlySet<string>; stor
   }
   const [table, ...others] = final.tables
   const isSource =
-    table?.name !== undefined && others.length === 0 && final.certain && !subqueryNames(sql).has(table.name)
+    table?.name !== undefined && others.length === 0 && final.certain && !query.subqueriesBy.has(table.name)
   const isStored = final.items.some(
     ({ first, end }) => end === first + 1 && identifierOf(tokens[first]) === metadata,
   )

@@ -60,8 +60,15 @@ export function scopesOf(tokens: readonly CodeToken[]) {
       let to = from + 1
       while (to < end && !(tokens[to]?.depth === depth && isSetOperator(tokens, to))) to++
       const scope: SelectScope = {
-        ...{ parent, first: from, end: to, depth, open: first - 1 },
-        ...{ tables: [], certain: true, clauses: clausesIn(tokens, from, to, depth), items: [] },
+        parent,
+        first: from,
+        end: to,
+        depth,
+        open: first - 1,
+        tables: [],
+        certain: true,
+        clauses: clausesIn(tokens, from, to, depth),
+        items: [],
       }
       for (let at = from; at < to; at++) of[at] = scope
       const select = clauseOf(scope, 'SELECT')

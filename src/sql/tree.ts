@@ -1,8 +1,10 @@
 import { invalidQuery } from '../base/errors.ts'
 
+type SqlValue = string | number | boolean
+
 export interface SqlText {
   readonly sql: string
-  readonly parameters?: Readonly<Record<string, string | number | boolean | null>>
+  readonly parameters?: Readonly<Record<string, SqlValue | readonly SqlValue[] | null>>
 }
 
 interface ParseLimits {

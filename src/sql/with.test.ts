@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { withoutUnused } from './pruned-sql.ts'
-import { leadingWith, subqueryNames } from './with.ts'
+import { Query } from './query.ts'
 
-describe('subqueryNames', () => {
+describe('named subqueries', () => {
   test.each([
     ['SELECT 1', []],
     ['WITH a AS (SELECT 1) SELECT * FROM a', ['a']],
@@ -13,29 +13,31 @@ describe('subqueryNames', () => {
     ["WITH 'a AS (SELECT 1)' AS b SELECT 1", []],
     ['WITH (SELECT 1) AS n SELECT n', []],
     ['SELECT CAST(a AS (1))', []],
-  ])('%s', (sql, names) => expect([...subqueryNames(sql)]).toEqual(names))
+  ])('%s', (sql, names) => expect([...new Query(sql).subqueriesBy.keys()]).toEqual(names))
 })
 
 describe('leadingWith', () => {
   test('ends before the final SELECT', () => {
     const sql = '-- x\nWITH 1 AS one, a AS (SELECT 1) -- SELECT\n SELECT * FROM a'
-    expect(leadingWith(sql)).toEqual({ text: 'WITH 1 AS one, a AS (SELECT 1) -- SELECT\n ', names: ['a'] })
+    expect(new Query(sql).leadingWith).toEqual({
+      text: 'WITH 1 AS one, a AS (SELECT 1) -- SELECT\n ',
+      names: ['a'],
+    })
   })
 
   test('lists only subqueries of the outer clause', () => {
-    expect(leadingWith('WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) FROM a SELECT 1')?.names).toEqual([
-      'a',
-    ])
+    const sql = 'WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) FROM a SELECT 1'
+    expect(new Query(sql).leadingWith?.names).toEqual(['a'])
   })
 
   test.each(['SELECT 1', '(WITH a AS (SELECT 1) SELECT 2)', 'WITH a AS (SELECT 1)', ''])(
     'finds none in %j',
-    (sql) => expect(leadingWith(sql)).toBeUndefined(),
+    (sql) => expect(new Query(sql).leadingWith).toBeUndefined(),
   )
 })
 
 describe('withoutUnused', () => {
-  const unused = (sql: string) => withoutUnused(sql).replace(/\s+/g, ' ')
+  const unused = (sql: string) => withoutUnused(new Query(sql)).sql.replace(/\s+/g, ' ')
 
   test.each([
     ['WITH a AS (SELECT 1) SELECT 2', 'SELECT 2'],
@@ -70,5 +72,5 @@ describe('withoutUnused', () => {
     'WITH (1 AS part) + 2 AS whole SELECT part',
     'WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a), b AS (SELECT 1) SELECT * FROM a',
     'WITH a AS (SELECT 1), 2 SELECT 3',
-  ])('keeps what may be used: %s', (sql) => expect(withoutUnused(sql)).toBe(sql))
+  ])('keeps what may be used: %s', (sql) => expect(withoutUnused(new Query(sql)).sql).toBe(sql))
 })

@@ -1,12 +1,4 @@
-import {
-  type CodeToken,
-  codeTokens,
-  identifierOf,
-  isKeyword,
-  isSymbol,
-  listItems,
-  startsQuery,
-} from './tokens.ts'
+import { type CodeToken, identifierOf, isKeyword, isSymbol, listItems, startsQuery } from './tokens.ts'
 
 /** Subqueries that are defined as "name AS (SELECT …)", at any depth. The syntax tree does not show them. */
 export function namedSubqueries(tokens: readonly CodeToken[]) {
@@ -29,27 +21,8 @@ export function namedSubqueries(tokens: readonly CodeToken[]) {
   })
 }
 
-export function subqueryNames(sql: string): Set<string> {
-  return new Set(namedSubqueries(codeTokens(sql)).map(({ name }) => name))
-}
-
-export type WithClause = NonNullable<ReturnType<typeof leadingWith>>
-
-/** The WITH clause that a query starts with, or undefined if it does not start with one. */
-export function leadingWith(sql: string) {
-  const tokens = codeTokens(sql)
-  const final = finalSelect(tokens)
-  if (final < 0) return undefined
-  const subqueries = namedSubqueries(tokens.slice(0, final))
-  return {
-    /** From WITH up to the final SELECT. */
-    text: sql.slice(tokens[0]?.start, tokens[final]?.start),
-    names: subqueries.flatMap(({ name, open }) => (tokens[open]?.depth === 0 ? name : [])),
-  }
-}
-
 /** Index of the SELECT that follows a leading WITH clause, or -1 if there is none. */
-function finalSelect(tokens: readonly CodeToken[]): number {
+export function finalSelect(tokens: readonly CodeToken[]): number {
   if (!isKeyword(tokens[0], 'WITH')) return -1
   return tokens.findIndex((token) => token.depth === 0 && isKeyword(token, 'SELECT', 'FROM'))
 }

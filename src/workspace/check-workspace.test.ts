@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
+import { endpoints } from '../endpoints/manage/endpoint-kind.ts'
 import { problemOf, warningsOf } from './check-workspace.ts'
-import { endpointFiles } from './kinds/file-kinds.ts'
 
 const file = 'endpoints/sample.sql'
 const read = (content: string) => {
-  const reading = endpointFiles.read(file, 'sample', content)
+  const reading = endpoints.file.read(file, 'sample', content)
   if ('problems' in reading) throw new Error(reading.problems[0]?.message)
-  return { kind: endpointFiles, file, ...reading }
+  return { kind: endpoints, file, ...reading }
 }
 const id = '11111111-2222-4333-8444-555555555555'
 const endpoint = read(`/*\nid: ${id}\ntimeout: 5s\n*/  SELECT nothing,\n  1\nFROM nosuch`)

@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
+import {
+  declareAdvice,
+  type FileProblem,
+  type FileWarning,
+  sortProblems,
+} from '../base/files/file-problem.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { packageFile } from '../base/package-file.ts'
+import { type DefinitionFields, type Finding, type KindForm, usedBy } from '../definitions/kind.ts'
 import type { DeployedDefinition } from '../definitions/step.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
-import { declareAdvice, type FileProblem, type FileWarning, sortProblems } from './file-problem.ts'
-import type { DefinitionFields, FileKind, Finding } from './kinds/file-kind.ts'
-import { endpointFiles, fileKinds, sourceFiles } from './kinds/file-kinds.ts'
+import { kinds } from '../kinds.ts'
 import type { ServiceError, ServiceResponse, TemporaryService } from './temporary-service.ts'
 import type { EndpointTest } from './test-file.ts'
 import type { DefinitionFile, Workspace } from './workspace.ts'
@@ -24,9 +29,9 @@ export async function checkWorkspace(workspace: Workspace, service: TemporarySer
 
 /** Shipped endpoints that definitions use, and that have no file. Every service has them. */
 export function usedShipped({ definitions }: Pick<Workspace, 'definitions'>): EndpointDefinition[] {
-  const used = new Set(definitions.flatMap(({ kind, fields }) => kind.refersTo(fields)))
+  const used = new Set(definitions.flatMap(({ kind, fields }) => usedBy(kind, fields)))
   const own = definitions.flatMap(({ kind, fields }) =>
-    kind === endpointFiles ? [fields.name, fields.id] : [],
+    kind.name === 'endpoint' ? [fields.name, fields.id] : [],
   )
   return readDefinitions(packageFile('shipped/endpoints')).filter(
     ({ id, name }) =>
@@ -41,13 +46,13 @@ async function deployFiles(
   service: TemporaryService,
   terms: { dry_run?: boolean; fieldsOf?: (file: DefinitionFile) => DefinitionFields },
 ): Promise<{ problems: FileProblem[]; deployed: ByKind<DeployedDefinition> }> {
-  const { fieldsOf = ({ kind, fields }) => kind.offline?.(fields) ?? fields, ...rest } = terms
+  const { fieldsOf = ({ kind, fields }) => kind.file.offline?.(fields) ?? fields, ...rest } = terms
   const rejected = new Set(unreadable.map(({ file }) => file.replace(/\.\w+$/, '')))
   const problems: FileProblem[] = []
   for (let files = definitions; ; ) {
     files = files.filter((file) => {
       const isUsable =
-        !rejected.has(nameOf(file)) && !file.kind.refersTo(file.fields).some((name) => rejected.has(name))
+        !rejected.has(nameOf(file)) && !usedBy(file.kind, file.fields).some((name) => rejected.has(name))
       if (!isUsable) rejected.add(nameOf(file))
       return isUsable
     })
@@ -69,12 +74,12 @@ function nameOf({ kind, fields }: Pick<DefinitionFile, 'kind' | 'fields'>): stri
 }
 
 /** As deployments have them. */
-export function byKind<Item extends { kind: FileKind }, T>(
+export function byKind<Item extends { kind: KindForm }, T>(
   items: readonly Item[],
   make: (item: Item) => T,
 ): ByKind<T> {
   return Object.fromEntries(
-    fileKinds.map((kind) => [kind.folder, items.filter((item) => item.kind === kind).map(make)]),
+    kinds.map((kind: KindForm) => [kind.folder, items.filter((item) => item.kind === kind).map(make)]),
   )
 }
 
@@ -118,7 +123,7 @@ export async function runTests(
 ): Promise<{ problems: FileProblem[]; outcomes: TestOutcome[] }> {
   const tested = new Set(tests.map(({ endpoint }) => endpoint))
   const definitions = workspace.definitions.filter(
-    ({ kind, fields }) => kind === sourceFiles || (kind === endpointFiles && tested.has(fields.name)),
+    ({ kind, fields }) => kind.name === 'source' || (kind.name === 'endpoint' && tested.has(fields.name)),
   )
   const { problems } = await deployFiles({ definitions, problems: [] }, service, { fieldsOf: uncached })
   if (problems.length > 0) return { problems, outcomes: [] }
@@ -134,9 +139,7 @@ export async function runTests(
 
 /** Results depend on the entries alone. */
 function uncached({ kind, fields }: DefinitionFile) {
-  return kind === endpointFiles
-    ? { ...fields, cache_seconds: null, warm_seconds: null, incremental: null }
-    : fields
+  return kind.name === 'endpoint' ? { ...fields, cache_seconds: null, warm_seconds: null } : fields
 }
 
 async function runTest(test: EndpointTest, service: TemporaryService): Promise<TestOutcome> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { describeFinding } from './file-problem.ts'
+import { describeFinding } from '../base/files/file-problem.ts'
 import { readTestFile, updateRows } from './test-file.ts'
 
 function read(...lines: string[]) {
@@ -57,7 +57,7 @@ describe('readTestFile', () => {
     ).toEqual([
       'tests/usage.yaml:2:1: now must be a date and time in ISO 8601, such as 2026-01-02T03:04:05Z.',
       'tests/usage.yaml:3:1: Unknown field "colour".',
-      'tests/usage.yaml:6:5: Unknown field "tests.1.paramters".',
+      'tests/usage.yaml:6:5: Unknown field "tests.1.paramters". Did you mean parameters?',
       'tests/usage.yaml:7:5: tests.1.rows must be a list of rows.',
       'tests/usage.yaml:8:5: tests.2.name is missing.',
       'tests/usage.yaml:8:28: tests.parameters.version would be read as 1.1: put 1.10 in quotes.',

@@ -1,9 +1,9 @@
 import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
+import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
 import type { YamlFields } from '../base/files/yaml-fields.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
-import { must, text } from '../endpoints/definition/parameter-declaration.ts'
-import { type FileProblem, readYamlFile } from './file-problem.ts'
+import { must, text, valuesText } from '../base/validation.ts'
 
 const isoTime = must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z')
 const instant = z
@@ -15,7 +15,7 @@ const instant = z
 
 const values = z.record(
   text.regex(/^[^_]/, { error: 'must not start with _: such names are reserved' }),
-  z.union([z.string(), z.number(), z.boolean()], must('text, a number, true or false')).transform(String),
+  valuesText,
   must('a map of names to values'),
 )
 

@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
+import { describeFinding } from '../base/files/file-problem.ts'
+import { newSourceShape } from '../catalog/source.ts'
 import { newWorkspaceFiles, templates } from './authoring/new-workspace.ts'
-import { describeFinding } from './file-problem.ts'
 import { readWorkspace, writeMissingIds } from './workspace.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
@@ -27,6 +28,14 @@ const endpoint = (own = id) => `/*\nid: ${own}\n*/\nSELECT 1 AS n`
 const oneTest = (name: string, more = '') =>
   `endpoint: ${name}\nnow: 2026-01-01T00:00:00Z\ntests:\n  - name: a\n    rows: []\n${more}`
 
+test('docs/guides/workspaces.md lists the fields of a source', () => {
+  const page = readFileSync(new URL('../../docs/guides/workspaces.md', import.meta.url), 'utf8')
+  const [, section = ''] = /^## Sources\n(.*?)^## /ms.exec(page) ?? []
+  const listed = [...section.matchAll(/^\| `(\w+)` /gm)].map(([, field]) => field)
+  const { name: _, ...fields } = newSourceShape.shape
+  expect(listed.sort()).toEqual(Object.keys(fields).sort())
+})
+
 describe('readWorkspace', () => {
   test('finds no problems in a new workspace and in the shipped one', () => {
     for (const template of templates) {
@@ -43,6 +52,32 @@ describe('readWorkspace', () => {
       'wellhead.top-callers',
     ])
     expect(shipped.tests.map(({ tests }) => tests[0]?.endpoint)).toEqual(names)
+  })
+
+  test('fixtures get the project from the path that their source names, also by an alias', () => {
+    const entry = '{"timestamp":1767225600,"customer":{"id":"acme"},"attributes":{"org.id":7}}\n'
+    const { problems, fixtures } = workspaceOf({
+      'endpoints/a.sql': endpoint(),
+      'sources/orders.yaml': 'project: customer.id\naliases: [shop]\n',
+      'sources/other.yaml': 'project: attributes."org.id"\n',
+      'fixtures/orders.ndjson': `${entry}{"timestamp":1767225601,"project":"own","customer":{"id":"acme"}}\n`,
+      'fixtures/other.ndjson': entry,
+      'fixtures/shop.ndjson': entry,
+    })
+    expect(problems).toEqual([])
+    const stored = fixtures.flatMap(({ source, lines }) =>
+      lines.map((line) => [source, JSON.parse(line.toString()).project]),
+    )
+    expect(stored).toEqual([
+      ...[
+        ['orders', 'acme'],
+        ['orders', 'own'],
+      ],
+      ...[
+        ['other', '7'],
+        ['shop', 'acme'],
+      ],
+    ])
   })
 
   test('reads fixtures of declared sources', () => {
@@ -94,7 +129,7 @@ describe('readWorkspace', () => {
       'endpoints/b.sql:2:1: id is already used by endpoints/a.sql. Remove it, and run wellhead check --fix to write another.',
       'endpoints/c.sql:1:1: The header is missing. Run wellhead check --fix to write one, or start the file with a comment /* … */ that contains the settings.',
       'endpoints/d.sql:1:1: The file is not valid UTF-8.',
-      'endpoints/e.sql:4:8: Unknown field "parameters.p.typ".',
+      'endpoints/e.sql:4:8: Unknown field "parameters.p.typ". Did you mean type?',
       'fixtures/edge_logs.ndjson:2:1: The entry needs a timestamp.',
       'fixtures/nothing.ndjson:1:1: Unknown source "nothing". To declare it, create sources/nothing.yaml, for example with: wellhead source init nothing --from <file of entries>',
       'sources/Orders.yaml:1:1: The source name must be lowercase letters, digits and _, starting with a letter, at most 64 characters.',

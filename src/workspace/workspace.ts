@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
+import { declareAdvice, type FileProblem, sortProblems } from '../base/files/file-problem.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
-import { declareAdvice, type FileProblem, sortProblems } from './file-problem.ts'
+import { type NewSource, projectKeys } from '../catalog/source.ts'
+import type { FileReading, KindForm } from '../definitions/kind.ts'
+import { kinds } from '../kinds.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
-import type { FileKind, FileReading } from './kinds/file-kind.ts'
-import { endpointFiles, fileKinds, sourceFiles } from './kinds/file-kinds.ts'
 import { readTestFile, type TestFile } from './test-file.ts'
 
 export interface Workspace {
@@ -20,7 +21,7 @@ export interface Workspace {
 }
 
 export interface DefinitionFile extends FileReading {
-  kind: FileKind
+  kind: KindForm
   file: string
 }
 
@@ -35,7 +36,7 @@ export function readWorkspace(directory: string): Workspace {
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
 export function writeMissingIds(directory: string, newId: () => string) {
   const files = new WorkspaceFiles(directory)
-  return fileKinds.flatMap(({ folder, extension, withId }) => {
+  return kinds.flatMap(({ folder, file: { extension, withId } }) => {
     if (!withId) return []
     return files.readAll<{ file: string; id: string }>(folder, extension, (file) => {
       const path = join(directory, file)
@@ -50,19 +51,23 @@ export function writeMissingIds(directory: string, newId: () => string) {
 }
 
 function readDefinitions(files: WorkspaceFiles): DefinitionFile[] {
-  return fileKinds.flatMap((kind) => {
-    const { folder, extension } = kind
+  return kinds.flatMap((kind: KindForm) => {
+    const { name: noun, folder, file: form } = kind
     const seen = new Map<string, string>()
-    const definitions = files.readAll(folder, extension, (file, name, content): Reading<DefinitionFile> => {
-      const twin = seen.get(name)
-      seen.set(name, twin ?? file)
-      if (twin !== undefined) {
-        const message = `${twin} declares the same ${folder.slice(0, -1)}. Remove one of the files.`
-        return { problems: [{ file, line: 1, column: 1, message }] }
-      }
-      const reading = kind.read(file, name, content)
-      return 'problems' in reading ? reading : { kind, file, ...reading }
-    })
+    const definitions = files.readAll(
+      folder,
+      form.extension,
+      (file, name, content): Reading<DefinitionFile> => {
+        const twin = seen.get(name)
+        seen.set(name, twin ?? file)
+        if (twin !== undefined) {
+          const message = `${twin} declares the same ${noun}. Remove one of the files.`
+          return { problems: [{ file, line: 1, column: 1, message }] }
+        }
+        const reading = form.read(file, name, content)
+        return 'problems' in reading ? reading : { kind, file, ...reading }
+      },
+    )
     reportSharedIds(files, definitions)
     return definitions
   })
@@ -82,9 +87,11 @@ function reportSharedIds(files: WorkspaceFiles, definitions: readonly Definition
 }
 
 function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFile[]): FixtureFile[] {
-  const own = definitions.filter(({ kind }) => kind === sourceFiles).map(({ fields }) => fields)
-  const sources = new Set(
-    [...builtInSources, ...own].flatMap(({ name, aliases }) => [name, ...(aliases as string[])]),
+  const own = definitions.filter(({ kind }) => kind.name === 'source').map(({ fields }) => fields)
+  const sources = new Map(
+    [...builtInSources, ...(own as unknown as NewSource[])].flatMap((source) =>
+      [source.name, ...source.aliases].map((name) => [name, source] as const),
+    ),
   )
   for (const entry of files.list('fixtures')) {
     const folder = `fixtures/${entry}`
@@ -92,7 +99,8 @@ function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFil
       files.report(folder, 'Folders of fixtures are not read. Put the files into fixtures.')
   }
   return files.readAll('fixtures', /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
-    if (sources.has(source)) return readFixtureFile(file, source, content)
+    const declared = sources.get(source)
+    if (declared) return readFixtureFile(file, source, content, projectKeys(declared))
     const message = `Unknown source "${source}". ${declareAdvice(source)}`
     return { problems: [{ file, line: 1, column: 1, message }] }
   })
@@ -100,7 +108,7 @@ function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFil
 
 function readTests(files: WorkspaceFiles, definitions: readonly DefinitionFile[]): TestFile[] {
   const tests = files.readAll('tests', /\.ya?ml$/, (file, _name, content) => readTestFile(file, content))
-  const endpoints = definitions.filter(({ kind }) => kind === endpointFiles)
+  const endpoints = definitions.filter(({ kind }) => kind.name === 'endpoint')
   // An unreadable endpoint is already reported.
   const known = new Set([...endpoints, ...files.problems].map(({ file }) => file))
   for (const { file, tests: cases, yaml } of tests) {

@@ -1,4 +1,4 @@
-import type { CacheDirectives, CacheRequest, ComputeRun } from '../../src/cache/cache-request.ts'
+import type { Cacheable, CacheDirectives, RunFor } from '../../src/cache/cache-request.ts'
 
 export type Seen =
   | { kind: 'hit' | 'stale'; value: number; age: number; failure?: string }
@@ -13,7 +13,7 @@ export interface Waiter {
 }
 
 export interface Run {
-  purpose: ComputeRun['purpose']
+  purpose: RunFor
   began: number
   previous: number | undefined
   waiters: Waiter[]
@@ -40,7 +40,7 @@ export class KeyModel {
   readonly life: number
   readonly warm: number | null
 
-  constructor({ cacheSeconds, warmSeconds }: CacheRequest['policy']) {
+  constructor({ cacheSeconds, warmSeconds }: Cacheable['policy']) {
     this.life = cacheSeconds
     this.warm = warmSeconds
   }

@@ -1,29 +1,32 @@
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type {
-  CacheDirectives,
-  CacheRequest,
-  CacheResponse,
-  ComputeRun,
-} from '../../src/cache/cache-request.ts'
-import type { Computed } from '../../src/cache/cached-result.ts'
+import type { Cacheable, CacheDirectives, CacheResponse, RunFor } from '../../src/cache/cache-request.ts'
+import type { Result } from '../../src/cache/cached-result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 import { type ManualTime, manualTime } from './manual-clock.ts'
 
-export interface OpenCacheOptions extends Partial<ResultCacheOptions> {
-  policy?: CacheRequest['policy']
+/** A call of tests, which chooses how it is computed. */
+export interface TestCall extends Cacheable {
+  recipe: unknown
+  compute?: () => Promise<Result>
+}
+
+export interface OpenCacheOptions extends Partial<ResultCacheOptions<TestCall>> {
+  policy?: Cacheable['policy']
   key?: string
   time?: ManualTime
 }
 
-export interface PendingRun extends ComputeRun {
+export interface PendingRun {
   key: string
-  land: (computed: Computed) => void
+  purpose: RunFor
+  signal: AbortSignal
+  land: (computed: Result) => void
   fail: (error: unknown) => void
 }
 
 const aDay = { cacheSeconds: 86_400, warmSeconds: null }
 
-export function computedOf(body: string | Buffer): Computed {
+export function computedOf(body: string | Buffer): Result {
   const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
   return { body: Buffer.from(body), contentType: 'text/plain', rows: 1, truncated: false, ...cost }
 }
@@ -31,11 +34,18 @@ export function computedOf(body: string | Buffer): Computed {
 /** A cache whose runs end when the test calls `land` or `fail`, and whose responses are short texts. */
 export function openCache(choices: OpenCacheOptions = {}) {
   const { policy = aDay, key = '7f'.repeat(32), time = manualTime(), ...options } = choices
-  const failures: Parameters<ResultCacheOptions['onFailure']>[0][] = []
+  const failures: Parameters<ResultCacheOptions<TestCall>['onFailure']>[0][] = []
   const runs: PendingRun[] = []
   let values = 0
-  const cache = new ResultCache({
+  const cache = new ResultCache<TestCall>({
     time,
+    compute: (call, purpose, signal) =>
+      call.compute?.() ??
+      new Promise((land, fail) => {
+        runs.push({ key: call.key, purpose, signal, land, fail })
+        signal.addEventListener('abort', () => fail(signal.reason))
+      }),
+    recipeOf: ({ recipe }) => recipe,
     maxBytes: 2 ** 20,
     maxRefreshes: 2,
     busy: () => false,
@@ -43,17 +53,12 @@ export function openCache(choices: OpenCacheOptions = {}) {
     onFailure: (failure) => failures.push(failure),
     ...options,
   })
-  const request = (of: Partial<CacheRequest> = {}): CacheRequest => ({
+  const request = (of: Partial<TestCall> = {}): TestCall => ({
     key,
     group: 'group',
     sources: new Set(['source']),
     policy,
     recipe: { key },
-    compute: (run) =>
-      new Promise((land, fail) => {
-        runs.push({ ...run, key: of.key ?? key, land, fail })
-        run.signal.addEventListener('abort', () => fail(run.signal.reason))
-      }),
     ...of,
   })
   const land = (body = String(++values)) => runs.shift()?.land(computedOf(body))

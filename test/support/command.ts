@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/base/clock.ts'
 import { runProgram } from '../../src/cli/program.ts'
@@ -28,7 +29,7 @@ export interface CommandChoices {
 }
 
 /** Commands that start an engine need to know which one this machine has. */
-function environmentOf({ environment = {} }: CommandChoices): NodeJS.ProcessEnv {
+function environmentOf({ environment = {} }: Pick<CommandChoices, 'environment'>): NodeJS.ProcessEnv {
   const { PATH, WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } = process.env
   return {
     PATH,
@@ -38,8 +39,14 @@ function environmentOf({ environment = {} }: CommandChoices): NodeJS.ProcessEnv 
   }
 }
 
-/** Starts `wellhead` in a separate process without a terminal. */
-export function startCommand(args: readonly string[], choices: CommandChoices = {}): RunningCommand {
+/**
+ * Starts `wellhead` in a separate process without a terminal.
+ * Input that is a stream keeps the command waiting until it ends.
+ */
+export function startCommand(
+  args: readonly string[],
+  choices: Omit<CommandChoices, 'input'> & { input?: CommandChoices['input'] | Readable } = {},
+): RunningCommand {
   const { input = '', cwd, command = [process.execPath, main] } = choices
   const [executable, ...before] = command as [string, ...string[]]
   const child = spawn(executable, [...before, ...args], {
@@ -48,8 +55,9 @@ export function startCommand(args: readonly string[], choices: CommandChoices = 
     cwd,
   })
   // A command that reads no input may end before it is written.
-  child.stdin?.on('error', () => {})
-  child.stdin?.end(input)
+  child.stdin.on('error', () => {})
+  if (input instanceof Readable) input.pipe(child.stdin)
+  else child.stdin.end(input)
   const texts = [child.stdout, child.stderr].map(async (stream) => {
     const chunks: Buffer[] = []
     for await (const chunk of stream ?? []) chunks.push(chunk as Buffer)

@@ -1,26 +1,31 @@
 import { spawnSync } from 'node:child_process'
+import { addFigures } from '../../src/observability/figures.ts'
 import { Metrics, RequestCounts } from '../../src/observability/metrics.ts'
 
 /** Metrics of an idle service. */
 export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {
-  return new Metrics({
+  const metrics = new Metrics({ endpoint: exists, source: exists })
+  addFigures(metrics, {
     version: '1.2.3',
     requests: new RequestCounts(),
     statistics: { dropped: 4 },
-    cache: () => ({ bytes: 1, maxBytes: 2, entries: 3, refreshed: 4, refreshFailures: 5, evicted: 6 }),
-    queue: () => ({ running: 1, waiting: 2 }),
+    cache: {
+      figures: { bytes: 1, maxBytes: 2, entries: 3, refreshed: 4, refreshFailures: 5, evicted: 6 },
+    },
+    queue: { running: 1, waiting: 2 },
     engine: () => ({ ready: false, restarts: 7, nodes: [{ node: 'ch-1:8123', ready: true }] }),
-    intake: () => ({ pendingBytes: 8 }),
+    intake: { pendingBytes: 8 },
+    projects: { top: () => [{ project: 'demo', entries: 3, bytes: 4, requests: 5 }] },
     droppedLogLines: () => 0,
-    liveStreams: () => 2,
+    streams: { size: 2 },
     alerts: () => ({
       states: { ok: 1, pending: 0, firing: 2, failing: 0 },
       deliveries: { delivered: 3, failed: 2, abandoned: 1 },
     }),
     storage: async () => [{ source: 'edge_logs', parts: 1, rows: 2, bytes: 3 }],
     freeDiskBytes: () => 9,
-    exists: { endpoint: exists, source: exists },
   })
+  return metrics
 }
 
 /** Problems that promtool finds; empty if there are none. Undefined if promtool is not installed. */

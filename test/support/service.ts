@@ -1,6 +1,8 @@
 import { type Service, startService } from '../../src/app.ts'
 import { systemTime, type Timers } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
 import { readSettings } from '../../src/base/settings.ts'
+import { checkIsolation } from '../../src/engine/cluster/isolation-check.ts'
 import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 import { dropDatabase, environmentOf, newDatabase, type SharedServer, sharedServer } from './worker-server.ts'
@@ -16,6 +18,7 @@ export interface ServiceChoices {
   time?: Timers
   environment?: Record<string, string>
   dataDir?: string
+  log?: Log
   /**
    * An engine of its own, for tests that kill, configure or measure it, that look at its files, or that start again with a
    * data directory. By default, the service has a database of its own on the worker's server.
@@ -25,6 +28,18 @@ export interface ServiceChoices {
 
 /** A request that a test left unfinished would otherwise delay the end of the service by half a minute. */
 const finishWithinMs = 2_000
+
+const checked = new Map<string, ReturnType<typeof checkIsolation>>()
+
+/** What the check says of a server is true for all of its databases. Journeys of the check itself name their server. */
+function checkOnce({ url }: SharedServer): typeof checkIsolation {
+  return (node, cluster) => {
+    const key = `${url} ${cluster}`
+    const found = checked.get(key) ?? checkIsolation(node, cluster)
+    checked.set(key, found)
+    return found
+  }
+}
 
 /** A complete service in this process, with a real engine in another. */
 export async function openService(choices: ServiceChoices = {}): Promise<RunningService> {
@@ -48,9 +63,10 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const service = await startService({
     settings,
     time: choices.time ?? systemTime(),
-    log,
+    log: choices.log ?? log,
     node: process.execPath,
     environment: { ...process.env, ...environment },
+    ...(server && !isElsewhere && { checkIsolation: checkOnce(server) }),
   }).catch(async (error) => {
     await cleanUp(own, directory)
     throw error

@@ -4,11 +4,12 @@ import { openService, type RunningService } from './service.ts'
 /** Pages of this origin may send requests to the shared service. */
 export const sharedOrigin = 'https://app.example.com'
 
-/** For statistics, for requests of pages, and for alerts that call a receiver of the test. */
+/** For statistics, for requests of pages, for alerts that call a receiver of the test, and for the sign-ins of all journeys. */
 const environment = {
   WELLHEAD_STATISTICS: 'on',
   WELLHEAD_CORS_ORIGINS: sharedOrigin,
   WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+  WELLHEAD_AUTH_FAILURES_PER_MINUTE: '1000',
 }
 
 /**

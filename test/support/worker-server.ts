@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ClusterEngine, RemoteEngine, topologyOf } from '../../src/cluster/cluster-engine.ts'
+import { ClusterEngine, RemoteEngine, topologyOf } from '../../src/engine/cluster/cluster-engine.ts'
 import { log, type OpenEngine, openEmbedded, openServer, type TestServer } from './engines.ts'
 import { openRelay, type Relay } from './network/relay.ts'
 

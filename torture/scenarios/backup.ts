@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { many } from '../../test/support/engines.ts'
 import { fillDisk } from '../faults/fill-disk.ts'
-import { needsForLoopDisk } from '../faults/loop-disk.ts'
+import { LoopDisk, needsForLoopDisk } from '../faults/loop-disk.ts'
 import { type MountedService, openMounted, reserveMegabytes } from '../faults/mounted-service.ts'
 import { diceOf } from '../fuzz/dice.ts'
 import { ChangingTables, faultsOfRestored, type SourceExpectation } from '../load/changing-tables.ts'
@@ -75,13 +75,9 @@ export const backup: Scenario = {
         } else {
           counts['backups complete']++
           const atRestore = trouble === 'full disk at restore'
-          const { refused, faults: wrong } = await restore(service, to, atRestore, {
-            acknowledged,
-            expected,
-            deleted,
-            load,
-          })
-          counts['restores refused'] += refused
+          const wrong = atRestore ? await refuseRestore(run.directory, to) : []
+          if (atRestore) counts['restores refused']++
+          wrong.push(...(await restore(service, to, { acknowledged, expected, deleted, load })))
           counts.restored++
           faults.push(...wrong.map((fault) => `round ${round + 1}: ${fault}`))
         }
@@ -144,29 +140,34 @@ interface Expected {
   load: MixedLoad
 }
 
+/** Restores a backup to a full disk of its own: on that of the service, a merge can free space at any time. */
+async function refuseRestore(directory: string, from: string): Promise<string[]> {
+  const disk = new LoopDisk(mkdtempSync(join(directory, 'full-')), 600)
+  try {
+    fillDisk(disk.path, join(disk.path, 'filler'), 0)
+    const dataDir = join(disk.path, 'restored')
+    const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
+    const faults: string[] = []
+    if (code === 0) faults.push('a restore succeeded on a full disk')
+    if (!/Free/.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
+    const left = readdirSync(disk.path).filter((name) => name.includes('restored'))
+    if (left.length > 0) faults.push(`a refused restore left ${left.join(', ')}`)
+    return faults
+  } finally {
+    await disk.unmount()
+  }
+}
+
 /** Restores a backup, starts a service on it, and compares its entries with what is expected. */
 async function restore(
   { disk }: MountedService,
   from: string,
-  fullDisk: boolean,
   { acknowledged, expected, deleted, load }: Expected,
-): Promise<{ refused: number; faults: string[] }> {
+): Promise<string[]> {
   const dataDir = join(disk.path, 'restored')
-  const faults: string[] = []
-  let refused = 0
-  if (fullDisk) {
-    const filler = join(disk.path, 'filler')
-    fillDisk(disk.path, filler, 0)
-    const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
-    rmSync(filler)
-    refused++
-    if (code === 0) faults.push('a restore succeeded on a full disk')
-    if (!/Free/.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
-    if (existsSync(dataDir)) faults.push('a failed restore left its directory')
-  }
   const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
-  if (code !== 0)
-    return { refused, faults: [...faults, `a complete backup could not be restored: ${stderr}`] }
+  if (code !== 0) return [`a complete backup could not be restored: ${stderr}`]
+  const faults: string[] = []
   const restored = new Target({ dataDir, environment: { WELLHEAD_DISK_RESERVE: `${reserveMegabytes}MiB` } })
   try {
     await waitForRecovery(restored, patienceMs)
@@ -181,5 +182,5 @@ async function restore(
     await restored.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
-  return { refused, faults }
+  return faults
 }

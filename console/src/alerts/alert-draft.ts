@@ -5,7 +5,7 @@ export type Target = Pick<Alert['notify'][number], 'type' | 'url'>
 
 /** The fields of an alert that its form has. A number is null while its field is empty. */
 export interface AlertDraft
-  extends Pick<Alert, 'name' | 'description' | 'endpoint' | 'parameters' | 'when' | 'repeat_seconds'> {
+  extends Pick<Alert, 'name' | 'description' | 'endpoint' | 'parameters' | 'when' | 'by' | 'repeat_seconds'> {
   every_seconds: number | null
   for_seconds: number | null
   notify: Target[]
@@ -17,6 +17,7 @@ export const newAlert: AlertDraft = {
   endpoint: '',
   parameters: {},
   when: 'rows > 0',
+  by: [],
   every_seconds: 60,
   for_seconds: 0,
   repeat_seconds: null,

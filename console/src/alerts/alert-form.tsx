@@ -66,7 +66,14 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
       onClose={onClose}
     >
       {isBehind && base && alert && (
-        <Conflict {...{ kind: alertKind, draft, base }} saved={alert} onRebase={rebase} onDiscard={discard} />
+        <Conflict
+          kind={alertKind}
+          draft={draft}
+          base={base}
+          saved={alert}
+          onRebase={rebase}
+          onDiscard={discard}
+        />
       )}
       <TextField label="Name" required {...field('name')} />
       <SelectField
@@ -89,6 +96,15 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
         className="mono"
         note="rows > 0, any(column) >= 10 or all(column) < 5"
         {...field('when')}
+      />
+      <TextField
+        label="Group by"
+        className="mono"
+        note="Up to three columns with commas between them. Each combination has a state of its own."
+        value={draft.by.join(',')}
+        onChange={(text) =>
+          field('by').onChange(text === '' ? [] : text.split(',').map((name) => name.trim()))
+        }
       />
       <div className="alert-times">
         <NumberField label="Every, in seconds" type="number" min={5} required {...field('every_seconds')} />

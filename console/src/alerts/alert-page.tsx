@@ -20,6 +20,7 @@ import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { alertKind } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
+import { AlertGroups } from './alert-groups.tsx'
 import { AlertOutcome } from './alert-preview.tsx'
 
 const hourMs = 3_600_000
@@ -28,6 +29,8 @@ interface Event extends Pick<Alert, 'state' | 'value'> {
   kind: 'state' | 'delivery' | 'dropped'
   previous_state?: string
   type?: string
+  target?: 'slack' | 'webhook'
+  target_key?: string
   host?: string
   status?: number | null
   error?: string | null
@@ -56,6 +59,7 @@ export default function AlertPage({ name }: { name: string }) {
             {alert.description && <p>{alert.description}</p>}
           </PageHead>
           <AlertFacts alert={alert} />
+          {alert.by.length > 0 && <AlertGroups alert={alert} />}
           <AlertOutcome alert={alert} />
           <Choices
             label="Part of the alert"
@@ -63,11 +67,18 @@ export default function AlertPage({ name }: { name: string }) {
             value={tab}
             onChange={(chosen) => setAddress({ _tab: chosen === 'events' ? undefined : chosen })}
           />
-          {tab === 'versions' ? <Versions kind={alertKind} saved={alert} /> : <AlertEvents id={alert.id} />}
+          {tab === 'versions' ? <Versions kind={alertKind} saved={alert} /> : <AlertEvents alert={alert} />}
         </div>
       )}
     </Existing>
   )
+}
+
+const targetNames = { slack: 'Slack', webhook: 'Webhook' }
+
+/** Where a notification was sent: the target as it is listed above, or what is known of one that was removed. */
+function targetOf({ target = 'webhook', target_key: key, host }: Event, { notify }: Alert): string {
+  return `${targetNames[target]} ${notify.find((one) => one.key === key)?.url ?? host}`
 }
 
 function AlertFacts({ alert }: { alert: Alert }) {
@@ -86,7 +97,7 @@ function AlertFacts({ alert }: { alert: Alert }) {
       : []),
     ...alert.notify.map(
       ({ type, url, switched_off: isOff }): Fact => [
-        type === 'slack' ? 'Slack' : 'Webhook',
+        targetNames[type],
         `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
       ],
     ),
@@ -161,15 +172,17 @@ function AlertActions({ alert }: { alert: Alert }) {
 }
 
 function tested({ state, value, deliveries = [] }: AlertTest): string {
-  const sent = deliveries.map(({ type, status, error }) => `${type}: ${status ?? error}`)
+  const sent = deliveries.map(
+    ({ type, url, status, error }) => `${targetNames[type]} ${url}: ${status ?? error}`,
+  )
   return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
 }
 
 const eventColumns = [['Time'], ['What happened'], ['Value', 'right'], ['Response', 'optional']] as const
 
 /** State changes with the values that decided, and deliveries with their responses. */
-function AlertEvents({ id }: { id: string }) {
-  const query = useQuery(queries.alertEvents(id))
+function AlertEvents({ alert }: { alert: Alert }) {
+  const query = useQuery(queries.alertEvents(alert.id))
   const zone = useZone()
   return (
     <Loaded query={query} what="what happened" height={240}>
@@ -179,17 +192,17 @@ function AlertEvents({ id }: { id: string }) {
         ) : (
           <Table columns={eventColumns}>
             {events.map(({ id: key, timestamp, metadata }) => {
-              const { kind, type, host, state, previous_state, value, status, error, response } =
-                metadata as unknown as Event
+              const event = metadata as unknown as Event
+              const { kind, type, host, state, previous_state, value, status, error, response } = event
               const isState = kind === 'state'
               return (
                 <tr key={key}>
                   <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
-                  <td>
+                  <td className="event">
                     {isState ? (
                       <StateBadge alert={{ state, enabled: true }} />
                     ) : (
-                      `${type} ${host ? `to ${host}` : 'dropped'}`
+                      `${type} ${host ? `to ${targetOf(event, alert)}` : 'dropped'}`
                     )}
                     <div className="under">{isState ? `was ${previous_state}` : (status ?? error)}</div>
                   </td>

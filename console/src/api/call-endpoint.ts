@@ -1,4 +1,5 @@
 import { at, type Request, send } from './api.ts'
+import { searchOf } from './search-of.ts'
 import type { Column, Row } from './shapes.ts'
 
 /** The result of a request, and what it cost. */
@@ -31,7 +32,7 @@ export function callEndpoint(
 
 /** Parameters with an underscore are those of every request, such as `_format`. */
 export function queryPath(name: string, values: Record<string, string>): string {
-  return `/api/endpoints/query/${at(name)}?${new URLSearchParams({ ...values, _strict: '1' })}`
+  return `/api/endpoints/query/${at(name)}?${searchOf({ ...values, _strict: '1' })}`
 }
 
 export function previewEndpoint(

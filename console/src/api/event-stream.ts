@@ -1,4 +1,4 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { eventReader, type StreamEvent } from '../../../src/shared/event-reader.ts'
 import { ApiError } from './api.ts'
 import { connection } from './connection.ts'
 
@@ -42,24 +42,16 @@ function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 
-/** The messages of each chunk. Throws when the stream breaks or the service falls silent. */
-export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage[]> {
+/** The events of each chunk. Throws when the stream breaks or the service falls silent. */
+export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent[]> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
-  let messages: EventSourceMessage[] = []
-  let text = ''
-  const parser = createParser({ onEvent: (message) => messages.push(message) })
+  const read = eventReader()
   try {
     for (;;) {
       const { done, value } = await notSilent(reader.read())
       if (done) return
-      text += value
-      const end = text.lastIndexOf('\n\n') + 2
-      if (end < 2) continue
-      // The parser drops ids without data, but the service sends them to mark how far it has read.
-      parser.feed(text.slice(0, end).replace(/^(id: .+\n)\n/gm, '$1data:\n\n'))
-      text = text.slice(end)
-      yield messages
-      messages = []
+      const events = read(value)
+      if (events.length > 0) yield events
     }
   } finally {
     reader.cancel().catch(() => {})

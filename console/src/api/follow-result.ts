@@ -1,6 +1,6 @@
 import { ApiError, type ErrorBody, send } from './api.ts'
 import { type CallResult, queryPath } from './call-endpoint.ts'
-import { messagesOf, reconnecting } from './event-stream.ts'
+import { eventsOf, reconnecting } from './event-stream.ts'
 import type { Row } from './shapes.ts'
 
 interface ResultEvents {
@@ -33,7 +33,7 @@ export async function followResult(
     })
     events.onOpen()
     let truncated = false
-    for await (const messages of messagesOf(body as ReadableStream<Uint8Array>)) {
+    for await (const messages of eventsOf(body as ReadableStream<Uint8Array>)) {
       alive()
       for (const { event, id, data } of messages) {
         if (event === 'truncated') truncated = true

@@ -3,6 +3,7 @@ import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
   Alert,
+  AlertGroup,
   AuditEntry,
   Cache,
   Dashboard,
@@ -13,6 +14,9 @@ import type {
   JsonPath,
   ListColumns,
   Person,
+  Plan,
+  Project,
+  ProjectUsage,
   Requests,
   SavedSearch,
   SlowRequest,
@@ -128,6 +132,12 @@ export const queries = {
   alerts: () => read<Alert[]>(['alerts'], '/api/alerts', { refetchInterval: 10_000 }),
   alert: (name: string) =>
     read<Alert>(['alerts', name], `/api/alerts/${at(name)}`, { refetchInterval: 5_000 }),
+  alertGroups: (name: string) =>
+    queryOptions({
+      queryKey: ['alerts', name, 'groups'],
+      queryFn: ({ signal }) => api<AlertGroup[]>(`/api/alerts/${at(name)}/groups`, { signal }),
+      refetchInterval: 5_000,
+    }),
   /** What happened to an alert, newest first. */
   alertEvents: (id: string) =>
     queryOptions({
@@ -156,6 +166,14 @@ export const queries = {
   versionsById: (folder: string, id: string) =>
     read<{ version: number }[]>([folder, id, 'versions'], `/api/${folder}/${at(id)}/versions`),
   people: () => read<Person[]>(['people'], '/api/people', { refetchInterval: 10_000 }),
+  plans: () => read<Plan[]>(['plans'], '/api/plans'),
+  /** Those with most entries in the last 30 days. */
+  projects: () => read<Project[]>(['projects'], '/api/projects?limit=500', { refetchInterval: 10_000 }),
+  /** By day, oldest first. */
+  projectUsage: (project: string) =>
+    read<ProjectUsage[]>(['project-usage', project], `/api/project-usage?project=${at(project)}`, {
+      staleTime: 60_000,
+    }),
   tokens: () => read<Token[]>(['tokens'], '/api/access-tokens'),
   token: (id: string) => read<Token>(['tokens', id], `/api/access-tokens/${at(id)}`),
   /** For all endpoints or one, and all tokens or one. Null where the service records no statistics. */

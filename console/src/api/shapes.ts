@@ -17,7 +17,11 @@ export type JsonPath = Schemas['JsonPath']
 export type SlowCall = Pick<Schemas['SlowRequest'], 'engine_ms' | 'version'> & { rows_read?: number | null }
 export type Replay = Schemas['Replay']
 export type ReplayedRequest = Replay['requests'][number]
+export type QueryPlan = Schemas['QueryPlan']
 export type Plan = Schemas['Plan']
+export type Project = Schemas['Project']
+export type ProjectUsage = Schemas['ProjectUsage']
+export type Erasure = Schemas['Erasure']
 export type Entry = Schemas['StoredEntry']
 /** An entry of the audit. */
 export type AuditEntry = Omit<Entry, 'metadata'> & {
@@ -41,6 +45,7 @@ export type Dashboard = Schemas['Dashboard']
 export type DashboardLink = Schemas['DashboardLink']
 export type NewDashboardLink = Schemas['NewDashboardLink']
 export type OpenedLink = Schemas['OpenedLink']
+export type AlertGroup = Schemas['AlertGroup']
 export type AlertTest = Schemas['AlertTest']
 export type AlertPreview = Schemas['AlertPreview']
 

@@ -42,7 +42,7 @@ export default function SendPage({ who }: { who: Whoami }) {
           </div>
           <SnippetTabs
             label="Send with"
-            snippets={sendSnippets(location.origin, source, project ?? 'demo')}
+            snippets={sendSnippets(location.origin, source, project ?? undefined)}
           />
           <p className="soft">
             Set <code>WELLHEAD_TOKEN</code> to this token where the snippet runs. A response with the status

@@ -9,7 +9,13 @@ export type DashboardDraft = Pick<
 >
 
 export const newDashboard: DashboardDraft = {
-  ...{ name: '', title: '', description: '', parameters: {}, rows: [], refresh: null, published: false },
+  name: '',
+  title: '',
+  description: '',
+  parameters: {},
+  rows: [],
+  refresh: null,
+  published: false,
 }
 
 const fields = Object.keys(newDashboard) as (keyof DashboardDraft)[]

@@ -29,10 +29,13 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
   const [address, setAddress] = useAddress()
   const [, navigate] = useLocation()
   const { draft, base, isChanged, isBehind, setDraft, adopt, discard, rebase } = useDraft({
-    ...{ kind: dashboardKind, saved: dashboard, start: newDashboard },
+    kind: dashboardKind,
+    saved: dashboard,
+    start: newDashboard,
   })
   const [open, setOpen] = useState<Place | 'add' | 'yaml'>()
   const [told, setTold] = useState('')
+  const [added, setAdded] = useState<Dashboard['endpoints']>([])
   const close = () => setOpen(undefined)
   const setRows = (rows: DashboardDraft['rows']) => setDraft((now) => ({ ...now, rows }))
   const save = useMutation({
@@ -61,7 +64,7 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
     setRows(changedItem(draft.rows, place, { ...item, width: next }))
     setTold(`Width ${next} of 12`)
   }
-  const shown = { ...dashboard, ...draft }
+  const shown = { ...dashboard, ...draft, endpoints: [...dashboard.endpoints, ...added] }
   const tools = (item: Item, place: Place) => (
     <ItemTools
       item={item}
@@ -116,7 +119,10 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
       {save.error && !isConflict(save.error) && <Failure error={save.error} />}
       {isBehind && base && (
         <Conflict
-          {...{ kind: dashboardKind, draft, base, saved: dashboard }}
+          kind={dashboardKind}
+          draft={draft}
+          base={base}
+          saved={dashboard}
           onRebase={rebase}
           onDiscard={discard}
         />
@@ -129,7 +135,7 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
           onChange={(description) => setDraft({ ...draft, description })}
         />
         <CheckField
-          label="Show to customers who may call its endpoints"
+          label="Published to tenants who may call its endpoints"
           checked={draft.published}
           onChange={(published) => setDraft({ ...draft, published })}
         />
@@ -157,7 +163,7 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
           parameters={draft.parameters}
           onClose={close}
           onAdd={(item, parameters, endpoint) => {
-            dashboard.endpoints = [...dashboard.endpoints, endpoint]
+            setAdded([...added, endpoint])
             const last = draft.rows.at(-1)
             const isRoom = last !== undefined && widthsOf([...last.items, item]).reduce((a, b) => a + b) <= 12
             const rows = isRoom
@@ -171,7 +177,7 @@ export function DashboardEditor({ dashboard, who, onDone }: EditorProps) {
       {chosen && Array.isArray(open) && (
         <ItemDialog
           item={chosen}
-          columns={dashboard.endpoints.find(({ name }) => name === chosen.endpoint)?.columns ?? []}
+          columns={shown.endpoints.find(({ name }) => name === chosen.endpoint)?.columns ?? []}
           onClose={close}
           onChange={(item) => {
             setRows(changedItem(draft.rows, open as Place, item))

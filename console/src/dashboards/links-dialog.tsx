@@ -48,7 +48,8 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
   return (
     <Dialog title={`Share ${dashboard.title || dashboard.name}`} isWide onClose={onClose}>
       <p>
-        Anyone with a link sees the dashboard without signing in. A link ends with the token that created it.
+        Anyone with a link sees the dashboard without signing in. A link ends with the token or person that
+        created it.
       </p>
       {create.data && (
         <div className="note-box stack" role="status">
@@ -71,7 +72,7 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
                       .map((pair) => pair.join('='))
                       .join(' ')}
                   </td>
-                  <td>{expires_at === null ? 'never' : expires_at.slice(0, 10)}</td>
+                  <td>{expires_at.slice(0, 10)}</td>
                   <td className="optional">{ago(created_at)}</td>
                   <td className="right">
                     <Button look="small danger" disabled={end.isPending} onClick={() => end.mutate(id)}>

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { useWindowHeight } from '../charts/use-window-height.ts'
 import { choiceOf } from '../query/result/chart-choice.ts'
 import { ResultChart } from '../query/result/result-chart.tsx'
+import { wordLabels } from '../query/result/result-columns.ts'
 import { ResultTable } from '../query/result/result-table.tsx'
 import { useBrand } from '../ui/brand/brand.ts'
 import { Boundary, Empty, Waiting } from '../ui/states.tsx'
@@ -73,9 +74,9 @@ function Content({ embedded: { endpoint, result }, address, notice }: ContentPro
   const { type } = choiceOf(rows, columns, chart)
   const isTable = type === 'table' || (type === 'none' && address.view !== 'chart')
   return address.view === 'table' || isTable ? (
-    <ResultTable rows={rows} columns={columns} />
+    <ResultTable rows={rows} columns={columns} labels={wordLabels} />
   ) : (
-    <ResultChart rows={rows} columns={columns} chart={chart} height={height} />
+    <ResultChart rows={rows} columns={columns} chart={chart} labels={wordLabels} height={height} />
   )
 }
 

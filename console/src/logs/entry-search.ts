@@ -19,21 +19,8 @@ interface SearchPage {
   fromMs: number
   toMs?: number
   limit: number
-  before?: Cursor | undefined
-}
-
-/** Where the next page begins: entries can have the same timestamp and id, and this many of them were read. */
-export interface Cursor extends Pick<Entry, 'timestamp' | 'id'> {
-  skip: number
-}
-
-/** Where the page after these entries begins. */
-export function cursorAfter(entries: readonly Entry[]): Cursor | undefined {
-  const last = entries.at(-1)
-  if (last === undefined) return undefined
-  const { timestamp, id } = last
-  const others = entries.findLastIndex((one) => one.timestamp !== timestamp || one.id !== id) + 1
-  return { timestamp, id, skip: entries.length - others }
+  /** Where the page begins, as the one before says. */
+  next?: string | undefined
 }
 
 interface TimeSpan {
@@ -57,19 +44,26 @@ export interface FoundPage {
   entries: FoundEntry[]
   /** Older entries were not searched in time. In milliseconds; undefined where all were. */
   sinceMs?: number
+  /** Where the next page begins. */
+  next?: string
 }
 
 /** One page of entries, newest first. */
 export async function searchPage(
   filter: EntryFilter,
-  { fromMs, toMs, limit, before }: SearchPage,
+  { fromMs, toMs, limit, next }: SearchPage,
   signal: AbortSignal,
 ): Promise<FoundPage> {
-  const body = { ...bodyOf(filter, fromMs, toMs), limit, before }
+  const body = { ...bodyOf(filter, fromMs, toMs), limit, next }
   const response = await send(`/api/sources/${at(filter.source)}/search`, { body, signal })
-  const since = response.headers.get('Wellhead-Searched-Since')
+  const following = response.headers.get('Wellhead-Next')
   const entries = (await response.json()) as Entry[]
-  return since === null ? { entries } : { entries, sinceMs: Date.parse(since) }
+  return { entries, ...sinceOf(response), ...(following !== null && { next: following }) }
+}
+
+function sinceOf({ headers }: Response): { sinceMs?: number } {
+  const since = headers.get('Wellhead-Searched-Since')
+  return since === null ? {} : { sinceMs: Date.parse(since) }
 }
 
 export const searchEntries = async (...request: Parameters<typeof searchPage>): Promise<Entry[]> =>
@@ -115,8 +109,13 @@ function mentions({ event_message, metadata }: Entry, id: string): boolean {
 export const maxExported = 100_000
 
 /** The entries of a search as a file. */
-export function exportEntries(search: EntryFilter & TimeSpan, format: 'ndjson' | 'csv'): Promise<Response> {
-  const body = { ...bodyOf(search, search.fromMs, search.toMs), format }
+export function exportEntries(
+  search: EntryFilter & TimeSpan,
+  format: 'ndjson' | 'csv',
+  /** Undefined: whole entries. */
+  columns: readonly string[] | undefined,
+): Promise<Response> {
+  const body = { ...bodyOf(search, search.fromMs, search.toMs), format, columns }
   return send(`/api/sources/${at(search.source)}/export`, { body })
 }
 
@@ -130,13 +129,19 @@ export function searchSql(search: EntryFilter & TimeSpan, lastSeconds: number | 
   return api<SearchSql>(`/api/sources/${at(source)}/search-sql`, { body })
 }
 
+/** Counts, and since when they have all entries if there was not enough time. */
+async function counted<Counts>(path: string, body: unknown, signal: AbortSignal) {
+  const response = await send(path, { body, signal })
+  return { ...((await response.json()) as Counts), ...sinceOf(response) }
+}
+
 export function countEntries(
   filter: EntryFilter,
   { fromMs, toMs, by }: { fromMs: number; toMs: number; by: string | undefined },
   signal: AbortSignal,
-): Promise<Histogram> {
+): Promise<Histogram & { sinceMs?: number }> {
   const body = { ...bodyOf(filter, fromMs, toMs), buckets: 120, by }
-  return api<Histogram>(`/api/sources/${at(filter.source)}/histogram`, { body, signal })
+  return counted<Histogram>(`/api/sources/${at(filter.source)}/histogram`, body, signal)
 }
 
 /** The most frequent values of a field that contain a text. */
@@ -153,7 +158,7 @@ export function countFacets(
   filter: EntryFilter,
   { fromMs, toMs }: { fromMs: number; toMs: number | undefined },
   signal: AbortSignal,
-): Promise<Facets> {
+): Promise<Facets & { sinceMs?: number }> {
   const body = bodyOf(filter, fromMs, toMs)
-  return api<Facets>(`/api/sources/${at(filter.source)}/facets`, { body, signal })
+  return counted<Facets>(`/api/sources/${at(filter.source)}/facets`, body, signal)
 }

@@ -5,6 +5,7 @@ import { NewColumn } from '../schema/column-dialogs.tsx'
 import { Button } from '../ui/button.tsx'
 import { SearchInput } from '../ui/search.tsx'
 import { count as counted, percent, short } from '../ui/text/format.ts'
+import { CountedNote } from './counted-note.tsx'
 import { findValues } from './entry-search.ts'
 import {
   conditionOf,
@@ -18,6 +19,8 @@ import type { EntrySearch } from './use-entries.ts'
 
 interface FacetsProps {
   facets: readonly ShownFacet[] | undefined
+  /** The counts have the entries since then; undefined: all. */
+  sinceMs: number | undefined
   search: EntrySearch
   /** Whether columns can be created. */
   canSpeedUp: boolean
@@ -32,7 +35,7 @@ const maxShown = 6
 const pauseMs = 250
 
 /** Values of fields with their counts. Each can be included or excluded. */
-export function Facets({ facets, search, canSpeedUp, isOld, onQuery, open, onToggle }: FacetsProps) {
+export function Facets({ facets, sinceMs, search, canSpeedUp, isOld, onQuery, open, onToggle }: FacetsProps) {
   const [newColumn, setNewColumn] = useState<string>()
   return (
     <details
@@ -41,6 +44,7 @@ export function Facets({ facets, search, canSpeedUp, isOld, onQuery, open, onTog
       onToggle={({ currentTarget }) => onToggle(currentTarget.open)}
     >
       <summary>Fields</summary>
+      <CountedNote sinceMs={sinceMs} />
       {facets?.length === 0 && <p className="faint">No values to count.</p>}
       {facets?.map((facet) => (
         <FacetValues

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
 import { invalidate } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
+import { ownAddress } from '../query/own-address.ts'
 import { Button, Menu } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
@@ -14,6 +15,8 @@ import type { EntrySearch } from './use-entries.ts'
 
 interface OnwardProps {
   search: EntrySearch
+  /** Paths of the visible columns. */
+  columns: readonly string[]
   /** Length of a range that ends now; undefined for a fixed one. */
   relativeMs: number | undefined
   /** Whether endpoints and alerts can be created. */
@@ -23,24 +26,31 @@ interface OnwardProps {
 /** An alert counts the entries of this time before each evaluation. */
 const alertSeconds = 300
 
-const formats = [
-  ['ndjson', 'NDJSON'],
-  ['csv', 'CSV'],
-] as const
+type Format = 'csv' | 'ndjson'
+
+/** A format, its columns beside the visible ones, or all of them, and its name. */
+const files: readonly (readonly [Format, more: readonly string[] | 'all', name: string])[] = [
+  ['csv', [], 'CSV'],
+  ['csv', ['metadata'], 'CSV with metadata'],
+  ['ndjson', [], 'NDJSON'],
+  ['ndjson', 'all', 'NDJSON, whole entries'],
+]
 
 /** From a search to a file, an endpoint or an alert. */
-export function Onward({ search, relativeMs, canDefine }: OnwardProps) {
+export function Onward({ search, columns, relativeMs, canDefine }: OnwardProps) {
   const [, navigate] = useLocation()
   const [isAlerting, setAlerting] = useState(false)
   const download = useMutation({
-    mutationFn: async (format: (typeof formats)[number][0]) => {
-      const response = await exportEntries(search, format)
+    mutationFn: async ([format, more]: (typeof files)[number]) => {
+      const wanted = more === 'all' ? undefined : ['timestamp', ...columns, ...more]
+      const response = await exportEntries(search, format, wanted)
       saveFile(await response.blob(), `${search.source}.${format}`)
     },
   })
   const convert = useMutation({
     mutationFn: () => searchSql(search, relativeMs && Math.round(relativeMs / 1000)),
-    onSuccess: ({ query }) => navigate(`/console/new-endpoint#${new URLSearchParams({ _sql: query })}`),
+    onSuccess: ({ query }) =>
+      navigate(`/console/new-endpoint#${new URLSearchParams({ _sql: query })}`, { state: ownAddress }),
   })
   const error = download.error ?? convert.error
   return (
@@ -51,16 +61,17 @@ export function Onward({ search, relativeMs, canDefine }: OnwardProps) {
         </span>
       )}
       <Menu label={download.isPending ? 'Exporting …' : 'Export'} className="small">
-        {formats.map(([format, text]) => (
+        {files.map((file) => (
           <button
-            key={format}
+            key={file[2]}
             type="button"
             disabled={download.isPending}
-            onClick={() => download.mutate(format)}
+            onClick={() => download.mutate(file)}
           >
-            {text}, up to {count(maxExported)} entries
+            {file[2]}
           </button>
         ))}
+        <p className="menu-note">The columns of the list, and up to {count(maxExported)} entries.</p>
       </Menu>
       {canDefine && (
         <>

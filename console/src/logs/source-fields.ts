@@ -1,7 +1,7 @@
+import { keysOf, pathOf, shownPath } from '../../../src/shared/path-text.ts'
 import type { Facet, Facets, TypedColumn } from '../api/shapes.ts'
 import { counted, percent } from '../ui/text/format.ts'
 import { levelName } from './levels.ts'
-import { keysOf, pathOf, shownPath } from './search/paths.ts'
 
 type Column = Pick<TypedColumn, 'name' | 'path' | 'type'>
 type Named = Pick<Column, 'name' | 'path'>

@@ -1,9 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import {
-  type Cursor,
   countEntries,
   countFacets,
-  cursorAfter,
   type EntryFilter,
   entriesAround,
   entriesOfTrace,
@@ -41,13 +39,10 @@ export function useEntries(search: EntrySearch, enabled: boolean) {
     queryFn: async ({ pageParam, signal }): Promise<FoundPage> => {
       if (trace !== undefined) return { entries: await entriesOfTrace(search, trace, signal) }
       if (around) return { entries: await entriesAround(source, around, signal) }
-      return searchPage(search, { fromMs, toMs, limit: pageSize, before: pageParam }, signal)
+      return searchPage(search, { fromMs, toMs, limit: pageSize, next: pageParam }, signal)
     },
-    initialPageParam: undefined as Cursor | undefined,
-    getNextPageParam: (page, pages) =>
-      !around && trace === undefined && page.entries.length === pageSize
-        ? cursorAfter(pages.flatMap(({ entries }) => entries))
-        : undefined,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
     enabled,
   })
 }

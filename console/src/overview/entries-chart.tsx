@@ -8,7 +8,7 @@ import { entriesInRange, largest } from './entries-in-range.ts'
 /** The legend of more takes the space of the chart. */
 const maxSeries = 4
 
-/** New entries of each source over time. */
+/** Entries of each source over time, by timestamp. */
 export function EntriesChart({ query, range }: { query: PartQuery<Usage>; range: Range }) {
   return (
     <ChartPart

@@ -4,12 +4,12 @@ import type { Range } from '../usage/time-range.tsx'
 
 interface SourceCounts {
   name: string
-  /** New entries in each bucket. */
+  /** Entries in each bucket, by timestamp. */
   counts: number[]
   total: number
 }
 
-/** Sources with new entries in the range, most entries first. */
+/** Sources with entries in the range, most entries first. */
 export function entriesInRange({ entries }: Usage, range: Range) {
   const buckets = range === '5min' ? entries.buckets.slice(-5) : entries.buckets
   const names = new Set(buckets.flatMap(({ counts }) => Object.keys(counts)))

@@ -65,7 +65,7 @@ export default function PeoplePage({ who }: { who: Whoami }) {
 }
 
 function accessOf({ role, project }: Person): string {
-  return project === null ? (role ?? 'no role') : `customer, project ${project}`
+  return project === null ? (role ?? 'no role') : `tenant, project ${project}`
 }
 
 function PersonRow({ person, isSelf, onEnd }: { person: Person; isSelf: boolean; onEnd: () => void }) {
@@ -121,8 +121,9 @@ function EndSessions({ person: { id, name }, isSelf, onClose }: EndSessionsProps
   return (
     <Confirm title={`End all sessions of ${name}?`} action="End sessions" mutation={end} onClose={onClose}>
       <p>
-        {isSelf ? 'You are signed out here and everywhere else.' : `${name} is signed out everywhere.`} To
-        prevent another sign-in, block the account at the issuer, or remove it from its groups.
+        {isSelf ? 'You are signed out here and everywhere else.' : `${name} is signed out everywhere.`} Links
+        to dashboards that {isSelf ? 'you' : 'they'} created end, too. To prevent another sign-in, block the
+        account at the issuer, or remove it from its groups.
       </p>
     </Confirm>
   )

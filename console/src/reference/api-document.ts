@@ -6,7 +6,7 @@ export interface ApiDocument {
   components: Record<string, Record<string, unknown>>
 }
 
-export interface ApiOperation {
+interface ApiOperation {
   operationId: string
   tags: string[]
   summary: string

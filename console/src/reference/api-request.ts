@@ -1,7 +1,7 @@
 import type { ApiParameter, Operation } from './api-document.ts'
 
 /** What the reader fills in: parameters by name, and the body as text. */
-export interface Filled {
+interface Filled {
   values: Record<string, string>
   body: string
 }
@@ -29,7 +29,7 @@ export function targetOf({ path, parameters = [] }: Operation, { values }: Fille
 }
 
 /** An empty scheme means that the token is optional. */
-export const needsToken = ({ security }: Pick<Operation, 'security'>): boolean =>
+const needsToken = ({ security }: Pick<Operation, 'security'>): boolean =>
   security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
 
 /** The request for a shell. It never contains the token, because it gets shared. */

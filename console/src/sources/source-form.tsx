@@ -9,7 +9,7 @@ import { pageOf } from '../definitions/definition.ts'
 import { changeDefinition } from '../definitions/requests.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
-import { Form, TextField } from '../ui/fields.tsx'
+import { CheckField, Form, TextField } from '../ui/fields.tsx'
 import { Failure } from '../ui/states.tsx'
 import { counted } from '../ui/text/format.ts'
 import { nameProblem } from '../ui/text/names.ts'
@@ -69,5 +69,26 @@ export function Retention({ source }: { source: Source }) {
       </Button>
       {change.error && <Failure error={change.error} />}
     </Form>
+  )
+}
+
+export function SearchIndex({ source }: { source: Source }) {
+  const change = useMutation({
+    mutationFn: (search_index: boolean) => changeDefinition(sourceKind, source, { search_index }),
+    onSuccess: () => invalidate('sources', 'usage'),
+  })
+  if (!useMayChange('sources')) {
+    return <p>Words are {source.search_index ? 'found by an index' : 'searched without an index'}.</p>
+  }
+  return (
+    <>
+      <CheckField
+        label="Index words"
+        note="Makes searches for words fast. Switch it off for entries that are only counted: they then take less disk and time to store."
+        checked={change.isPending ? change.variables : source.search_index}
+        onChange={(checked) => change.mutate(checked)}
+      />
+      {change.error && <Failure error={change.error} />}
+    </>
   )
 }

@@ -1,15 +1,20 @@
 import type { Source } from '../api/shapes.ts'
 import type { Kind } from '../definitions/definition.ts'
 
-type SourceDraft = Pick<Source, 'description' | 'aliases' | 'retention_days' | 'columns'>
+type SourceDraft = Pick<
+  Source,
+  'description' | 'aliases' | 'retention_days' | 'search_index' | 'columns' | 'project'
+>
 
 export const sourceKind: Kind<Source, SourceDraft> = {
   path: 'sources',
   one: 'source',
-  draftOf: ({ description, aliases, retention_days, columns }) => ({
+  draftOf: ({ description, aliases, retention_days, search_index, columns, project }) => ({
     description,
     aliases,
     retention_days,
+    search_index,
     columns,
+    project,
   }),
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
 import { useMayChange } from '../api/rights.ts'
 import type { Source, Usage } from '../api/shapes.ts'
+import { Spark } from '../charts/spark.tsx'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'
 import { Empty } from '../ui/states.tsx'
@@ -9,7 +10,6 @@ import { NameLink, Table } from '../ui/table.tsx'
 import { bytes, count } from '../ui/text/format.ts'
 import { useCreating } from '../ui/use-address.ts'
 import { NewSource } from './source-form.tsx'
-import { Spark } from './spark.tsx'
 
 const columns = [
   ['Name'],

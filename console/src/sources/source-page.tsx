@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { queries } from '../api/queries.ts'
 import { useMayChange } from '../api/rights.ts'
 import type { Source } from '../api/shapes.ts'
+import { Spark } from '../charts/spark.tsx'
 import { Versions } from '../definitions/versions.tsx'
 import { Figure } from '../ui/facts.tsx'
 import { Existing, PageHead } from '../ui/page-head.tsx'
@@ -12,10 +13,10 @@ import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { bytes, count, short, sum } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
-import { Retention } from './source-form.tsx'
+import { ProjectPath } from './project-path.tsx'
+import { Retention, SearchIndex } from './source-form.tsx'
 import { sourceKind } from './source-kind.ts'
 import { SourceSchema } from './source-schema.tsx'
-import { Spark } from './spark.tsx'
 
 /** The service writes these for operators. */
 const ownSources = new Set(['quarantine', 'endpoint_requests'])
@@ -65,7 +66,7 @@ function ExistingSource({ source }: { source: Source }) {
           <Figure
             name="Without a project"
             value={count(withoutProject)}
-            under="No tenant can see these. Send project, metadata.project_ref or metadata.project."
+            under="No tenant can see these. Send project, or say below where it is."
           />
         )}
         <Figure
@@ -75,9 +76,14 @@ function ExistingSource({ source }: { source: Source }) {
         />
       </dl>
       {name === 'quarantine' ? <Quarantine /> : <Sending name={name} />}
+      {!ownSources.has(name) && <ProjectPath source={source} />}
       <section className="stack" aria-labelledby="retention">
         <h2 id="retention">Retention</h2>
         <Retention source={source} />
+      </section>
+      <section className="stack" aria-labelledby="search-index">
+        <h2 id="search-index">Search</h2>
+        <SearchIndex source={source} />
       </section>
       {/* Last, because its height is unknown until it is loaded. */}
       <SourceSchema name={name} />

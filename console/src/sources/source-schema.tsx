@@ -112,7 +112,7 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
             </td>
             <td>{path && <ColumnCell path={path} onCreate={setCreated} onRemove={setRemoved} />}</td>
             <td className="mono faint optional example">
-              {shortened(path ? path.examples.join(' · ') : String(newest?.[inSql as keyof Entry] ?? ''))}
+              {shortened(path ? path.examples.join(' · ') : ownExample(newest, inSql as keyof Entry))}
             </td>
           </tr>
         ))}
@@ -160,6 +160,12 @@ function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: Colu
       )}
     </span>
   )
+}
+
+/** Searches and SQL read a timestamp in this form. */
+function ownExample(entry: Entry | undefined, column: keyof Entry): string {
+  if (!entry) return ''
+  return column === 'timestamp' ? new Date(entry.timestamp / 1000).toISOString() : String(entry[column])
 }
 
 function shortened(text: string): string {

@@ -18,8 +18,8 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
   const [readsEntries, setReadsEntries] = useState(false)
   const zone = useZone()
   const { data: all = [] } = useQuery(queries.endpoints())
-  const { admin, query, search, ingest, read, edit, endpoints, sources } = readScopes(token.scopes)
-  const hasRole = admin || read || edit
+  const { admin, query, search, ingest, read, edit, deploy, endpoints, sources } = readScopes(token.scopes)
+  const hasRole = admin || read || edit || deploy
   // Sessions are for browsers of customers, so they never have a role of the team.
   const calls = hasRole || query
   const isTenant = token.project !== null || project !== ''
@@ -35,7 +35,9 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
     admin: admin && !isLimited,
     query: calls,
     search: entries,
-    ...{ read: false, edit: false },
+    read: false,
+    edit: false,
+    deploy: false,
     ingest: ingest && endpoint === '',
     endpoints: endpoint === '' ? endpoints : [endpoint],
     sources,

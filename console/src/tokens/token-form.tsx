@@ -91,9 +91,9 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const { data: sources = [] } = useQuery(queries.sources())
   const { data: tokens = [] } = useQuery(queries.tokens())
   const projects = new Set(tokens.flatMap((one) => one.project ?? []))
-  const { admin: isAdmin, query, ingest, read, edit } = permissions
+  const { admin: isAdmin, query, ingest, read, edit, deploy } = permissions
   // A role is never limited.
-  const hasRole = isAdmin || read || edit
+  const hasRole = isAdmin || read || edit || deploy
   const callable = endpoints.filter(
     ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
   )

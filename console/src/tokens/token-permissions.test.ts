@@ -8,6 +8,7 @@ describe('scopes in the form', () => {
     [['ingest']],
     [['query', 'ingest']],
     [['search']],
+    [['read', 'edit', 'deploy']],
     [['query', 'search', 'ingest']],
     [['query:logs.all', 'query:usage.api-counts']],
     [['query:logs.all', 'ingest:edge_logs']],

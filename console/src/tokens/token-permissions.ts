@@ -1,4 +1,4 @@
-type Kind = 'query' | 'search' | 'ingest' | 'read' | 'edit' | 'admin'
+type Kind = 'query' | 'search' | 'ingest' | 'read' | 'edit' | 'deploy' | 'admin'
 
 /** Kinds of permissions, in the order of the form and of the scopes. */
 export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
@@ -18,9 +18,14 @@ export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
   [
     'edit',
     'Edit (editor)',
-    'Also changes endpoints, alerts and saved searches, and deploys them. Not with a project.',
+    'Also changes endpoints, alerts, dashboards and saved searches, and deploys them. Not with a project.',
   ],
-  ['admin', 'Everything (admin)', 'Also manages endpoints, sources, alerts and tokens.'],
+  [
+    'deploy',
+    'Deploy (for CI)',
+    'Also creates and changes sources, but never tokens, people or settings. Not with a project.',
+  ],
+  ['admin', 'Everything (admin)', 'Also manages tokens and people, deletes sources, and takes backups.'],
 ]
 
 /** The scopes of a token as the form shows them. */
@@ -43,6 +48,7 @@ export function readScopes(scopes: readonly string[]): Permissions {
     ingest: scopes.includes('ingest') || sources.length > 0,
     read: scopes.includes('read'),
     edit: scopes.includes('edit'),
+    deploy: scopes.includes('deploy'),
     admin: scopes.includes('admin'),
     endpoints,
     sources,
@@ -50,7 +56,7 @@ export function readScopes(scopes: readonly string[]): Permissions {
 }
 
 export function writeScopes(permissions: Permissions): string[] {
-  const { query, search, ingest, read, edit, admin, endpoints, sources } = permissions
+  const { query, search, ingest, read, edit, deploy, admin, endpoints, sources } = permissions
   const scopes = (scope: 'query' | 'ingest', names: readonly string[]) =>
     names.length === 0 ? [scope] : names.map((name) => `${scope}:${name}`)
   if (admin) return ['admin']
@@ -60,6 +66,7 @@ export function writeScopes(permissions: Permissions): string[] {
     ...(ingest ? scopes('ingest', sources) : []),
     ...(read ? ['read'] : []),
     ...(edit ? ['edit'] : []),
+    ...(deploy ? ['deploy'] : []),
   ]
 }
 

@@ -60,6 +60,12 @@ function Members({ value, keys, ...actions }: JsonTreeProps & { keys: string[] }
   )
 }
 
+/** As JSON, but with its line breaks and tabs, as stacks have them. */
+function escaped(text: string): string {
+  const parts = text.split(/(\r?\n|\t)/)
+  return parts.map((part, index) => (index % 2 ? part : JSON.stringify(part).slice(1, -1))).join('')
+}
+
 function Leaf({ value, keys, onFilter, onColumn }: JsonTreeProps & { keys: string[] }) {
   const [all, setAll] = useState(false)
   const text = String(value)
@@ -70,7 +76,7 @@ function Leaf({ value, keys, onFilter, onColumn }: JsonTreeProps & { keys: strin
   return (
     <>
       <span className={`value ${kind}${isLong && all ? ' long' : ''}`}>
-        {kind === 'string' ? JSON.stringify(shown) : shown}
+        {kind === 'string' ? `"${escaped(shown)}"` : shown}
         {isLong && !all && '…'}
       </span>
       {isLong && (

@@ -11,8 +11,8 @@ export function ErrorHelp({ code }: { code: string }) {
   return data === undefined ? '…' : <InlineCode text={meaningOf(data, code)} />
 }
 
-/** The last cell of the table row of this code. */
+/** What follows the code and its status in the list. */
 export function meaningOf(page: string, code: string): string {
-  const row = page.split('\n').find((line) => line.startsWith(`| \`${code}\` `))
-  return row?.split('|').at(3)?.trim() ?? 'Not documented.'
+  const line = page.split('\n').find((one) => one.startsWith(`- \`${code}\` (`))
+  return line?.slice(line.indexOf('): ') + 3) ?? 'Not documented.'
 }

@@ -9,10 +9,11 @@ import { WellheadError } from '../../base/errors.ts'
 import { createLog } from '../../base/log.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { engineVariables, readSettings, type Settings } from '../../base/settings.ts'
-import { schemaVersion } from '../../catalog/migrations.ts'
-import { serverEngine, topologyOf } from '../../cluster/cluster-engine.ts'
+import { ownVersion } from '../../catalog/data-version.ts'
+import { readDone } from '../../catalog/migrations.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
-import { engineLibraryVersion, storeDirectoryOf } from '../../engine/embedded-engine.ts'
+import { serverEngine, topologyOf } from '../../engine/cluster/cluster-engine.ts'
+import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
 import { type LogflareDatabase, logflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { batchBounds, projectWarning, sendInputs, summary } from '../logs/send-inputs.ts'
@@ -25,6 +26,7 @@ import type { ServiceClient } from '../service-client.ts'
 
 export interface RestoreOptions {
   dataDir: string
+  erasures?: string
   open: boolean
   json?: true
 }
@@ -52,7 +54,7 @@ export async function backUp(
     await io.stdout.write(`Backed up ${amountOf(manifest)} to ${target}.\n`)
   } catch (error) {
     const retry = 'Check the log of the service, then run the command again.'
-    throw explain(error, 'The backup', retry, io)
+    throw explain(error, 'The backup', target, retry, io)
   } finally {
     progress.end()
     // Lets the service release its files after a failure.
@@ -70,8 +72,9 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
   try {
     const manifest = await restoreBackup({
       from: resolve(io.cwd, directory),
+      erasures: options.erasures && resolve(io.cwd, options.erasures),
       to: target,
-      here: { schema: schemaVersion, library: engineLibraryVersion() },
+      here: ownVersion(),
       signal: io.signal,
       check: options.open ? check : undefined,
       onBytes: (bytes, totalBytes) => {
@@ -93,7 +96,7 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
     )
   } catch (error) {
     const retry = 'Run the command again. If it fails again, restore another backup.'
-    throw explain(error, 'The restore', retry, io)
+    throw explain(error, 'The restore', target, retry, io)
   } finally {
     progress.end()
   }
@@ -112,6 +115,7 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
           'Use --no-open to restore the data without opening it.',
       )
     })
+    await readDone(engine)
     await checkRestored(engine, manifest)
   } finally {
     await engine.close()
@@ -129,11 +133,15 @@ function amountOf({ tables, files, bytes }: Manifest): string {
 }
 
 /** Adds to a failure that nothing was kept, and what to do next. */
-function explain(error: unknown, what: string, retry: string, io: CommandIo): unknown {
+function explain(error: unknown, what: string, target: string, retry: string, io: CommandIo): unknown {
   const isExplained = error instanceof CommandFailure || error instanceof OperatorError
   if (isExplained || io.signal.aborted) return error
-  const { message } = error as Error
-  return new CommandFailure(`${what} failed: ${message}. Nothing was kept. ${retry}`, undefined, {
+  const { message, code, cause } = error as NodeJS.ErrnoException
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  // A connection that breaks has its reason in the cause.
+  const reason = isFull ? `the disk of ${target} is full` : cause instanceof Error ? cause.message : message
+  const next = isFull ? 'Free some space on it, or choose a directory on another disk.' : retry
+  return new CommandFailure(`${what} failed: ${reason}. Nothing was kept. ${next}`, undefined, {
     cause: error,
   })
 }

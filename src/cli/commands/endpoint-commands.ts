@@ -1,7 +1,14 @@
 import type { Command } from 'commander'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
-import { addExamples, addServiceAction, addServiceCommand, collectPair, versionNumber } from '../command.ts'
+import {
+  addExamples,
+  addServiceAction,
+  addServiceCommand,
+  collectPair,
+  collectValues,
+  versionNumber,
+} from '../command.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
@@ -25,6 +32,11 @@ interface RunOptions extends RowsOptions {
   fresh?: true
   explain?: true
   lenient?: true
+}
+
+interface RollbackOptions {
+  breaking?: true
+  note?: string
 }
 
 export function defineEndpoint(endpoint: Command, io: CommandIo): void {
@@ -69,6 +81,33 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     print: (all) =>
       printList(io, ['version', 'updated_at', 'updated_by', 'name', 'note'], all, 'No versions.'),
   })
+
+  const rollback = addServiceCommand(endpoint, 'rollback', 'restore an older version as a new one')
+    .argument('<name>', 'name or id')
+    .argument('[version]', 'version to restore (default: the one before the current)', versionNumber)
+    .option('--breaking', 'restore it even if that breaks callers')
+    .option('--note <text>', 'why, stored with the new version')
+  addServiceAction(rollback, io, {
+    examples: [
+      'wellhead endpoint rollback logs.all',
+      'wellhead endpoint rollback logs.all 2 --note "Too slow"',
+    ],
+    request: async (client, name: string, version: number | undefined, options: RollbackOptions) => {
+      const [current, before] = await versionsOf(name, client)
+      const restored = version ?? before?.version
+      if (!current || restored === undefined) throw new CommandFailure(`${name} has no older version.`)
+      const query = {
+        note: options.note ?? `Rollback to version ${restored}`,
+        ...(options.breaking && { breaking: 'true' }),
+      }
+      const path = apiPath('endpoints', name, 'versions', restored, 'restore')
+      const headers = { 'If-Match': `"${current.version}"` }
+      const saved = await client.json<EndpointView>('POST', path, { query, headers })
+      return { ...saved, restored }
+    },
+    print: ({ name, version, restored }) =>
+      io.stdout.write(`Restored version ${restored} of ${name} as version ${version}.\n`),
+  })
 }
 
 async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fields }: EndpointView) {
@@ -88,7 +127,7 @@ function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]
 function addEndpointRun(endpoint: Command, io: CommandIo): void {
   const run = addServiceCommand(endpoint, 'run', 'send a request to an endpoint and show the rows')
     .argument('<name>', 'name or id')
-    .argument('[name=value...]', 'parameters', collectPair)
+    .argument('[name=value...]', 'parameters; repeat a name for a list', collectValues)
   addRowsOptions(run)
     .option('--version <n>', 'an older version of the endpoint', versionNumber)
     .option('--fresh', 'bypass the cache')
@@ -100,7 +139,12 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
       'wellhead endpoint run logs.all project=acme project_tier=PRO --format csv > logs.csv',
       'wellhead endpoint run functions.invocation-stats project=acme interval=7day --format parquet --output stats.parquet',
     ],
-    request: async (client, name: string, parameters: Record<string, string>, options: RunOptions) => {
+    request: async (
+      client,
+      name: string,
+      parameters: Record<string, string | string[]>,
+      options: RunOptions,
+    ) => {
       const path = apiPath('endpoints', 'query', name)
       const json = {
         ...parameters,

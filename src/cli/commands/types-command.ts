@@ -21,7 +21,7 @@ export function defineTypes(command: Command, io: CommandIo): void {
     .argument('[file]', `where to write the declarations; - is standard output (default: ${defaultFile})`)
     .addHelpText(
       'after',
-      '\nTypeScript then completes names, parameters and rows of wellhead/client and wellhead/react.\n',
+      '\nTypeScript then completes names, parameters and rows of @wellhead/client and @wellhead/client/react.\n',
     )
   addServiceAction(command, io, {
     examples: ['wellhead types', 'wellhead types src/wellhead-endpoints.d.ts'],
@@ -52,10 +52,10 @@ export function declarationsOf({ paths, components }: ApiDocument): string {
     return [`    ${JSON.stringify(name)}: { ${fields} }`]
   })
   return [
-    '// Written by `wellhead types`.',
-    "import 'wellhead/client'",
+    '// Written by `wellhead types`. A 64-bit integer is a number here; JSON has text for one above 2^53.',
+    "import '@wellhead/client'",
     '',
-    "declare module 'wellhead/client' {",
+    "declare module '@wellhead/client' {",
     '  interface Endpoints {',
     ...endpoints,
     '  }',
@@ -68,7 +68,11 @@ function typeOf(schema: JsonSchema): string {
   const { type, enum: allowed, anyOf, items, properties, required = [], additionalProperties } = schema
   if (Array.isArray(allowed)) return allowed.map((value) => JSON.stringify(value)).join(' | ')
   if (Array.isArray(anyOf)) return union(anyOf.map(typeOf))
-  if (Array.isArray(type)) return union(type.map((one) => typeOf({ ...schema, type: one })))
+  if (Array.isArray(type)) {
+    // Counts and sums have 64 bits. They are numbers, since almost none exceeds what a number holds exactly.
+    const types = schema.format === 'int64' ? type.filter((one) => one !== 'string') : type
+    return union(types.map((one) => typeOf({ ...schema, type: one })))
+  }
   switch (type) {
     case 'integer':
     case 'number':

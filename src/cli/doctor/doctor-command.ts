@@ -42,6 +42,7 @@ async function examine({ engine, json: _, ...flags }: DoctorOptions, io: Command
   const findings = [
     ok('settings', 'valid'),
     ...machine,
+    ...local.checkSignIn(settings),
     ...local.checkData(settings),
     await local.checkPort(settings, client),
     ...(client ? [await local.checkRunningEngine(client)] : []),

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path'
 import { withDeadline } from '../../base/clock.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
+import { refuseNewerData } from '../../catalog/data-version.ts'
+import { readDone } from '../../catalog/migrations.ts'
 import { runtimeDirectoryOf } from '../../engine/embedded/server-config.ts'
-import { engineLibraryVersion } from '../../engine/embedded-engine.ts'
+import { engineLibraryVersion, storeDirectoryOf } from '../../engine/embedded-engine.ts'
+import { tableNames } from '../../engine/stored-tables.ts'
 import type { EngineStatus } from '../../http/engine-status.ts'
 import type { CommandIo } from '../command-io.ts'
 import { readServiceFile } from '../find-service.ts'
@@ -44,6 +47,14 @@ export function checkData(settings: Settings): Finding[] {
   if (existing !== dataDir) return [directory, space]
   const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
   return [directory, space, token]
+}
+
+/** A customer whose account lacks the claim must not become somebody who sees every project. */
+export function checkSignIn({ oidcProjectClaim: claim, oidcRoles = [] }: Settings): Finding[] {
+  const open = oidcRoles.find(({ groups }) => groups.includes('*'))
+  if (claim === undefined || !open) return []
+  const message = `Everyone without the claim ${claim} has the role ${open.role} and sees all projects, because WELLHEAD_OIDC_ROLES has ${open.role}=*.`
+  return [warning('sign-in', message, 'Name the groups of your own people instead of *.')]
 }
 
 function nearest(path: string): string {
@@ -120,32 +131,39 @@ export async function checkRunningEngine(client: ServiceClient): Promise<Finding
   }
 }
 
-/** Starts an engine as the service does, in a temporary directory so that the data is not touched. */
+/** Starts an engine as the service does, on the data if there is some: only reads it, and does not merge or expire anything. */
 export async function tryEngine(settings: Settings, io: CommandIo): Promise<Finding> {
-  const directory = mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
-  const engine = offlineEngine(settings, io, { dataDir: directory })
+  const isThere = existsSync(storeDirectoryOf(settings.dataDir))
+  const dataDir = isThere ? settings.dataDir : mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
+  const engine = offlineEngine(settings, io, { dataDir, atRest: isThere })
   try {
+    if (isThere) refuseNewerData(dataDir)
     await engine.start()
     const { version = '' } = engine.state()
-    return ok('engine', `ClickHouse ${version}, the embedded server; it starts`)
+    if (isThere && (await tableNames(engine, engineLimits)).includes('_migrations')) await readDone(engine)
+    return ok(
+      'engine',
+      `ClickHouse ${version}, the embedded server; it ${isThere ? 'reads the data' : 'starts'}`,
+    )
   } catch (error) {
     const message = explainStartProblem(error, settings) ?? (error as Error).message
-    return problem('engine', message, 'The service needs the engine to start.')
+    return problem('engine', message, 'The service needs the engine to start, and data that it can read.')
   } finally {
     await engine.close()
-    for (const path of [directory, runtimeDirectoryOf(directory)]) {
+    for (const path of isThere ? [] : [dataDir, runtimeDirectoryOf(dataDir)]) {
       rmSync(path, { recursive: true, force: true })
     }
   }
 }
 
+const engineLimits = { deadlineMs: 60_000 }
+
 /** Checks whether `serve` could listen on its address. */
 export async function checkPort(settings: Settings, client: ServiceClient | undefined): Promise<Finding> {
   const { host, port } = settings
   const address = `${host}:${port}`
-  if (client && Number(new URL(client.url).port) === port) {
-    return ok('port', `${address}, used by this service`)
-  }
+  // The running service is found by its data directory, and may have been started with another port.
+  if (client) return ok('port', `${new URL(client.url).host}, used by this service`)
   const failure = await new Promise<unknown>((resolve) => {
     const server = createServer().once('error', resolve)
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))

@@ -1,11 +1,12 @@
 import { createLog } from '../../base/log.ts'
 import type { Settings } from '../../base/settings.ts'
-import { checkIsolation } from '../../catalog/isolation-check.ts'
-import { serverEngine } from '../../cluster/cluster-engine.ts'
-import { ServerProblem } from '../../cluster/server-problem.ts'
+import { serverEngine } from '../../engine/cluster/cluster-engine.ts'
+import { checkIsolation } from '../../engine/cluster/isolation-check.ts'
+import { ServerProblem } from '../../engine/cluster/server-problem.ts'
 import type { Engine, NodeState } from '../../engine/engine.ts'
 import { neededGrants } from '../../engine/grants.ts'
 import { queryRows, queryText } from '../../engine/json-rows.ts'
+import { readDisks } from '../../engine/stored-tables.ts'
 import { formatBytes } from '../output/format.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -14,10 +15,7 @@ const limits = { deadlineMs: 30_000 }
 /** Runs the checks of a start on all addresses of WELLHEAD_CLICKHOUSE_URL, and looks at clock and disks. */
 export async function checkServers(settings: Settings, url: string, nowMs: () => number): Promise<Finding[]> {
   const { clickhouseCluster: cluster, diskReserve } = settings
-  const engine = serverEngine(settings, url, {
-    log: createLog('silent'),
-    checkIsolation: (node) => checkIsolation(node, cluster),
-  })
+  const engine = serverEngine(settings, url, { log: createLog('silent'), checkIsolation })
   try {
     const started = await guarded('server', async () => {
       await engine.start()
@@ -81,14 +79,11 @@ async function checkClock(engine: Engine, nowMs: () => number): Promise<Finding[
 }
 
 async function checkDisks(engine: Engine, reserve: number): Promise<Finding[]> {
-  type Disk = Record<'name' | 'free' | 'total', string>
-  const sql =
-    'SELECT name, toString(free_space) AS free, toString(total_space) AS total FROM system.disks ORDER BY name'
   const advice = 'Free disk space, add a disk, or shorten the retention of sources.'
-  return (await queryRows<Disk>(engine, { sql }, limits)).map(({ name, free, total }) => {
-    const text = `${name}: ${formatBytes(Number(free))} of ${formatBytes(Number(total))} free`
-    if (Number(free) < reserve) return problem('server disk', `${text}: inserts will fail.`, advice)
-    if (Number(free) < Number(total) / 10) return warning('server disk', `${text}: space is low.`, advice)
+  return (await readDisks(engine, limits)).map(({ name, free, total }) => {
+    const text = `${name}: ${formatBytes(free)} of ${formatBytes(total)} free`
+    if (free < reserve) return problem('server disk', `${text}: inserts will fail.`, advice)
+    if (free < total / 10) return warning('server disk', `${text}: space is low.`, advice)
     return ok('server disk', text)
   })
 }

@@ -55,6 +55,21 @@ describe('wellhead doctor', () => {
     expect(checkAdminToken(token, false).status).toBe('ok')
   })
 
+  test('warns if customers without a project would see all projects', async () => {
+    const environment = {
+      ...{ WELLHEAD_OIDC_ISSUER: 'https://login.example.com', WELLHEAD_OIDC_CLIENT_ID: 'wellhead' },
+      ...{ WELLHEAD_OIDC_CLIENT_SECRET: 'x', WELLHEAD_PUBLIC_URL: 'https://logs.example.com' },
+      ...{ WELLHEAD_OIDC_PROJECT_CLAIM: 'project', WELLHEAD_OIDC_ROLES: 'admin=ops,viewer=*' },
+    }
+    const args = ['--port', '0', '--data-dir', temporary()]
+    const { find } = await doctor(args, environment)
+    const message = expect.stringContaining('without the claim project has the role viewer')
+    expect(find('sign-in')).toMatchObject({ status: 'warning', message })
+    for (const change of [{ WELLHEAD_OIDC_ROLES: 'viewer=staff' }, { WELLHEAD_OIDC_PROJECT_CLAIM: '' }]) {
+      expect((await doctor(args, { ...environment, ...change })).find('sign-in')).toBeUndefined()
+    }
+  })
+
   test('reports a port that another program uses', async () => {
     const server = createServer((socket) => socket.end('SSH-2.0\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -63,6 +78,19 @@ describe('wellhead doctor', () => {
     server.close()
     const message = expect.stringContaining('already in use')
     expect(find('port')).toMatchObject({ status: 'problem', message })
+  })
+
+  test('accepts a port that another program uses if the service of the data directory has another one', async () => {
+    const directory = temporary()
+    writeFileSync(join(directory, 'admin-token'), 'a-token-of-a-service', { mode: 0o600 })
+    const own = { url: 'http://127.0.0.1:9', pid: process.pid, version: '0.1.0', started_at: '' }
+    writeFileSync(join(directory, 'service.json'), JSON.stringify(own))
+    const server = createServer((socket) => socket.end('SSH-2.0\r\n'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const { find } = await doctor(['--port', String(port), '--data-dir', directory])
+    server.close()
+    expect(find('port')).toMatchObject({ status: 'ok', message: '127.0.0.1:9, used by this service' })
   })
 
   test('prints one line per check, with the advice below', async () => {

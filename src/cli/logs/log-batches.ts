@@ -80,7 +80,7 @@ const longestRetryAfterMs = 300_000
 /** Temporary failures. The idempotency key makes a retry safe even if the first attempt was stored. */
 const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
 
-interface SentBatch extends IntakeOutcome {
+interface SentBatch extends Omit<IntakeOutcome, 'overQuota'> {
   /** Whether an earlier command had already stored the batch. */
   repeated: boolean
 }

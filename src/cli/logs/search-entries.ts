@@ -1,4 +1,3 @@
-import { cursorAfter, type SearchCursor } from '../../sources/search/search-cursor.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
@@ -48,11 +47,11 @@ export async function* searchEntries(
   maxEntries: number,
 ): AsyncGenerator<FoundEntry> {
   let left = maxEntries
-  let before: SearchCursor | undefined
+  let next: string | undefined
   while (left > 0) {
     const limit = Math.min(left, pageSize)
     const response = await client.request('POST', apiPath('sources', source, 'search'), {
-      json: { ...search, limit, before },
+      json: { ...search, limit, next },
     })
     const body = await client.read(response)
     const entries = client.parse<LoggedEntry[]>(body)
@@ -64,9 +63,9 @@ export async function* searchEntries(
       const line = lines.length === entries.length ? lines[index]?.replace(/,$/, '') : undefined
       yield { entry, json: line ?? JSON.stringify(entry) }
     }
-    if (entries.length < limit) return
+    next = response.headers.get('Wellhead-Next') ?? undefined
+    if (next === undefined) return
     left -= entries.length
-    before = cursorAfter(entries, before)
   }
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
 import { banner, shownToken } from './run-service.ts'
@@ -12,10 +13,10 @@ test.each([
 describe('the banner', () => {
   const url = 'http://127.0.0.1:4000'
   const { colors } = memoryOutput()
-  const show = (made: boolean, adminToken: string | undefined, demo = false) =>
+  const show = (made: boolean, adminToken: string | undefined, demo = false, dataDir = '/d') =>
     banner(
       { url, adminToken: { token: 'wh_secret', made, keep: () => {} } },
-      { adminToken, dataDir: '/d' },
+      { adminToken, dataDir },
       demo,
       colors,
     )
@@ -41,5 +42,10 @@ describe('the banner', () => {
       'Console      http://127.0.0.1:4000/console/dashboards/demo.traffic\n',
     )
     expect(show(false, undefined, true)).not.toContain('curl')
+    // The directory of somebody's choice may have more than the demo.
+    expect(show(false, undefined, true)).not.toContain('rm -r')
+    expect(show(false, undefined, true, resolve('demo-data'))).toContain(
+      'It is stored in ./demo-data. To remove it, stop the service and run: rm -r ./demo-data\n',
+    )
   })
 })

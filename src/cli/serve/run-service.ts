@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { type Service, startService } from '../../app.ts'
 import { systemTime } from '../../base/clock.ts'
 import { createLog, type Log, standardOutput } from '../../base/log.ts'
@@ -8,7 +9,7 @@ import type { Settings } from '../../base/settings.ts'
 import { formatAge } from '../../base/text/duration.ts'
 import { projects } from '../../demo/world.ts'
 import { CommandFailure, type CommandIo, type CommandOutput } from '../command-io.ts'
-import { removeServiceFile, writeServiceFile } from '../find-service.ts'
+import { demoDataDir, removeServiceFile, writeServiceFile } from '../find-service.ts'
 import { visible } from '../output/format.ts'
 import { ServiceClient } from '../service-client.ts'
 import { demoDashboard, runDemo } from './run-demo.ts'
@@ -115,8 +116,12 @@ export function banner(
   // Returns a whole series, even without entries.
   const path = '/api/endpoints/query/functions.invocation-stats?project=demo&interval=1hr'
   const header = adminToken.made ? `'X-API-KEY: ${adminToken.token}'` : `"X-API-KEY: ${shownToken(settings)}"`
+  const removal =
+    settings.dataDir === resolve(demoDataDir)
+      ? `\n  It is stored in ${demoDataDir}. To remove it, stop the service and run: rm -r ${demoDataDir}`
+      : ''
   const next = demo
-    ? '  Sending sample traffic of the last seven days …'
+    ? `  Sending sample traffic of the last seven days …${removal}`
     : `  Try it:\n  curl -H ${header} '${url}${path}'`
   return `${bold(`Wellhead ${version} is listening on ${url}`)}
 

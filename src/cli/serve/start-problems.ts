@@ -1,7 +1,7 @@
 import { OperatorError } from '../../base/operator-error.ts'
 import { serverAddresses } from '../../base/server-addresses.ts'
 import type { Settings } from '../../base/settings.ts'
-import { explainServerError, type ServerIdentity } from '../../cluster/server-problem.ts'
+import { explainServerError, type ServerIdentity } from '../../engine/cluster/server-problem.ts'
 import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 
 /** A line that says what is wrong and what to do; undefined for unexpected errors. */
@@ -38,9 +38,9 @@ function explainEngine({ reason, message }: EngineStartError, { dataDir }: Setti
     case 'in-use':
       return `Another process uses the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`
     case 'unwritable':
-      return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, or choose another with --data-dir.`
+      return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, free space on its disk, or choose another with --data-dir.`
     case 'no-engine':
-      return `This machine has no embedded engine: ${message.split('\n')[0]} Use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL instead.`
+      return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead again with its optional dependencies, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
     case 'ended':
     case 'other':
       return `The embedded engine cannot start: ${message}`

@@ -1,5 +1,4 @@
 import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage/replays.ts'
-import { endpointFiles } from '../../workspace/kinds/file-kinds.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'
 import { coloredPatch, printJson } from '../output/print.ts'
@@ -19,13 +18,14 @@ import {
 
 export interface DiffOptions {
   exitCode?: true
+  overwrite?: true
   json?: true
 }
 
 export async function diff(
   client: ServiceClient,
   directory: string,
-  { exitCode, json }: DiffOptions,
+  { exitCode, overwrite, json }: DiffOptions,
   io: CommandIo,
 ): Promise<void> {
   const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
@@ -42,6 +42,8 @@ export async function diff(
     const unchanged = plan.planned.length - changed.length
     await io.stdout.write(`${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`)
   }
+  const refusals = refusalsOf(plan, [], { dryRun: true, breaking: true, ...(overwrite && { overwrite }) })
+  if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
   if (exitCode && changed.length > 0) throw new CommandFailure('')
 }
 
@@ -53,6 +55,7 @@ function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
 export interface DeployOptions {
   dryRun?: true
   breaking?: true
+  overwrite?: true
   strict?: true
   replay?: true | 'strict'
   showValues?: true
@@ -92,6 +95,7 @@ export async function deploy(
         await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
     }
   }
+  if (deployed) await rememberVersions(plan, io)
   if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
   else for (const one of planned) await io.stdout.write(planText(one, io))
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
@@ -99,6 +103,15 @@ export async function deploy(
   const actions = ['created', 'updated', 'unchanged', ...(options.prune ? ['deleted'] : [])]
   const counts = actions.map((each) => `${planned.filter(({ action }) => action === each).length} ${each}`)
   await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}.\n`)
+}
+
+function rememberVersions({ planned, files, seen }: Plan, io: CommandIo): Promise<void> {
+  const left = planned.filter(({ action }) => action !== 'deleted')
+  const versions = left.map(({ kind: { folder }, name, version, action, file }) => {
+    const current = files.find((each) => each.file === file)?.current
+    return { folder, name, version, by: action === 'unchanged' ? current?.updatedBy.id : undefined }
+  })
+  return seen.write(versions, 'go', io)
 }
 
 /** A deployment deletes any version, so this notices what changed while somebody was asked. */
@@ -114,6 +127,11 @@ function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: Depl
   const refusals: string[] = []
   const refuse = (count: number, one: string, many: string, advice: string) => {
     if (count > 0) refusals.push(`${plural(count, one, many)}; ${outcome}. ${advice} to deploy anyway.`)
+  }
+  if (!options.overwrite) {
+    const newer = planned.filter(({ elsewhere }) => elsewhere !== undefined).length
+    const others = ['definition was changed by somebody else', 'definitions were changed by others'] as const
+    refuse(newer, ...others, 'Run wellhead pull to get the changes, or use --overwrite')
   }
   const effects = planned.flatMap(({ changes }) => changes.map(effectOf))
   const count = (effect: string) => effects.filter((each) => each === effect).length
@@ -143,7 +161,7 @@ async function replayUpdates(
 ): Promise<Replay[]> {
   const replays: Replay[] = []
   for (const { kind, id, name, action, file } of planned) {
-    if (kind !== endpointFiles || action !== 'updated') continue
+    if (kind.name !== 'endpoint' || action !== 'updated') continue
     const endpoint = files.find((each) => each.file === file)?.fields
     const body = { endpoint, show_values: showValues === true }
     const replay = await client

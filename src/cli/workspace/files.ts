@@ -5,8 +5,8 @@ import {
   type FileProblem,
   type FileWarning,
   sortProblems,
-} from '../../workspace/file-problem.ts'
-import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
+} from '../../base/files/file-problem.ts'
+import { kinds } from '../../kinds.ts'
 import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
@@ -32,7 +32,7 @@ export async function openChecked(
 ): Promise<Workspace> {
   const workspace = openWorkspace(directory, io)
   const problems = workspace.problems.filter(({ file }) =>
-    fileKinds.some(({ folder }) => file.startsWith(`${folder}/`)),
+    kinds.some(({ folder }) => file.startsWith(`${folder}/`)),
   )
   await refuseProblems(problems, json, io, ' Run wellhead check to see all of them.')
   return workspace

@@ -46,12 +46,15 @@ test('takes the SQL of an argument or of standard input', async () => {
   const { path, create } = await openWorkspace()
   await create(['one', '--query', 'SELECT @n AS n', '--parameter', 'n=5'])
   await create(['two', '.', '--query', '-'], '\n  SELECT 2 AS two;\n')
-  const queries = readWorkspace(path).definitions.map(({ fields }) => [fields.query, fields.parameters])
-  expect(queries).toMatchObject([
-    ['SELECT @n AS n', { n: { type: 'integer', required: true, example: '5' } }],
-    expect.anything(),
-    ['SELECT 2 AS two', {}],
-  ])
+  const { definitions } = readWorkspace(path)
+  const [one, two] = ['one', 'two'].map(
+    (name) => definitions.find(({ fields }) => fields.name === name)?.fields,
+  )
+  expect(one).toMatchObject({
+    query: 'SELECT @n AS n',
+    parameters: { n: { type: 'integer', required: true, example: '5' } },
+  })
+  expect(two).toMatchObject({ query: 'SELECT 2 AS two', parameters: {} })
 })
 
 test.each([
@@ -68,8 +71,9 @@ test.each([
   ['a directory that is no workspace', ['a', 'tests', '--query', 'SELECT 1'], 'is not a workspace'],
 ])('exits with 2 for %s and writes nothing', async (_, args, message) => {
   const { path, create } = await openWorkspace()
+  const before = readWorkspace(path).definitions.length
   expect(await create(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) })
-  expect(readWorkspace(path).definitions).toHaveLength(1)
+  expect(readWorkspace(path).definitions).toHaveLength(before)
 })
 
 test('proposes the columns of a source from entries', async () => {
@@ -96,7 +100,8 @@ test('proposes the columns of a source from entries', async () => {
   expect([code, out]).toEqual([
     0,
     'sources/shop_api.yaml\n4 columns proposed from 2 entries.\n' +
-      'The entries have no project, so no tenant will ever see them.\n',
+      'The entries have no project, so no tenant will ever see them. ' +
+      'If another field has it, add its path to sources/shop_api.yaml, such as project: customer.id\n',
   ])
   const content = readFileSync(join(path, 'sources/shop_api.yaml'), 'utf8')
   expect(content.split('\n').slice(2)).toEqual([
@@ -117,6 +122,21 @@ test('proposes the columns of a source from entries', async () => {
   expect(await run(['source', 'init', 'own', '--from', '-'], owned)).toMatchObject({
     ...{ code: 1, err: 'wellhead: sources/own.yaml already exists; nothing was written.\n' },
   })
+})
+
+test.each([
+  [{ customer: { name: 'Acme', id: 7 }, orgId: 'o' }, 'customer.id'],
+  [{ attributes: { 'tenant.id': 'a' }, reproject: 1 }, 'attributes."tenant.id"'],
+])('source init proposes a path of the project that the source can have', async (fields, path) => {
+  const { path: directory, run } = await openWorkspace()
+  const more = { customer: { id: 8 }, ...fields }
+  const input = [fields, more].map((entry) => JSON.stringify(entry)).join('\n')
+  const { out } = await run(['source', 'init', 'shop_api', '--from', '-'], input)
+  const line = `project: ${path}`
+  expect(out).toContain(`If ${path} is their project, add this line to sources/shop_api.yaml: ${line}\n`)
+  const file = join(directory, 'sources/shop_api.yaml')
+  writeFileSync(file, `${readFileSync(file, 'utf8')}${line}\n`)
+  expect(readWorkspace(directory).problems).toEqual([])
 })
 
 test.each([

@@ -6,9 +6,9 @@ import { builtInSources, isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { type NewSource, sourceName } from '../../catalog/source.ts'
 import { definitionShape, isReserved } from '../../endpoints/definition/definition.ts'
 import { readEntry } from '../../intake/entry-batch.ts'
+import { shownPath } from '../../shared/path-text.ts'
 import { newEndpointFiles, newSourceFile, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
 import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
-import { sourceFiles } from '../../workspace/kinds/file-kinds.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
 import { findInputs, type LogInput, readEntries, readUnpacked } from '../logs/log-input.ts'
@@ -43,7 +43,7 @@ export async function writeEndpoint(
   const unused = Object.keys(values).find((parameter) => !used.includes(parameter))
   if (unused !== undefined) throw usageFailure(`The query does not use @${unused}.`)
   const nowMs = io.clock.now()
-  const own = definitions.filter(({ kind }) => kind === sourceFiles).map(({ fields }) => fields)
+  const own = definitions.filter(({ kind }) => kind.name === 'source').map(({ fields }) => fields)
   const known = [...(own as unknown as NewSource[]), ...builtInSources]
   const columnsOf = (source: string) => known.find((each) => each.name === source)?.columns
   const files = Object.entries(
@@ -71,13 +71,17 @@ export async function writeSource(
   if (isBuiltIn(name)) throw usageFailure(`The source ${name} is built in. Choose another name.`)
   const { directory } = openWorkspace(shown, io)
   const entries = await readSample(from, io)
-  const { file, content, columns } = newSourceFile(name, entries, from)
+  const { file, content, columns, project: path } = newSourceFile(name, entries, from)
   await writeNewFiles(directory, [[file, content]], io)
   await io.stdout.write(
     `${plural(columns, 'column')} proposed from ${plural(entries.length, 'entry', 'entries')}.\n`,
   )
   if (entries.every(({ project }) => project === '')) {
-    await io.stdout.write('The entries have no project, so no tenant will ever see them.\n')
+    const advice =
+      path === undefined
+        ? `If another field has it, add its path to ${file}, such as project: customer.id`
+        : `If ${shownPath(path)} is their project, add this line to ${file}: project: ${shownPath(path)}`
+    await io.stdout.write(`The entries have no project, so no tenant will ever see them. ${advice}\n`)
   }
 }
 

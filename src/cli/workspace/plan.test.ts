@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
+import { kinds } from '../../kinds.ts'
 import { compareWithService, prunedOf, readServiceDefinition, titleOf } from './plan.ts'
 import { pullPlan } from './pull.ts'
 
 const kindOf = (folder: string) => {
-  const found = fileKinds.find((kind) => kind.folder === folder)
+  const found = kinds.find((kind) => kind.folder === folder)
   if (!found) throw new Error(`There is no kind ${folder}`)
   return found
 }
@@ -17,8 +17,8 @@ const endpoint = (digit: number, name: string, query = 'SELECT 1') => ({ id: idO
 /** A file as its author may have written it. */
 const fileOf = (folder: string, file: string, content: string) => {
   const kind = kindOf(folder)
-  const name = file.replace(kind.extension, '')
-  const reading = kind.read(`${folder}/${file}`, name, content)
+  const name = file.replace(kind.file.extension, '')
+  const reading = kind.file.read(`${folder}/${file}`, name, content)
   if ('problems' in reading) throw new Error(reading.problems[0]?.message)
   return { kind, file: `${folder}/${file}`, ...reading }
 }

@@ -1,31 +1,33 @@
 import { createTwoFilesPatch } from 'diff'
 import { z } from 'zod'
+import type { FileWarning } from '../../base/files/file-problem.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { firstProblem } from '../../base/validation.ts'
 import { shippedBy } from '../../definitions/definitions.ts'
-import type { DefinitionChange } from '../../definitions/kind.ts'
+import type { DefinitionChange, DefinitionFields, KindForm } from '../../definitions/kind.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
+import { kinds } from '../../kinds.ts'
 import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/check-workspace.ts'
-import type { FileWarning } from '../../workspace/file-problem.ts'
-import type { DefinitionFields, FileKind } from '../../workspace/kinds/file-kind.ts'
-import { fileKinds } from '../../workspace/kinds/file-kinds.ts'
 import type { DefinitionFile, Workspace } from '../../workspace/workspace.ts'
 import type { CommandIo } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
+import { type NewerVersion, type SeenVersions, seenVersions } from './seen-versions.ts'
 
 export interface ServiceDefinition {
-  kind: FileKind
+  kind: KindForm
   fields: DefinitionFields
   id: string
   version: number
+  /** The author of this version, and when it was made. The name of some is unknown. */
+  updatedBy: { id: string; name: string | null; at: string }
   /** Whether the service created it, and nobody changed it since. */
   isShipped: boolean
 }
 
 export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
-  const all = fileKinds.map(async (kind) => {
+  const all = kinds.map(async (kind) => {
     const views = await client.json<object[]>('GET', apiPath(kind.folder))
     return views.map((view) => readServiceDefinition(kind, view))
   })
@@ -33,12 +35,21 @@ export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDe
 }
 
 /** A definition of a response, without the fields that only the service sets. */
-export function readServiceDefinition(kind: FileKind, view: object): ServiceDefinition {
-  const { id, name, version, updated_by } = view as Record<'id' | 'name' | 'updated_by', string> & {
-    version: number
-  }
+export function readServiceDefinition(kind: KindForm, view: object): ServiceDefinition {
+  const { id, name, version, updated_by, updated_by_name, updated_at } = view as Record<
+    'id' | 'name' | 'updated_by' | 'updated_at',
+    string
+  > & { version: number; updated_by_name: string | null }
+  const updatedBy = { id: updated_by, name: updated_by_name, at: updated_at }
   try {
-    return { kind, fields: kind.fieldsOf(view), id, version, isShipped: updated_by === shippedBy }
+    return {
+      kind,
+      fields: kind.file.fieldsOf(view),
+      id,
+      version,
+      updatedBy,
+      isShipped: updated_by === shippedBy,
+    }
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error
     const { field, message } = firstProblem(error)
@@ -57,7 +68,7 @@ export function keyOf({ kind, fields }: Keyed): string {
 
 /** As lists show it. */
 export function titleOf({ kind, fields }: Keyed): string {
-  return `${kind.label}${fields.name}`
+  return `${kind.file.label}${fields.name}`
 }
 
 /** A file, compared with the definition of the service that has the same id, or the same name if files have no ids. */
@@ -84,14 +95,14 @@ export function compareWithService(
       return { ...file, current, diff: diffOf(file, current) }
     }),
     onlyOnService: service.filter(
-      (each) => !each.kind.isReserved(each.fields.name) && !keys.has(keyOf(each)),
+      (each) => !each.kind.file.isReserved(each.fields.name) && !keys.has(keyOf(each)),
     ),
   }
 }
 
 /** Both sides are written the same way, so that only meaningful differences show. */
 function diffOf({ kind, file, fields }: DefinitionFile, current: ServiceDefinition | undefined): string {
-  const [before, after] = [current ? kind.write(current.fields) : '', kind.write(fields)]
+  const [before, after] = [current ? kind.file.write(current.fields) : '', kind.file.write(fields)]
   if (current && before === after) return ''
   const from = current ? `service/${current.fields.name} (version ${current.version})` : 'not on the service'
   return createTwoFilesPatch(from, file, before, after, '', '', { context: 3 }).replace(/^=====.*\n/gm, '')
@@ -105,16 +116,21 @@ export function prunedOf({ files, onlyOnService }: Comparison): ServiceDefinitio
   return onlyOnService.filter(({ kind, isShipped, fields }) => {
     const own = files.filter((file) => file.kind === kind)
     return (
-      kind.prunes && !isShipped && own.length > 0 && own.every(({ fields: { name } }) => name !== fields.name)
+      kind.file.prunes &&
+      !isShipped &&
+      own.length > 0 &&
+      own.every(({ fields: { name } }) => name !== fields.name)
     )
   })
 }
 
 interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
-  kind: FileKind
+  kind: KindForm
   /** Undefined if it is deleted. */
   file?: string
   server_version: number
+  /** What the deployment would overwrite although the workspace has not seen it. */
+  elsewhere?: NewerVersion
   diff: string
   warnings: FileWarning[]
 }
@@ -122,14 +138,16 @@ interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
 export interface Plan extends Comparison {
   pruned: ServiceDefinition[]
   planned: PlannedDefinition[]
+  seen: SeenVersions
 }
 
 export async function planFor(
-  { definitions }: Workspace,
+  { definitions, directory }: Workspace,
   client: ServiceClient,
   { prune, json }: { prune?: true; json?: true },
   io: CommandIo,
 ): Promise<Plan> {
+  const seen = await seenVersions(directory, client)
   const comparison = compareWithService(definitions, await fetchDefinitions(client))
   const { files } = comparison
   const pruned = prune ? prunedOf(comparison) : []
@@ -140,23 +158,25 @@ export async function planFor(
     await refuseProblems(problem ? [problem] : [], json, io)
     throw error
   })
-  const planned = fileKinds.flatMap((kind) => {
+  const planned = kinds.flatMap((kind: KindForm) => {
     const own = deployed[kind.folder] ?? []
     return own.map((one): PlannedDefinition => {
       const file = files.find((each) => each.kind === kind && each.fields.name === one.name)
-      if (!file) return { kind, ...one, server_version: one.version, diff: '', warnings: [] }
+      const current = file ? file.current : pruned.find(({ id }) => id === one.id)
+      const elsewhere = current && one.action !== 'unchanged' ? seen.newer(current) : undefined
+      const shared = { kind, ...one, ...(elsewhere && { elsewhere }) }
+      if (!file) return { ...shared, server_version: one.version, diff: '', warnings: [] }
       const server_version = file.current?.version ?? 0
       return {
-        kind,
+        ...shared,
         file: file.file,
-        ...one,
         server_version,
         diff: file.diff,
         warnings: warningsOf(file, own),
       }
     })
   })
-  return { ...comparison, pruned, planned }
+  return { ...comparison, pruned, planned, seen }
 }
 
 type Deployed = ByKind<DeployedDefinition & { secrets?: { url: string; secret: string }[] }>
@@ -181,14 +201,16 @@ export function effectOf({ breaking, kind }: DefinitionChange): 'breaking' | 'wa
 }
 
 export function planText(planned: PlannedDefinition, { stdout: { colors } }: CommandIo): string {
-  const { kind, name, action, version, server_version, changes } = planned
+  const { kind, name, action, version, server_version, elsewhere, changes } = planned
   const colorOf = { breaking: colors.red, warning: colors.yellow, compatible: String }
   const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
+  const made = elsewhere && `version ${elsewhere.version} by ${elsewhere.by} at ${elsewhere.at}`
+  const newer = made ? [`  ${colors.red('elsewhere')}   ${visible(made)}\n`] : []
   const lines = changes.map((change) => {
     const effect = effectOf(change)
     return `  ${colorOf[effect](effect)}${' '.repeat(12 - effect.length)}${visible(change.message)}\n`
   })
-  return `${action} ${kind.label}${name} (${versions})\n${lines.join('')}`
+  return `${action} ${kind.file.label}${name} (${versions})\n${[...newer, ...lines].join('')}`
 }
 
 export function planJson({ planned }: Plan) {

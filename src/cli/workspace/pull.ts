@@ -3,10 +3,12 @@ import { dirname, join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { usedBy } from '../../definitions/kind.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
+import { seenVersions } from './seen-versions.ts'
 
 export interface PullOptions {
   all?: true
@@ -21,15 +23,17 @@ export async function pullFiles(
   io: CommandIo,
 ) {
   const directory = resolve(io.cwd, options.directory)
+  const seen = await seenVersions(directory, client)
   const all = await fetchDefinitions(client)
-  const available = all.filter(({ kind, fields }) => !kind.isReserved(fields.name))
+  const available = all.filter(({ kind, fields }) => !kind.file.isReserved(fields.name))
   const chosen =
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
   const { definitions, problems } = readWorkspace(directory)
   const existing = new Set([...definitions, ...problems].map(({ file }) => file))
-  const plan = pullPlan(definitions, existing, withUsed(chosen, available))
+  const pulled = withUsed(chosen, available)
+  const plan = pullPlan(definitions, existing, pulled)
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -43,6 +47,10 @@ export async function pullFiles(
   }
   const written = new Set(plan.map(({ file }) => file))
   for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
+  const versions = pulled.map(({ kind: { folder }, fields: { name }, version, updatedBy }) => {
+    return { folder, name, version, by: updatedBy.id }
+  })
+  await seen.write(versions, 'stay', io)
   return plan.map(({ file, action }) => ({ file, action }))
 }
 
@@ -63,7 +71,7 @@ function withUsed(
   const found = new Set(chosen)
   // Grows while it is read.
   for (const { kind, fields } of found) {
-    const names = kind.refersTo(fields)
+    const names = usedBy(kind, fields)
     for (const other of available) {
       if (names.includes(`${other.kind.folder}/${other.fields.name}`)) found.add(other)
     }
@@ -91,9 +99,9 @@ export function pullPlan(
     const { kind, fields } = definition
     const before = byKey.get(keyOf(definition))
     const isSameName = before?.fields.name === fields.name
-    const file = isSameName ? before.file : `${kind.folder}/${fields.name}${kind.suffix}`
-    const content = kind.write(fields)
-    if (isSameName && kind.write(before.fields) === content) {
+    const file = isSameName ? before.file : `${kind.folder}/${fields.name}${kind.file.suffix}`
+    const content = kind.file.write(fields)
+    if (isSameName && kind.file.write(before.fields) === content) {
       return { file, content, action: 'unchanged', loses: [] }
     }
     const loses = new Set([...(before ? [before.file] : []), ...(existing.has(file) ? [file] : [])])

@@ -21,7 +21,14 @@ test('init creates a workspace, keeps an existing README, and replaces nothing',
   writeFileSync(join(path, 'README.md'), 'mine')
   mkdirSync(join(path, 'fixtures'))
   expect(await run('init')).toMatchObject({ code: 0, err: '' })
-  expect(readdirSync(path).sort()).toEqual(['.gitignore', 'README.md', 'endpoints', 'fixtures', 'tests'])
+  expect(readdirSync(path).sort()).toEqual([
+    '.gitattributes',
+    '.gitignore',
+    'README.md',
+    'endpoints',
+    'fixtures',
+    'tests',
+  ])
   expect(readFileSync(join(path, 'README.md'), 'utf8')).toBe('mine')
   expect(await run('init')).toEqual({
     code: 1,
@@ -44,7 +51,9 @@ test.each([
   const { code, out } = await run('init', '--template', template)
   expect([code, out.split('\n')]).toEqual([0, expect.arrayContaining([file, 'README.md', '.gitignore'])])
   expect(out.endsWith(next)).toBe(true)
-  expect((await run('init', 'other', '--template', 'apache')).err).toContain('supabase, nginx, otel, empty')
+  expect((await run('init', 'other', '--template', 'apache')).err).toContain(
+    'supabase, supabase-hosted, nginx, otel, empty',
+  )
 })
 
 test.each(['check', 'test', 'diff', 'deploy'])('%s outside a workspace exits with 2', async (command) => {

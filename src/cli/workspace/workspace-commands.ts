@@ -48,6 +48,7 @@ export function defineDiff(diff: Command, io: CommandIo): void {
   addServiceOptions(diff)
     .argument('[directory]', 'workspace directory', '.')
     .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--overwrite', 'do not fail if somebody else changed what would be deployed')
     .option('--json', 'print JSON')
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
@@ -61,6 +62,7 @@ export function defineDeploy(deploy: Command, io: CommandIo): void {
     .argument('[directory]', 'workspace directory', '.')
     .option('--dry-run', 'show what would be deployed')
     .option('--breaking', 'deploy changes that break callers')
+    .option('--overwrite', 'replace versions of others that this workspace has not seen')
     .option('--strict', 'deploy nothing if there are warnings')
     .option(
       '--replay [mode]',

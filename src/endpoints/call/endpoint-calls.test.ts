@@ -5,7 +5,8 @@ import type { Engine } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { bindQuery } from '../definition/parameters.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { EndpointCalls, sourcesOf } from './endpoint-calls.ts'
+import { type Call, callOf } from './call.ts'
+import { EndpointCalls } from './endpoint-calls.ts'
 import { EndpointRunner } from './endpoint-runner.ts'
 import { type OutputFormat, outputFormats } from './output-formats.ts'
 import { QueryQueue } from './query-queue.ts'
@@ -22,8 +23,10 @@ const engine = { state: () => ({ ready: true, version: '', restarts: 0 }) } as u
 
 /** A sandbox without a cache, and a call of it. */
 function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
-  const cache = new ResultCache({
+  const cache = new ResultCache<Call>({
     time,
+    compute: () => Promise.reject(new Error('unused')),
+    recipeOf: () => null,
     maxBytes: 2 ** 20,
     maxRefreshes: 1,
     busy: () => false,
@@ -32,6 +35,7 @@ function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
   })
   const calls = new EndpointCalls({
     engine,
+    retentionOf: () => undefined,
     runner: new EndpointRunner({
       engine,
       queue,
@@ -39,10 +43,11 @@ function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
       maxMemoryBytes: 1,
       maxThreads: 1,
       sources: () => [],
+      hidden: () => undefined,
+      tables: () => new Map(),
     }),
     cache,
     endpoints: {} as Endpoints,
-    clock: manualClock(),
     arrivals: undefined,
   })
   const query = 'WITH a AS (SELECT 1) SELECT * FROM a'
@@ -52,14 +57,15 @@ function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
     compiled: bindQuery(query, {}),
     columns: [],
   } as unknown as Endpoint
-  const call = {
+  const request = {
     endpoint,
     parameters: { sql: 'SELECT 2' },
     format: outputFormats[0] as OutputFormat,
     caller: 'b',
     project: undefined,
+    retentionDays: undefined,
   }
-  return { calls, call }
+  return { calls, request }
 }
 
 test('background runs are not refused under load, even if SQL has to be checked first', async () => {
@@ -74,7 +80,8 @@ test('background runs are not refused under load, even if SQL has to be checked 
       queue.run({ caller: 'a', signal: leaving.signal }, async () => {}),
     ]),
   ).rejects.toThrow('left')
-  const { calls, call } = sandboxCalls(queue, time)
+  const { calls, request } = sandboxCalls(queue, time)
+  const call = callOf(request)
   const foreground = calls.call({ ...call, signal: leaving.signal, directives: {} })
   await expect(foreground).rejects.toMatchObject({ code: 'overloaded' })
   const followed = expect(calls.latest(calls.follow(call), leaving.signal)).rejects.toThrow('left')
@@ -86,6 +93,6 @@ test('background runs are not refused under load, even if SQL has to be checked 
 
 test('the SQL of a sandbox is searched for sources once, not for each call', () => {
   const time = manualTime()
-  const { calls, call } = sandboxCalls(new QueryQueue({ ...queueLimits, time }), time)
-  expect(sourcesOf(calls.follow(call).endpoint)).toBe(sourcesOf(calls.follow(call).endpoint))
+  const { request } = sandboxCalls(new QueryQueue({ ...queueLimits, time }), time)
+  expect(callOf(request).sources).toBe(callOf(request).sources)
 })

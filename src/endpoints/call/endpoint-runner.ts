@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.ts'
-import { invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
-import type { Computed } from '../../cache/cached-result.ts'
+import { forbidden, invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
+import type { Result } from '../../cache/cached-result.ts'
 import {
-  type Blame,
   type Engine,
   maxResultBytes,
   type QueryPlan,
@@ -16,16 +15,19 @@ import { authorError } from '../../sql/errors.ts'
 import {
   callerSqlSettings,
   filterOrderSettings,
-  isolatedRows,
+  type HiddenRows,
   isolationSettings,
-  rowFilterSettings,
-  type TimeRange,
+  retainedSince,
+  tenantFilters,
 } from '../../sql/isolation.ts'
+import { queryOf } from '../../sql/query.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
 import { isJsonColumn, outputSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
-import type { PreparedCall, RunPurpose } from './prepared-call.ts'
+import { blameFor, type Call, type RunPurpose } from './call.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { Sandboxes } from './sandboxes.ts'
+import { type TimeLimit, timeLimit } from './time-limit.ts'
 
 interface EndpointRunnerOptions {
   engine: Engine
@@ -34,27 +36,16 @@ interface EndpointRunnerOptions {
   maxMemoryBytes: number
   maxThreads: number
   sources: () => Iterable<string>
+  /** Rows that are being erased. */
+  hidden: () => HiddenRows | undefined
+  /** Columns of the tables that users fill, by name. */
+  tables: () => ReadonlyMap<string, readonly { name: string }[]>
   /** Called after each run, also if it failed. */
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
-/** A draft has neither a key nor SQL of a caller. */
-type RunCall = Omit<PreparedCall, 'parameters' | 'key' | 'sql'> & {
-  sql?: string | undefined
-  /** Who is refused for a while if the query crashes the engine. */
-  blame?: readonly Blame[]
-}
-
-/** A run at a certain time, or of entries in a certain range. */
-export interface Part {
-  nowMicros?: bigint
-  range?: TimeRange | undefined
-}
-
-export type RunResult = Omit<Computed, 'contentType'>
-
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
-const explainWithinMs = 10_000
+const explainWithinSeconds = 10
 
 /** The engine's code for an invalid regular expression. */
 const badPattern = 427
@@ -76,10 +67,10 @@ export class EndpointRunner {
     this.sandboxes = new Sandboxes(options.engine, maxCheckedSqlBytes)
   }
 
-  async run(call: RunCall, part: Part = {}): Promise<RunResult> {
+  async run(call: Call): Promise<Result> {
     const { format } = call
     const maxRows = call.endpoint.definition.max_rows
-    const values = this.#atTime(call, part.nowMicros)
+    const values = this.#atTime(call)
     const since = performance.now()
     let startedAt: number | undefined
     let engineMs = 0
@@ -88,9 +79,10 @@ export class EndpointRunner {
       startedAt = performance.now()
       queued?.end()
       call.engineTime?.begin()
-      const ready = await this.#compiled(call)
+      const limit = timeLimit(call.endpoint.definition.timeout_seconds)
+      const ready = await this.#compiled(call, limit)
       const { compiled, columns, definition } = ready.endpoint
-      await this.#checkPatterns(ready, values, startedAt)
+      await this.#checkPatterns(ready, values, limit)
       // One extra row shows whether the result is truncated.
       const rows = format.cut ? maxRows + 1 : maxRows
       const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
@@ -99,19 +91,20 @@ export class EndpointRunner {
       const { isoTimestamps } = format
       const wrapping = { rows, form, json: definition.json, isoTimestamps, maxRowBytes }
       const sql = wrapQuery(compiled, selected, wrapping)
-      const output = await this.#query(ready, values, sql, { ...expected, startedAt }, part.range)
-      return { output, more: format.cut ? false : await this.#hasMore(ready, values, startedAt) }
+      const output = await this.#query(ready, values, sql, expected, limit)
+      return { output, more: format.cut ? false : await this.#hasMore(ready, values, limit) }
     }).finally(() => {
       call.engineTime?.end()
       // It left the queue before its turn.
       if (startedAt === undefined) return queued?.end()
       engineMs = performance.now() - startedAt
-      this.#options.onRun?.(call.purpose ?? 'call', engineMs)
+      this.#options.onRun?.(call.purpose, engineMs)
     })
     const { output, more } = result
     const cut = format.cut?.(output.body, maxRows) ?? { body: output.body, rows: 0, truncated: more }
     return {
       body: format.frame?.(cut.body) ?? cut.body,
+      contentType: format.contentType,
       rows: cut.rows,
       truncated: cut.truncated,
       queueMs: (startedAt ?? since) - since,
@@ -123,24 +116,29 @@ export class EndpointRunner {
 
   /** Runs work that needs the engine when it is the caller's turn. */
   inTurn<T>(
-    { caller, signal, purpose }: Pick<RunCall, 'caller' | 'signal' | 'purpose'>,
+    { caller, signal, purpose }: Pick<Call, 'caller' | 'signal'> & { purpose?: RunPurpose },
     work: () => Promise<T>,
   ): Promise<T> {
     const background = purpose !== undefined && purpose !== 'call' && purpose !== 'preview'
     return this.#options.queue.run({ caller, signal, background }, work)
   }
 
-  explain(call: RunCall): Promise<QueryPlan> {
+  explain(call: Call): Promise<QueryPlan> {
     const values = this.#atTime(call)
     return this.inTurn(call, async () => {
-      const ready = await this.#compiled(call)
+      const limit = timeLimit(explainWithinSeconds)
+      const ready = await this.#compiled(call, limit)
       const { compiled, columns, definition } = ready.endpoint
       const sql = wrapQuery(compiled, columns, { rows: definition.max_rows + 1, form: 'json' })
-      const output = { deadlineMs: explainWithinMs }
-      const text = { ...output, format: 'TabSeparatedRaw' }
-      const plan = await this.#query(ready, values, `EXPLAIN indexes = 1 ${sql}`, text)
-      const rows = { ...output, format: 'JSONEachRow' }
-      const reads = await this.#query(ready, values, `EXPLAIN ESTIMATE ${sql}`, rows)
+      const plan = await this.#query(
+        ready,
+        values,
+        `EXPLAIN indexes = 1 ${sql}`,
+        { format: 'TabSeparatedRaw' },
+        limit,
+      )
+      const estimate = `EXPLAIN ESTIMATE ${sql}`
+      const reads = await this.#query(ready, values, estimate, { format: 'JSONEachRow' }, limit)
       const found = readJsonRows<QueryPlan['reads'][number]>(reads.body)
       return {
         plan: plan.body.toString(),
@@ -150,33 +148,41 @@ export class EndpointRunner {
   }
 
   /** The check of a caller's SQL takes the engine's time, so it is part of the query's turn. */
-  async #compiled(call: RunCall): Promise<RunCall> {
-    const { endpoint, sql, blame = [] } = call
-    return sql === undefined
-      ? call
-      : { ...call, endpoint: await this.sandboxes.compile(endpoint, sql, blame) }
+  async #compiled(call: Call, limit: TimeLimit): Promise<Call> {
+    const { endpoint, sql } = call
+    if (sql === undefined) return call
+    const compiled = await this.sandboxes.compile(endpoint, sql, blameFor(call), limit)
+    if (call.project !== undefined) this.#refuseShared(compiled)
+    return { ...call, endpoint: compiled }
   }
 
-  #atTime({ values }: RunCall, nowMicros?: bigint): BoundValues {
+  /** The filter of tenants hides these rows, too; this says why. */
+  #refuseShared({ compiled }: Endpoint): void {
+    const tables = this.#options.tables()
+    const read = queryOf(compiled.sql).selects.flatMap((select) => select.tables)
+    const shared = read.find(({ name = '' }) =>
+      tables.get(name)?.every((column) => column.name !== 'project'),
+    )
+    if (!shared) return
+    throw forbidden(
+      `The table ${shared.name} has no column project, so SQL of tokens with a project cannot read it. Call the endpoint without sql.`,
+    )
+  }
+
+  #atTime({ values, nowMicros }: Call): BoundValues {
     return withNow(values, nowMicros ?? BigInt(this.#options.clock.now()) * 1000n)
   }
 
   async #query(
-    call: RunCall,
+    call: Call,
     parameters: BoundValues,
     sql: string,
-    /** A deadline replaces the time limit of the endpoint, which counts from the start. */
-    output: Pick<Statement, 'format' | 'settings'> & ({ deadlineMs: number } | { startedAt: number }),
-    range?: TimeRange,
+    output: Pick<Statement, 'format' | 'settings'>,
+    limit: TimeLimit,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
     const own = call.sql === undefined ? undefined : callerSqlSettings
-    const { timeout_seconds: timeoutSeconds } = call.endpoint.definition
-    const deadlineMs =
-      'deadlineMs' in output
-        ? output.deadlineMs
-        : timeoutSeconds * 1000 - (performance.now() - output.startedAt)
-    if (deadlineMs <= 0) throw queryTimeout(timeoutSeconds)
+    const deadlineMs = limit.leftMs()
     const span = call.trace?.child('engine', { 'db.system.name': 'clickhouse' })
     try {
       const result = await engine.query(
@@ -189,7 +195,7 @@ export class EndpointRunner {
             ...output.settings,
             ...(isUnsaved(call) && { max_block_size: callerSqlSettings.max_block_size }),
             ...own,
-            ...this.#filters(call, range),
+            ...this.#filters(call),
             max_memory_usage: Math.min(maxMemoryBytes, own?.max_memory_usage ?? maxMemoryBytes),
             max_result_bytes: maxResultBytes,
             max_threads: maxThreads,
@@ -199,7 +205,7 @@ export class EndpointRunner {
           deadlineMs,
           asReader: true,
           isolated: call.project !== undefined || call.sql !== undefined,
-          ...(call.blame && { blame: call.blame }),
+          blame: blameFor(call),
           ...(call.signal && { signal: call.signal }),
           ...(span && { trace: span.context }),
         },
@@ -209,51 +215,57 @@ export class EndpointRunner {
       return result
     } catch (error) {
       span?.end(error instanceof WellheadError ? error.code : 'internal')
-      const [pattern] = call.endpoint.compiled.patterns
+      const [pattern] = call.endpoint.compiled.patterns.values()
       if (engineCodeOf(error) === badPattern && pattern !== undefined) {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
       // Report the whole time limit, not what was left of it.
-      if (queryTimeout.is(error) && !('deadlineMs' in output)) throw queryTimeout(timeoutSeconds)
+      if (queryTimeout.is(error)) throw queryTimeout(limit.seconds)
       // Positions and quotes would refer to the composed SQL, which contains values of the call.
       throw authorError(error, () => undefined)
     }
   }
 
-  #filters({ project, endpoint }: RunCall, range?: TimeRange): Record<string, string | number> {
+  #filters({ project, retentionDays, endpoint, range, sql }: Call): Record<string, string | number> {
     const isIsolated = project !== undefined || endpoint.definition.sandbox
-    const { engine, sources } = this.#options
-    if (project === undefined && range === undefined) return isIsolated ? isolationSettings : {}
-    const tables = new Set([...sources(), ...endpoint.compiled.possibleSources])
-    if (isIsolated) return isolatedRows(engine.database, tables, { project, range })
-    return { ...filterOrderSettings, ...rowFilterSettings(engine.database, tables, { range }) }
+    const { engine, sources, clock } = this.#options
+    const sinceMicros = retainedSince(retentionDays, clock.now())
+    const filter = { project, range, sinceMicros, hidden: this.#options.hidden() }
+    if (Object.values(filter).every((part) => part === undefined)) return isIsolated ? isolationSettings : {}
+    const tables = this.#options.tables()
+    const named = [...sources(), ...endpoint.compiled.possibleSources]
+    const read = new Set(named.filter((name) => !tables.has(name)))
+    // In SQL of their own, tenants see only what belongs to them.
+    const showsShared = sql === undefined
+    const filters = tenantFilters(engine.database, read, tables.keys(), { ...filter, showsShared })
+    return { ...(isIsolated ? isolationSettings : filterOrderSettings), ...filters }
   }
 
   /** The engine does not report an invalid expression if no row is matched against it. */
-  async #checkPatterns(call: RunCall, values: BoundValues, startedAt: number): Promise<void> {
-    for (const name of call.endpoint.compiled.patterns) {
+  async #checkPatterns(call: Call, values: BoundValues, limit: TimeLimit): Promise<void> {
+    for (const name of call.endpoint.compiled.patterns.keys()) {
       const pattern = values[name]
       if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
-      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null', startedAt })
+      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null' }, limit)
       this.#goodPatterns.set(pattern, true)
     }
   }
 
   /** Binary formats cannot be truncated here, so a second query tells whether there are more rows. */
-  async #hasMore(call: RunCall, values: BoundValues, startedAt: number): Promise<boolean> {
+  async #hasMore(call: Call, values: BoundValues, limit: TimeLimit): Promise<boolean> {
     const { compiled, definition } = call.endpoint
     const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.prunedSql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
-    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw', startedAt })
+    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' }, limit)
     return body.toString().trim() === '1'
   }
 }
 
 /** Whether nobody has seen yet how large the result of the SQL is. */
-function isUnsaved({ sql, purpose }: RunCall): boolean {
+function isUnsaved({ sql, purpose }: Call): boolean {
   return sql !== undefined || purpose === 'preview'
 }
 
-function outputOf(call: RunCall, columns: readonly ResultColumn[]) {
+function outputOf(call: Call, columns: readonly ResultColumn[]) {
   const { form, engineFormat, textRows: asText, settings } = call.format
   // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
   if (asText && isUnsaved(call)) {

@@ -1,3 +1,4 @@
+import { guardedCsv } from '../../base/text/guarded-csv.ts'
 import { textRows } from '../../engine/json-rows.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import type { OutputForm } from '../definition/output-types.ts'
@@ -129,10 +130,13 @@ const inIso = (format: OutputFormat, id: string): OutputFormat =>
     ? format
     : { ...format, id, isoTimestamps: true, settings: { ...format.settings, ...isoSettings } }
 
-const isoFormats = new Map(outputFormats.map((format) => [format.name, inIso(format, `${format.name}-iso`)]))
-
 export function withIsoTimestamps(format: OutputFormat): OutputFormat {
-  return isoFormats.get(format.name) ?? format
+  return inIso(format, `${format.id}-iso`)
+}
+
+/** CSV that a spreadsheet can open: no text of it is a formula. */
+export function forSpreadsheets(format: OutputFormat): OutputFormat {
+  return format.name === 'csv' ? { ...format, id: 'csv-sheet', frame: guardedCsv } : format
 }
 
 /** The format in which an endpoint returns a result. Requests for its own form of timestamps share results with others. */
@@ -144,5 +148,6 @@ export function formatOf(
 }
 
 export function findFormat(id: string): OutputFormat | undefined {
-  return [...outputFormats, ...isoFormats.values()].find((format) => format.id === id)
+  const formats = outputFormats.flatMap((format) => [...new Set([format, forSpreadsheets(format)])])
+  return [...formats, ...formats.map(withIsoTimestamps)].find((format) => format.id === id)
 }

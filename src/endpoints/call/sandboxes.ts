@@ -5,6 +5,7 @@ import type { Blame, Engine, Limits } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import { compileSandboxed, describeViews, maxCheckMs, type SandboxView } from '../definition/sandbox.ts'
+import type { TimeLimit } from './time-limit.ts'
 
 /** Sandbox endpoints with a caller's SQL in them. SQL that was checked is remembered. */
 export class Sandboxes {
@@ -32,19 +33,21 @@ export class Sandboxes {
     return this.#compiled.calculatedSize
   }
 
-  /** Checks the caller's SQL within the time limit of the endpoint. */
-  async compile(endpoint: Endpoint, sql: string, blame: readonly Blame[]): Promise<Endpoint> {
+  /** Checks the caller's SQL within the time limit of the call. */
+  async compile(
+    endpoint: Endpoint,
+    sql: string,
+    blame: readonly Blame[],
+    limit: TimeLimit,
+  ): Promise<Endpoint> {
     const from = endpoint.compiled
     const key = JSON.stringify([endpoint.definition.id, endpoint.version, sql])
     const known = this.#compiled.get(key)
     if (known?.from === from) return known.endpoint
-    const { timeout_seconds: timeoutSeconds } = endpoint.definition
-    const since = performance.now()
-    let limitSeconds = timeoutSeconds
+    let limitSeconds = limit.seconds
     const limits = (): Limits => {
-      const leftMs = timeoutSeconds * 1000 - (performance.now() - since)
-      if (leftMs <= 0) throw queryTimeout(timeoutSeconds)
-      limitSeconds = leftMs > this.#checkMs ? this.#checkMs / 1000 : timeoutSeconds
+      const leftMs = limit.leftMs()
+      limitSeconds = leftMs > this.#checkMs ? this.#checkMs / 1000 : limit.seconds
       return { deadlineMs: Math.min(this.#checkMs, leftMs), blame, isolated: true }
     }
     this.#mayRead = this.#mayRead.then(() => giveWay())

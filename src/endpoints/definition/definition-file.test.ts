@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { builtInSources } from '../../catalog/built-in-sources.ts'
 import { chartTypes, definitionShape, type EndpointDefinition } from './definition.ts'
 import { describeProblem, formatDefinition, readDefinition } from './definition-file.ts'
-import { parameterShape, parameterTypeNames, parameterTypes } from './parameter-declaration.ts'
+import { parameterShape, parameterTypeNames, typeOf } from './parameter-declaration.ts'
 
 const id = '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11'
 
@@ -60,7 +62,6 @@ SELECT @project, @interval, @limit;
       max_rows: 500,
       cache_seconds: 900,
       warm_seconds: 300,
-      incremental: null,
       timeout_seconds: 3600,
       json: ['details'],
       sandbox: true,
@@ -141,13 +142,30 @@ warm: 300s
 `
     expect(problems(content)).toEqual([
       'usage.sql:3: id must be a UUID.',
-      'usage.sql:4: Unknown field "descripton".',
+      'usage.sql:4: Unknown field "descripton". Did you mean description?',
       'usage.sql:6: parameters.project.required must be true or false.',
       'usage.sql:10: parameters.interval.enum.1 is a duplicate.',
       'usage.sql:11: parameters.interval.default must be one of daily, daily.',
       'usage.sql:12: max_rows must be a whole number from 1 to 10000.',
       'usage.sql:13: cache must be a duration such as 900s, 15m or 1h.',
       'usage.sql:15: query is missing.',
+    ])
+  })
+
+  test('with the name that a misspelt field most likely means in a file', () => {
+    const content = `/*
+id: ${randomUUID()}
+cach: 15m
+tiemout: 5s
+colour: red
+parameters: { since: { requird: true } }
+*/
+SELECT 1`
+    expect(problems(content)).toEqual([
+      'usage.sql:3: Unknown field "cach". Did you mean cache?',
+      'usage.sql:4: Unknown field "tiemout". Did you mean timeout?',
+      'usage.sql:5: Unknown field "colour".',
+      'usage.sql:6: Unknown field "parameters.since.requird". Did you mean required?',
     ])
   })
 
@@ -220,9 +238,22 @@ describe('a definition', () => {
     fc.string({ unit: 'binary' }),
     fc.array(fc.constantFrom('*/', '/*', ': ', ...'/*"\'\\\n #-{@a\0')).map((pieces) => pieces.join('')),
   )
-  const written = ['1', '-5', '0', 'true', 'false', '1e3', '.5', '2026-01-31T12:00:00Z', '2026-01-31 12:00']
+  const written = [
+    '1',
+    '-5',
+    '0',
+    'true',
+    'false',
+    '1e3',
+    '.5',
+    '2026-01-31T12:00:00Z',
+    '2026-01-31 12:00',
+    '2026-01-31',
+    '["a","]"]',
+    '[]',
+  ]
   const value = (type: (typeof parameterTypeNames)[number]) => {
-    const { engineType, read } = parameterTypes[type]
+    const { engineType, read } = typeOf({ type })
     const readable = fc.constantFrom(...written.filter((text) => read(text) !== undefined))
     return engineType === 'String' ? fc.oneof(anyText, readable) : readable
   }
@@ -250,7 +281,6 @@ describe('a definition', () => {
   const name = fc.constantFrom('a', 'project', 'constructor', 'toString', 'on', 'null', 'Y')
   const day = 86_400
   const upTo = (max: number, min = 1) => fc.integer({ min, max })
-  const span = fc.record({ window_seconds: upTo(day), bucket_seconds: fc.constantFrom(1, 60, 3600, day) })
   const definition = fc
     .record({
       id: fc.uuid(),
@@ -261,15 +291,6 @@ describe('a definition', () => {
       max_rows: upTo(10_000),
       cache_seconds: fc.option(upTo(day, 900)),
       warm_seconds: fc.option(upTo(1800)),
-      incremental: fc.option(
-        fc.record({
-          column: anyText,
-          whole_buckets: fc.boolean(),
-          by: fc.option(name),
-          spans: fc.dictionary(name, span),
-          otherwise: fc.option(span),
-        }),
-      ),
       timeout_seconds: upTo(3600),
       sandbox: fc.boolean(),
       strict: fc.boolean(),
@@ -347,6 +368,19 @@ describe('the shipped files', () => {
     ])
   })
 
+  test('are counted in README.md, and docs/guides/access.md names those that are published', () => {
+    const pageOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+    const words: Record<number, string> = { 5: 'Five', 14: 'fourteen' }
+    const readme = pageOf('README.md').replace(/\s+/g, ' ')
+    expect(readme).toContain(`${words[definitions.length]} saved queries exist from the first start`)
+    expect(readme).toContain(`So do ${words[builtInSources.length]} sources`)
+    const [, named = ''] =
+      /Of the endpoints of the first start,([\s\S]+?)are published/.exec(pageOf('docs/guides/access.md')) ??
+      []
+    const published = definitions.filter((definition) => definition.published).map(({ name }) => name)
+    expect([...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(published)
+  })
+
   test('leave out the oldest statistics if there are too many rows', () => {
     const [stats] = definitions.filter(({ name }) => name === 'wellhead.endpoint-stats')
     expect(stats?.query).toMatch(/ORDER BY timestamp DESC, endpoint\s*$/)
@@ -365,9 +399,13 @@ describe('the shipped files', () => {
 
 describe('docs/guides/endpoints.md', () => {
   const page = readFileSync(new URL('../../../docs/guides/endpoints.md', import.meta.url), 'utf8')
-  const cells = (row: string) => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
-  const tables = page.split('\n\n').filter((block) => block.startsWith('| '))
-  const [settings, fields, types] = tables.map((table) => table.trim().split('\n').slice(2).map(cells))
+  const sectionOf = (heading: string) => page.split(/^## /m).find((text) => text.startsWith(heading)) ?? ''
+  /** Names and defaults in the list of a section. */
+  const listed = (heading: string) =>
+    [...sectionOf(heading).matchAll(/^- `(\w+)`(?: \(`?(.+?)`?\))?: /gm)].map(([, name, preset = '']) => [
+      name,
+      preset,
+    ])
 
   test('lists every setting of a file with its default', () => {
     const { name: _name, query: _query, ...defaults } = read(`/* id: ${id} */ SELECT 1`)
@@ -376,7 +414,6 @@ describe('docs/guides/endpoints.md', () => {
         id: '',
         description: 'empty',
         parameters: 'none',
-        incremental: 'none',
         json: 'none',
         chart: 'none',
       },
@@ -386,13 +423,14 @@ describe('docs/guides/endpoints.md', () => {
         ? [field.replace('_seconds', ''), value === null ? 'none' : `${value}s`]
         : [field, shown[field] ?? String(value)],
     )
-    expect(settings?.map((row) => row.slice(1, 3))).toEqual(inFiles)
+    expect(listed('Settings')).toEqual(inFiles)
   })
 
   test('lists every field of a parameter and every type', () => {
-    expect(fields?.map((row) => row[1])).toEqual(Object.keys(parameterShape.shape))
-    expect(types?.map((row) => [row[1], row[3]])).toEqual(
-      Object.entries(parameterTypes).map(([name, { engineType }]) => [name, engineType]),
+    expect(listed('Parameters').map(([name]) => name)).toEqual(Object.keys(parameterShape.shape))
+    const types = [...sectionOf('Parameters').matchAll(/^\| `(\w+)` .+\| `(.+)` +\|$/gm)]
+    expect(types.map(([, name, engineType]) => [name, engineType])).toEqual(
+      parameterTypeNames.map((type) => [type, typeOf({ type }).engineType]),
     )
   })
 

@@ -4,9 +4,10 @@ import { Document, Scalar, visit } from 'yaml'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
 import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { fieldProblems, findIllFormed, notWellFormed, problemSentence } from '../../base/validation.ts'
+import { sqlTokens } from '../../shared/sql-tokens.ts'
 import { positionOf, within } from '../../sql/errors.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
-import { sqlTokens } from '../../sql/tokens.ts'
+import { queryOf } from '../../sql/query.ts'
 import { definitionShape, type EndpointDefinition, withInferredTypes } from './definition.ts'
 import { shownParameters } from './parameter-declaration.ts'
 
@@ -73,7 +74,8 @@ export function readDefinition(file: string, content: string): DefinitionReading
   const illFormed = findIllFormed(header.fields)
   if (illFormed) report(header.positionOf(illFormed), illFormed.join('.'), notWellFormed)
   const parsed = definitionShape.safeParse(withInferredTypes(fields))
-  for (const { path, message } of parsed.success ? [] : fieldProblems(parsed.error)) {
+  const found = parsed.success ? [] : fieldProblems(parsed.error, definitionShape, fileFields)
+  for (const { path, message } of found) {
     const [own, ...rest] = path.map(String) as [string, ...string[]]
     const field = fileFields[own] ?? own
     const isUnreadable = Object.hasOwn(durationFields, field) && Number.isNaN(fields[own])
@@ -123,8 +125,8 @@ export function splitFile(content: string) {
 
 export function formatDefinition(definition: EndpointDefinition): string {
   const { id, description, cache_seconds, warm_seconds, published } = definition
-  const { max_rows, timeout_seconds, json, sandbox, strict, chart, incremental, timestamps } = definition
-  const told = inferredTypes(definition.query)
+  const { max_rows, timeout_seconds, json, sandbox, strict, chart, timestamps } = definition
+  const told = inferredTypes(queryOf(definition.query))
   const parameters = Object.entries(shownParameters(definition.parameters)).map(([name, parameter]) => {
     const { type, required, empty_is_omitted, description, ...values } = parameter
     const shownType = type === 'string' && (told.get(name) ?? type) === type ? null : type
@@ -142,9 +144,10 @@ export function formatDefinition(definition: EndpointDefinition): string {
     cache: cache_seconds === null ? 'none' : formatDuration(cache_seconds),
     ...given({
       warm: warm_seconds === null ? null : formatDuration(warm_seconds),
-      incremental: incremental && given(incremental),
       timeout: formatDuration(timeout_seconds),
-      ...{ json, sandbox, strict },
+      json,
+      sandbox,
+      strict,
       chart: chart && given(chart),
       timestamps: timestamps === 'iso' ? null : timestamps,
       published,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fieldProblems } from '../../base/validation.ts'
@@ -21,7 +22,6 @@ test('requires only id, name and query', () => {
     max_rows: 1000,
     cache_seconds: null,
     warm_seconds: null,
-    incremental: null,
     timeout_seconds: 30,
     json: [],
     sandbox: false,
@@ -72,7 +72,7 @@ test('reports all problems together, each with its field', () => {
       warm_seconds: 900,
       sandbox: 'yes',
       extra: 1,
-      parameters: { now: {}, _format: {}, a: { kind: 'text', type: 'date' }, b: 'x' },
+      parameters: { now: {}, _format: {}, a: { kind: 'text', type: 'day' }, b: 'x' },
     }),
   ).toEqual([
     'id must be a UUID',
@@ -80,7 +80,7 @@ test('reports all problems together, each with its field', () => {
     'query is missing',
     'parameters.now is set by the service and cannot be declared',
     'parameters._format must start with a letter and have at most 64 letters, digits and underscores',
-    'parameters.a.type must be one of string, integer, number, boolean, timestamp, regex',
+    'parameters.a.type must be one of string, integer, number, boolean, timestamp, date, regex, list',
     'parameters.a.kind is unknown',
     'parameters.b must be a list of fields, such as { required: true }',
     'max_rows must be a whole number from 1 to 10000',
@@ -106,7 +106,6 @@ test.each(['', '1a', '.a', '-a', '_a', 'a b', 'a/b', 'ä', 'a'.repeat(129), 'a\n
 const rowRange = 'max_rows must be a whole number from 1 to 10000'
 const cacheRange = 'cache_seconds must be a whole number of seconds from 1 to 2592000'
 const timeRange = 'timeout_seconds must be a whole number of seconds from 1 to 3600'
-const oddSpan = { column: 't', otherwise: { window_seconds: 9, bucket_seconds: 7 } }
 
 test.each([
   [{ max_rows: 1 }, []],
@@ -117,12 +116,7 @@ test.each([
   [{ cache_seconds: 0 }, [cacheRange]],
   [{ timeout_seconds: 3601 }, [timeRange]],
   [{ timeout_seconds: null }, [timeRange]],
-  [{ incremental: { column: 't' } }, ['incremental requires caching']],
-  [
-    { cache_seconds: 9, incremental: { column: 't', by: 'x' } },
-    ['incremental.by must be a declared parameter'],
-  ],
-  [{ cache_seconds: 9, incremental: oddSpan }, ['incremental.otherwise.bucket_seconds must divide a day']],
+  [{ incremental: null }, ['incremental is unknown']],
   [{ warm_seconds: 300 }, ['warm_seconds requires caching']],
   [{ cache_seconds: 900, warm_seconds: 900 }, []],
   [{ cache_seconds: 900, warm_seconds: 901 }, ['warm_seconds must not be longer than the cache']],
@@ -196,6 +190,12 @@ describe('queries', () => {
     ["SELECT 'a\r\nb'", "SELECT 'a\r\nb'"],
   ])('%j is saved as %j', (query, kept) => {
     expect(queryOf(query)).toBe(kept)
+  })
+
+  test('docs/guides/endpoints.md shows what is saved', () => {
+    const page = readFileSync(new URL('../../../docs/guides/endpoints.md', import.meta.url), 'utf8')
+    const [, written, saved] = /`([^`]+)` is saved as `([^`]+)`/.exec(page) as unknown as string[]
+    expect([written !== saved, queryOf(written as string)]).toEqual([true, saved])
   })
 
   test('saving a saved query changes nothing', () => {

@@ -1,13 +1,19 @@
 import { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
-import { findIllFormed, firstProblem, notWellFormed, problemSentence } from '../../base/validation.ts'
+import {
+  findIllFormed,
+  firstProblem,
+  must,
+  notWellFormed,
+  problemSentence,
+  text,
+  trueOrFalse,
+} from '../../base/validation.ts'
+import { reservedName, type SqlToken, sqlTokens } from '../../shared/sql-tokens.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
-import { type SqlToken, sqlTokens } from '../../sql/tokens.ts'
-import { must, parameterShape, text, trueOrFalse } from './parameter-declaration.ts'
-
-/** Parameter that the service sets to the time of the request. */
-export const reservedName = 'now'
+import { queryOf } from '../../sql/query.ts'
+import { parameterShape } from './parameter-declaration.ts'
 
 const parameterName = z
   .string()
@@ -47,34 +53,6 @@ const optionalSeconds = seconds(30 * day)
   .default(null)
 const rows = must('a whole number from 1 to 10000')
 
-const span = z
-  .strictObject(
-    { window_seconds: seconds(366 * day), bucket_seconds: seconds(day) },
-    must('a window and a bucket, such as { window_seconds: 3600, bucket_seconds: 60 }'),
-  )
-  .refine(({ bucket_seconds }) => day % bucket_seconds === 0, {
-    path: ['bucket_seconds'],
-    error: 'must divide a day',
-  })
-
-/** The author's promise that rows are in the order of time buckets, and that each depends on its bucket alone. */
-const incrementalShape = z.strictObject(
-  {
-    column: text,
-    /** Whether the window starts at the start of a bucket. */
-    whole_buckets: trueOrFalse.default(false),
-    /** The parameter whose value selects one of the spans. */
-    by: text.nullable().default(null),
-    spans: z.record(z.string(), span, must('a list of spans by value of the parameter')).default({}),
-    /** For every other value, or if there is no such parameter. */
-    otherwise: span.nullable().default(null),
-  },
-  must('a list of fields'),
-)
-
-export type Incremental = z.output<typeof incrementalShape>
-export type Span = z.output<typeof span>
-
 export const chartTypes = ['lines', 'bars', 'stacked', 'number', 'table'] as const
 const axes = must('a list of at most 20 columns')
 
@@ -107,7 +85,9 @@ const fields = z.strictObject({
   query: text
     .transform(bareQuery)
     .refine((query) => query !== '', { error: 'is missing' })
-    .describe('One SELECT over sources. Parameters are written `@name`.'),
+    .describe(
+      'One SELECT over sources. Parameters are written `@name`. It is saved without outer spaces and final semicolons, and with the line breaks of Unix.',
+    ),
   parameters: z
     .record(parameterName, parameterShape, must('a list of parameters'))
     .default({})
@@ -124,12 +104,6 @@ const fields = z.strictObject({
   warm_seconds: optionalSeconds.describe(
     'How often cached results are refreshed in the background. Null: never.',
   ),
-  incremental: incrementalShape
-    .nullable()
-    .default(null)
-    .describe(
-      'Declares that rows are time buckets, so that a refresh queries the newest buckets only. Null: not incremental.',
-    ),
   timeout_seconds: seconds(3600).default(30).describe('How long the query can run.'),
   json: z
     .array(text, must('a list of columns'))
@@ -176,14 +150,9 @@ export const definitionShape = fields
     error: 'must not be longer than the cache',
     when: cachingIsReadable,
   })
-  .superRefine(({ incremental, cache_seconds, sandbox, parameters }, context) => {
+  .superRefine(({ sandbox, parameters }, context) => {
     const problem = (message: string, ...path: string[]) =>
       context.addIssue({ code: 'custom', message, path })
-    if (incremental && cache_seconds === null) problem('requires caching', 'incremental')
-    if (incremental && sandbox) problem('is not allowed in a sandbox', 'incremental')
-    if (incremental?.by && !Object.hasOwn(parameters, incremental.by)) {
-      problem('must be a declared parameter', 'incremental', 'by')
-    }
     if (sandbox && Object.hasOwn(parameters, 'sql')) {
       problem('is reserved in a sandbox for the SQL of the caller', 'parameters', 'sql')
     }
@@ -192,14 +161,14 @@ export const definitionShape = fields
 export type EndpointDefinition = z.output<typeof definitionShape>
 
 /** Fields that only the service sets. */
-export const readOnlyFields = ['columns', 'warnings'] as const
+export const readOnlyFields = ['columns', 'warnings', 'reads_endpoints', 'read_by_endpoints'] as const
 
 /** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
 export function withInferredTypes<T>(fields: T): T {
   const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>
   if (typeof query !== 'string' || typeof parameters !== 'object' || parameters === null) return fields
   const typed: Record<string, unknown> = { ...parameters }
-  for (const [name, type] of inferredTypes(query)) {
+  for (const [name, type] of inferredTypes(queryOf(query))) {
     const declared = typed[name] ?? {}
     const isTold = type === 'integer' || type === 'number' || type === 'boolean'
     if (!isTold || typeof declared !== 'object' || !parameterName.safeParse(name).success) continue
@@ -213,6 +182,6 @@ export function parseDefinition(fields: unknown): EndpointDefinition {
   if (illFormed !== undefined) throw invalidParameter(illFormed, `${illFormed} ${notWellFormed}.`)
   const parsed = definitionShape.safeParse(withInferredTypes(fields))
   if (parsed.success) return parsed.data
-  const { field, message } = firstProblem(parsed.error)
+  const { field, message } = firstProblem(parsed.error, definitionShape)
   throw invalidParameter(field, problemSentence(field, message))
 }

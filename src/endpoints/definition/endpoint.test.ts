@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { definitionShape } from './definition.ts'
 import { resultTag } from './endpoint.ts'
+import { bindQuery } from './parameters.ts'
 
 const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11', name: 'usage', query: 'SELECT 1 AS n' }
 const n = { name: 'n', type: 'UInt8' }
-const tagOf = (change: object, columns = [n]) =>
-  resultTag({ definition: definitionShape.parse({ ...fields, ...change }), columns })
+const tagOf = (change: object, columns = [n]) => {
+  const definition = definitionShape.parse({ ...fields, ...change })
+  return resultTag({ definition, columns, compiled: bindQuery(definition.query, definition.parameters) })
+}
 
 test.each([
   { name: 'renamed' },

@@ -5,8 +5,8 @@ import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
+import { queryOf, type WithClause } from '../../sql/query.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
-import { leadingWith, type WithClause } from '../../sql/with.ts'
 import type { EndpointDefinition } from './definition.ts'
 import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, type SourceColumns, withNow } from './parameters.ts'
@@ -23,12 +23,15 @@ export interface Endpoint {
 const tags = new WeakMap<object, string>()
 
 /** The same for versions that return and cache the same. Columns count, because sources can change. */
-export function resultTag(endpoint: Pick<Endpoint, 'definition' | 'columns'>): string {
-  const known = tags.get(endpoint)
+export function resultTag({ definition, columns, compiled }: Omit<Endpoint, 'version'>): string {
+  // What is compiled changes with the endpoints that it reads, and the definition does not.
+  const known = tags.get(compiled)
   if (known !== undefined) return known
   const unseen = { name: undefined, description: undefined, chart: undefined, published: undefined }
-  const tag = hash('sha256', JSON.stringify([{ ...endpoint.definition, ...unseen }, endpoint.columns]), 'hex')
-  tags.set(endpoint, tag)
+  const inner = [...compiled.inner.values()].map(({ query, parameters }) => [query, parameters])
+  const parts = [{ ...definition, ...unseen }, columns, ...(inner.length > 0 ? [inner] : [])]
+  const tag = hash('sha256', JSON.stringify(parts), 'hex')
+  tags.set(compiled, tag)
   return tag
 }
 
@@ -54,9 +57,10 @@ async function compile(
   /** Undefined if it can run more than once. */
   onlyRun?: { values: Readonly<Record<string, string>>; nowMicros: bigint },
 ): Promise<Endpoint> {
-  checkTokens(definition.query)
+  checkTokens(queryOf(definition.query))
   if (definition.sandbox) sandboxViews(definition.query)
-  const compiled = bindQuery(definition.query, definition.parameters, sources)
+  const nesting = { path: [definition.name], expanded: { count: 0 } }
+  const compiled = bindQuery(definition.query, definition.parameters, sources, nesting)
   const parameters = withNow(
     compiled.check(onlyRun?.values ?? sampleValues(definition.parameters)),
     onlyRun?.nowMicros ?? sampleNowMicros,
@@ -71,18 +75,17 @@ async function compile(
   if (compiled.prunedSql !== compiled.sql) {
     await checkSql(engine, statement, sources)
     // Columns that are not sent must be valid, too.
-    await describeColumns(engine, { sql: withoutUnused(compiled.sql), parameters })
+    await describeColumns(engine, { sql: withoutUnused(queryOf(compiled.sql)).sql, parameters })
   }
   const columns = await describeColumns(engine, statement)
   if (!onlyRun) await checkColumnNames(engine, definition, compiled, columns)
-  checkBucketColumn(definition, columns)
   return { definition, version, compiled, columns }
 }
 
 /** A query that uses the subqueries that are not sent: the engine does not check unused ones. */
 function unusedSubqueries({ sql, prunedSql }: CompiledQuery): string | undefined {
-  const clause = leadingWith(sql)
-  const kept = leadingWith(prunedSql)?.names ?? []
+  const clause = queryOf(sql).leadingWith
+  const kept = queryOf(prunedSql).leadingWith?.names ?? []
   const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
   if (!clause || sql === prunedSql || unused.length === 0) return undefined
   return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
@@ -108,18 +111,9 @@ async function checkColumnNames(
   )
 }
 
-/** The bucket column of an incremental endpoint must exist and be a time. */
-function checkBucketColumn({ incremental }: EndpointDefinition, columns: readonly ResultColumn[]): void {
-  if (!incremental) return
-  const type = columns.find(({ name }) => name === incremental.column)?.type
-  if (type === undefined || !/^DateTime(64)?\b/.test(type)) {
-    throw invalidQuery(`The column "${incremental.column}" of incremental must exist and be a DateTime.`)
-  }
-}
-
 /** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
 export function sandboxViews(query: string): WithClause {
-  const clause = leadingWith(query)
+  const clause = queryOf(query).leadingWith
   const names = clause?.names.filter((name) => /^[A-Za-z]\w*$/.test(name)) ?? []
   if (!clause || names.length === 0) {
     throw invalidQuery(

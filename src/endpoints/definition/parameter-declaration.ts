@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { formatMicros, parseIsoTimestamp } from '../../base/text/timestamps.ts'
+import { must, text, trueOrFalse, valuesText, valueText } from '../../base/validation.ts'
+import { listText, listValues } from '../../shared/list-text.ts'
 
 type TypedValue = string | number | boolean
-export type JsonValue = TypedValue | null
+export type JsonValue = TypedValue | readonly TypedValue[] | null
 
 interface ParameterType {
   engineType: string
@@ -11,7 +13,7 @@ interface ParameterType {
   /** Two valid values, for checking a query without a request. */
   samples: readonly [string, string]
   /** Equal values are read as equal, however they are written. Undefined if the text is not a value of the type. */
-  read(text: string): TypedValue | undefined
+  read(text: string): Exclude<JsonValue, null> | undefined
 }
 
 export const timestampType = "DateTime64(6, 'UTC')"
@@ -29,7 +31,7 @@ const string = {
   read: (text) => text,
 } as const satisfies ParameterType
 
-export const parameterTypes = {
+const singleTypes = {
   string,
   integer: {
     engineType: 'Int64',
@@ -65,40 +67,58 @@ export const parameterTypes = {
       return micros === undefined ? undefined : formatMicros(micros)
     },
   },
+  date: {
+    engineType: 'Date32',
+    expected: 'a date, such as 2026-01-31',
+    samples: ['2026-01-01', '2026-01-02'],
+    read: (text) =>
+      dateForm.test(text) && parseIsoTimestamp(`${text}T00:00Z`) !== undefined ? text : undefined,
+  },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
   regex: { ...string, expected: 'a regular expression' },
 } as const satisfies Record<string, ParameterType>
 
-type ParameterTypeName = keyof typeof parameterTypes
+type SingleType = keyof typeof singleTypes
+type ParameterTypeName = SingleType | 'list'
 
-export const parameterTypeNames = Object.keys(parameterTypes) as [ParameterTypeName, ...ParameterTypeName[]]
+export const parameterTypeNames = [...(Object.keys(singleTypes) as SingleType[]), 'list'] as const
 
-/** Messages follow the name of the field, as in "max_rows must be …". */
-export function must(be: string) {
+export const maxListValues = 1000
+
+/** The type of a declared parameter. */
+export function typeOf({ type, of = 'string', unordered }: TypeFields): ParameterType {
+  if (type !== 'list') return singleTypes[type]
+  const item: ParameterType = singleTypes[of]
   return {
-    error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
+    engineType: `Array(${item.engineType})`,
+    expected: `a list in which each value is ${item.expected}`,
+    samples: [listText([item.samples[0]]), listText([item.samples[1]])],
+    read(text) {
+      const values = listValues(text).map((value) => item.read(value) as TypedValue | undefined)
+      const known = values.filter((value) => value !== undefined)
+      if (known.length < values.length) return undefined
+      return unordered ? known.sort(byText) : known
+    },
   }
 }
 
-export const trueOrFalse = z.boolean(must('true or false'))
-export const text = z.string(must('text'))
+const byText = (one: TypedValue, other: TypedValue) => {
+  const [first, second] = [String(one), String(other)]
+  return first < second ? -1 : Number(first > second)
+}
 
-/** Values are text, as callers send them. A number or a boolean becomes its text. */
-export const valueText = z
-  .union([z.string(), z.number(), z.boolean()], must('text, a number, or true or false'))
-  .transform(String)
-
-/** The values that a declaration names. */
-export function declaredValues<T extends z.ZodType>(value: T) {
+/** The values that a declaration names. A list has the values of its default and example in an array. */
+function declaredValues<T extends z.ZodType, V extends z.ZodType>(value: T, valueOrList: V) {
   const list = must('a list of values')
   return {
-    default: value.optional().describe('Value if the caller sends none. Null if there is no default.'),
+    default: valueOrList.optional().describe('Value if the caller sends none. Null if there is no default.'),
     enum: z.array(value, list).min(1, list).optional().describe('Allowed values.'),
-    example: value.optional().describe('An example value.'),
+    example: valueOrList.optional().describe('An example value.'),
   }
 }
 
-const declared = declaredValues(valueText)
+const declared = declaredValues(valueText, valuesText)
+const listTypes = ['string', 'number', 'timestamp'] as const
 
 export const parameterShape = z
   .strictObject(
@@ -107,6 +127,13 @@ export const parameterShape = z
         .enum(parameterTypeNames, must(`one of ${parameterTypeNames.join(', ')}`))
         .default('string')
         .describe('How the value is read.'),
+      of: z
+        .enum(listTypes, must(`one of ${listTypes.join(', ')}`))
+        .optional()
+        .describe('Type of the values of a list. Default: string.'),
+      unordered: trueOrFalse
+        .optional()
+        .describe('Whether lists with the same values in another order share a cached result.'),
       required: trueOrFalse.default(false).describe('Whether the caller must send it.'),
       default: declared.default,
       enum: declared.enum,
@@ -119,25 +146,49 @@ export const parameterShape = z
   .superRefine((parameter, context) => {
     const problem = (message: string, ...path: (string | number)[]) =>
       context.addIssue({ code: 'custom', message, path })
-    const { read, expected } = parameterTypes[parameter.type]
+    for (const field of ['of', 'unordered'] as const) {
+      if (parameter.type !== 'list' && parameter[field] !== undefined) problem('is only for lists', field)
+    }
+    const { read, expected } = typeOf(parameter)
+    const single = typeOf(itemOf(parameter))
     if (parameter.required && parameter.default !== undefined) {
       problem('is not allowed for a required parameter', 'default')
     }
     for (const [index, value] of (parameter.enum ?? []).entries()) {
-      if (read(value) === undefined) problem(`must be ${expected}`, 'enum', index)
+      if (single.read(value) === undefined) problem(`must be ${single.expected}`, 'enum', index)
       if (parameter.enum?.indexOf(value) !== index) problem('is a duplicate', 'enum', index)
     }
     for (const field of ['default', 'example'] as const) {
       const value = parameter[field]
       if (value === undefined) continue
       if (read(value) === undefined) problem(`must be ${expected}`, field)
-      else if (parameter.enum?.includes(value) === false) {
-        problem(`must be one of ${parameter.enum.join(', ')}`, field)
+      else if (!isAllowed(parameter, value)) {
+        problem(`must be one of ${parameter.enum?.join(', ')}`, field)
       }
     }
   })
 
+/** With values of its type. */
+const typedValues = z.union([z.string(), z.number(), z.boolean()])
+export const parameterView = z.object({
+  ...parameterShape.shape,
+  ...declaredValues(typedValues, z.union([typedValues, z.array(typedValues)])),
+})
+
 export type ParameterDeclaration = z.output<typeof parameterShape>
+type TypeFields = Pick<ParameterDeclaration, 'type'> & Partial<Pick<ParameterDeclaration, 'of' | 'unordered'>>
+
+/** The declaration of one value of a list. */
+export function itemOf({ type, of = 'string' }: TypeFields): { type: SingleType } {
+  return { type: type === 'list' ? of : type }
+}
+
+/** Whether the enum of a declaration has a value, or all values of a list. */
+export function isAllowed({ type, enum: allowed }: ParameterDeclaration, text: string): boolean {
+  if (allowed === undefined) return true
+  return type === 'list' ? listValues(text).every((value) => allowed.includes(value)) : allowed.includes(text)
+}
+
 export type ParameterDeclarations = Readonly<Record<string, ParameterDeclaration>>
 
 /** The declared parameter of this name, or the default for one that only the SQL names. */
@@ -150,10 +201,10 @@ const undeclared = parameterShape.parse({})
 /** Values that fit, for checking a query without a request. */
 export function sampleValues(declared: ParameterDeclarations): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(declared).map(([name, { example, default: preset, enum: allowed, type }]) => [
-      name,
-      example ?? preset ?? allowed?.[0] ?? parameterTypes[type].samples[0],
-    ]),
+    Object.entries(declared).map(([name, declaration]) => {
+      const { example, default: preset, enum: allowed } = declaration
+      return [name, example ?? preset ?? allowed?.[0] ?? typeOf(declaration).samples[0]]
+    }),
   )
 }
 
@@ -165,8 +216,8 @@ export function otherValues(
   const samples = sampleValues(declared)
   return Object.fromEntries(
     [...new Set([...Object.keys(declared), ...names])].map((name) => {
-      const { type, enum: allowed } = declarationOf(declared, name)
-      const others = allowed ?? parameterTypes[type].samples
+      const declaration = declarationOf(declared, name)
+      const others = declaration.enum ?? typeOf(declaration).samples
       return [name, others.find((value) => value !== samples[name]) ?? samples[name] ?? '']
     }),
   )
@@ -177,22 +228,26 @@ export const sampleNowMicros = BigInt(Date.UTC(2026, 0, 2)) * 1000n
 
 /** A declaration as people write it: its values have the type of the parameter. */
 type ShownParameter = Omit<ParameterDeclaration, 'default' | 'enum' | 'example'> & {
-  default?: TypedValue | undefined
+  default?: TypedValue | TypedValue[] | undefined
   enum?: TypedValue[] | undefined
-  example?: TypedValue | undefined
+  example?: TypedValue | TypedValue[] | undefined
 }
 
 export function shownParameters(declared: ParameterDeclarations): Record<string, ShownParameter> {
   const shown = Object.entries(declared).map(([name, declaration]) => {
-    const { type, default: preset, enum: allowed, example } = declaration
-    const typed = (value: string) => typedValue(type, value)
+    const { default: preset, enum: allowed, example } = declaration
+    const typed = (value: string) => typedValue(itemOf(declaration).type, value)
+    const shown = (text: string) => {
+      const values = declaration.type === 'list' ? listValues(text) : []
+      return listText(values) === text ? values.map(typed) : typed(text)
+    }
     return [
       name,
       {
         ...declaration,
-        ...(preset !== undefined && { default: typed(preset) }),
+        ...(preset !== undefined && { default: shown(preset) }),
         ...(allowed !== undefined && { enum: allowed.map(typed) }),
-        ...(example !== undefined && { example: typed(example) }),
+        ...(example !== undefined && { example: shown(example) }),
       },
     ] as const
   })
@@ -210,12 +265,20 @@ function typedValue(type: ParameterTypeName, value: string): TypedValue {
 /** Declarations whose types follow from the values. Each value is the example, so that the SQL is checked with it. */
 export function declarationsOf(values: Readonly<Record<string, JsonValue>>) {
   const declared = Object.entries(values).map(([name, value]) => {
-    return [name, value === null ? {} : { type: typeOf(value), required: true, example: value }] as const
+    if (value === null) return [name, {}] as const
+    const list = Array.isArray(value) && {
+      type: 'list',
+      of: value.length > 0 && value.every((each) => typeof each === 'number') ? 'number' : 'string',
+    }
+    return [
+      name,
+      { ...(list || { type: typeOfValue(value as TypedValue) }), required: true, example: value },
+    ] as const
   })
   return Object.fromEntries(declared)
 }
 
-function typeOf(value: string | number | boolean): ParameterTypeName {
+function typeOfValue(value: TypedValue): ParameterTypeName {
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   return typeof value === 'boolean' ? 'boolean' : 'string'
 }

@@ -1,18 +1,25 @@
 import { invalidParameter, invalidQuery, missingParameter, WellheadError } from '../../base/errors.ts'
 import { formatMicros } from '../../base/text/timestamps.ts'
+import { listValues } from '../../shared/list-text.ts'
+import { reservedName } from '../../shared/sql-tokens.ts'
+import type { SourceNames } from '../../sql/check.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
+import { matchesEdits } from '../../sql/matches.ts'
 import { type ColumnsOf, pathEdits } from '../../sql/paths.ts'
-import { certainColumns, prunedSql } from '../../sql/pruned-sql.ts'
-import { possibleSources, sqlTokens } from '../../sql/tokens.ts'
-import { reservedName } from './definition.ts'
+import { certainColumns, pruned } from '../../sql/pruned-sql.ts'
+import { type Query, queryOf } from '../../sql/query.ts'
+import type { CodeToken } from '../../sql/tokens.ts'
+import { expansions, type InnerDefinition, type KnownEndpoints, type Nesting } from './inner-endpoints.ts'
 import {
   declarationOf,
+  isAllowed,
   type JsonValue,
+  maxListValues,
   type ParameterDeclaration,
   type ParameterDeclarations,
-  parameterTypes,
   timestampType,
+  typeOf,
 } from './parameter-declaration.ts'
 
 /** Values that are sent to the engine beside the SQL, never inside it. */
@@ -28,10 +35,18 @@ export interface CompiledQuery {
   readonly certain: ReturnType<typeof certainColumns>
   /** Words of the pruned SQL that have the form of a source name. */
   readonly possibleSources: ReadonlySet<string>
+  /** The same of the whole SQL, whose views a caller's SQL can read. */
+  readonly viewSources: ReadonlySet<string>
   /** Parameters that the SQL uses except @now, in the order of their first appearance. */
   readonly names: readonly string[]
-  /** Parameters that are regular expressions, which the engine may refuse to compile. */
-  readonly patterns: readonly string[]
+  /** Values that are regular expressions, which the engine may refuse to compile, and the names of their parameters. */
+  readonly patterns: ReadonlyMap<string, string>
+  /** Definitions of the endpoints that it reads, also through others. */
+  readonly inner: ReadonlyMap<string, InnerDefinition>
+  /** Parameters that these endpoints take. */
+  readonly handed: ReadonlySet<string>
+  /** Sources that it names as tables. */
+  readonly tables: ReadonlySet<string>
   /** Returns the values of all used parameters and no others. Equal requests have equal values. */
   check(sent: Readonly<Record<string, string>>): BoundValues
 }
@@ -40,59 +55,103 @@ const maxValueBytes = 64 * 1024
 
 export interface SourceColumns {
   readonly typedColumns?: ColumnsOf
+  readonly endpoints?: KnownEndpoints
 }
 
-export function factsOf(prunedSql: string) {
-  return { prunedSql, certain: certainColumns(prunedSql), possibleSources: possibleSources(prunedSql) }
+export function factsOf(sent: Query) {
+  const { sql: prunedSql, possibleSources } = sent
+  return { prunedSql, certain: certainColumns(sent), possibleSources }
 }
 
 export function bindQuery(
   sql: string,
   declared: ParameterDeclarations,
-  { typedColumns }: SourceColumns = {},
+  sources: SourceColumns & Partial<Pick<SourceNames, 'has'>> = {},
+  nesting: Nesting = { path: [], expanded: { count: 0 } },
 ): CompiledQuery {
-  const names = new Set<string>()
-  const edits: SqlEdit[] = []
-  for (const { name, start, end } of parameterTokens(sql)) {
+  const { typedColumns, endpoints } = sources
+  const query = queryOf(sql)
+  const names = new Set(query.parameterNames)
+  const { count } = nesting.expanded
+  // Values of inner endpoints have names of their own.
+  const keyOf = (name: string) => (count === 0 ? name : `_${count}_${name}`)
+  const placeholder = (parameter: string) => {
+    const name = parameter.slice(1)
+    if (name === reservedName) return `{${name}:${timestampType}}`
+    return `{${keyOf(name)}:${engineTypeOf(declarationOf(declared, name))}}`
+  }
+  const isSource = (name: string) => sources.has?.(name) ?? false
+  const bindInner = (inner: InnerDefinition, place: Nesting) =>
+    bindQuery(inner.query, inner.parameters, sources, place)
+  const expanded = endpoints ? expansions(query, nesting, endpoints, isSource, bindInner) : []
+  const matches = matchesEdits(query, placeholder)
+  const edits: SqlEdit[] = [
+    ...pathEdits(query, typedColumns),
+    ...matches,
+    ...expanded.map(({ edit }) => edit),
+  ]
+  for (const at of [...query.parameters.values()].flat()) {
+    const { text, start, end } = query.tokens[at] as CodeToken
+    const name = text.slice(1)
     if (name.startsWith('_')) {
       const message = `@${name} is not allowed. Parameter names that start with _ are reserved for the service.`
       throw invalidQuery(message, positionOf(sql, start))
     }
-    if (name !== reservedName) names.add(name)
-    const type = name === reservedName ? timestampType : engineTypeOf(declarationOf(declared, name))
-    edits.push({ start, end, text: `{${name}:${type}}` })
+    if (!matches.some((edit) => start > edit.start && end < edit.end))
+      edits.push({ start, end, text: placeholder(text) })
   }
-  const edited = editSql(sql, [...edits, ...pathEdits(sql, typedColumns)])
+  const edited = editSql(sql, edits)
+  const bound = queryOf(edited.text)
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
+  for (const { inner, edit } of expanded) {
+    const missing = Object.keys(inner.parameters).find(
+      (name) => inner.parameters[name]?.required && !checked.has(name),
+    )
+    if (missing !== undefined) {
+      const message = `${inner.name} requires the parameter ${missing}. Declare it here to hand it on.`
+      throw invalidQuery(message, positionOf(sql, edit.start))
+    }
+  }
+  const patterns = [...names].filter((name) => declarationOf(declared, name).type === 'regex')
+  const inner = expanded.flatMap(({ inner, compiled }) => [[inner.name, inner] as const, ...compiled.inner])
+  const named = query.selects.flatMap(({ tables }) => tables.flatMap(({ name }) => name ?? []))
   return {
     sql: edited.text,
     edited,
-    ...factsOf(prunedSql(edited.text, typedColumns)),
+    viewSources: bound.possibleSources,
+    ...factsOf(pruned(bound, typedColumns)),
     names: [...names],
-    patterns: [...names].filter((name) => declarationOf(declared, name).type === 'regex'),
+    patterns: new Map([
+      ...patterns.map((name) => [keyOf(name), name] as const),
+      ...expanded.flatMap(({ compiled }) => [...compiled.patterns]),
+    ]),
+    inner: new Map(inner),
+    handed: new Set(
+      expanded.flatMap(({ inner, compiled }) => [
+        ...Object.keys(inner.parameters),
+        ...compiled.names,
+        ...compiled.handed,
+      ]),
+    ),
+    tables: new Set([...named.filter(isSource), ...expanded.flatMap(({ compiled }) => [...compiled.tables])]),
     check(sent) {
       const values: [string, JsonValue][] = []
       for (const name of checked) {
-        const text = Object.hasOwn(sent, name) ? sent[name] : undefined
-        const value = readValue(name, declarationOf(declared, name), text)
-        if (names.has(name)) values.push([name, value])
+        const value = readValue(name, declarationOf(declared, name), sentText(sent, name))
+        if (names.has(name)) values.push([keyOf(name), value])
+      }
+      if (expanded.length > 0) {
+        const texts = [...checked].map((name) => [
+          name,
+          textOf(declarationOf(declared, name), sentText(sent, name)),
+        ])
+        const handed = Object.fromEntries(texts.filter(([, text]) => text !== undefined))
+        for (const { compiled } of expanded) values.push(...Object.entries(compiled.check(handed)))
       }
       return Object.freeze(Object.fromEntries(values))
     },
   }
-}
-
-function* parameterTokens(sql: string) {
-  for (const { kind, start, end } of sqlTokens(sql)) {
-    if (kind === 'parameter') yield { name: sql.slice(start + 1, end), start, end }
-  }
-}
-
-/** Names of the parameters that the SQL uses except @now. */
-export function usedParameters(sql: string): string[] {
-  const names = [...parameterTokens(sql)].map(({ name }) => name)
-  return [...new Set(names)].filter((name) => name !== reservedName)
 }
 
 /** Adds the time of the request. It is not sent by the caller and is not part of the cache key. */
@@ -100,10 +159,19 @@ export function withNow(values: BoundValues, nowMicros: bigint): BoundValues {
   return Object.freeze({ ...values, [reservedName]: formatMicros(nowMicros) })
 }
 
-/** An omitted parameter is null, so its type must allow null. */
-function engineTypeOf({ type, required, default: fallback }: ParameterDeclaration): string {
-  const { engineType } = parameterTypes[type]
-  return required || fallback !== undefined ? engineType : `Nullable(${engineType})`
+/** An omitted parameter is null, so its type must allow null. An omitted list is empty. */
+function engineTypeOf(declaration: ParameterDeclaration): string {
+  const { type, required, default: fallback } = declaration
+  const { engineType } = typeOf(declaration)
+  return type === 'list' || required || fallback !== undefined ? engineType : `Nullable(${engineType})`
+}
+
+const sentText = (sent: Readonly<Record<string, string>>, name: string) =>
+  Object.hasOwn(sent, name) ? sent[name] : undefined
+
+/** Undefined if the parameter is omitted and has no default. */
+function textOf({ empty_is_omitted, default: preset }: ParameterDeclaration, sent: string | undefined) {
+  return sent === undefined || (sent === '' && empty_is_omitted) ? preset : sent
 }
 
 /** The value of a parameter. Throws if the text is not one of its values. */
@@ -112,17 +180,20 @@ export function readValue(
   declaration: ParameterDeclaration,
   sent: string | undefined,
 ): JsonValue {
-  const omitted = sent === undefined || (sent === '' && declaration.empty_is_omitted)
-  const text = omitted ? declaration.default : sent
+  const isList = declaration.type === 'list'
+  const text = textOf(declaration, sent)
   if (text === undefined) {
     if (declaration.required) throw missingParameter(name, declaration.enum)
-    return null
+    return isList ? [] : null
   }
   if (Buffer.byteLength(text) > maxValueBytes) {
     throw invalidParameter(name, `${name} must be at most ${maxValueBytes} bytes long.`)
   }
-  if (declaration.enum?.includes(text) === false) throw notOneOf(name, declaration.enum)
-  const { read, expected } = parameterTypes[declaration.type]
+  if (isList && listValues(text).length > maxListValues) {
+    throw invalidParameter(name, `${name} must have at most ${maxListValues} values.`)
+  }
+  if (declaration.enum && !isAllowed(declaration, text)) throw notOneOf(name, declaration.enum)
+  const { read, expected } = typeOf(declaration)
   const value = read(text)
   if (value === undefined) {
     throw invalidParameter(name, `${name} must be ${expected}; received ${shown(text)}.`)

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, jsonText, outputJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
@@ -9,6 +10,8 @@ export interface ResultColumn {
   name: string
   type: string
 }
+
+export const columnsView = z.array(z.object({ name: z.string(), type: z.string() }))
 
 export async function describeColumns(
   engine: Pick<Engine, 'query'>,
@@ -24,7 +27,7 @@ function bareType(type: string): string {
   return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
 }
 
-export function isNumberType(type: string): boolean {
+function isNumberType(type: string): boolean {
   return /^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)
 }
 

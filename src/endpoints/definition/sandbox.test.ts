@@ -23,8 +23,8 @@ describe('the query of a sandbox', () => {
 
 describe('the text of a caller', () => {
   test('is cut before semicolons and comments at its end', () => {
-    const { text, tokens } = readSandboxed("SELECT ';' ; ;-- x\n/* y */")
-    expect([text, tokens.map((token) => token.text)]).toEqual(["SELECT ';'", ['SELECT', "';'"]])
+    const { sql, tokens } = readSandboxed("SELECT ';' ; ;-- x\n/* y */")
+    expect([sql, tokens.map((token) => token.text)]).toEqual(["SELECT ';'", ['SELECT', "';'"]])
   })
 
   test.each([

@@ -1,7 +1,7 @@
 import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
-import { queryText } from '../../engine/json-rows.ts'
+import { tableNames } from '../../engine/stored-tables.ts'
 import { callerTokens, checkTokens, checkTree, isPlainName, tableAliases } from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
 import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
@@ -9,11 +9,11 @@ import { isSandboxFunction } from '../../sql/functions.ts'
 import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
+import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
-import type { CodeToken } from '../../sql/tokens.ts'
+import { Query, type WithClause } from '../../sql/query.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
-import { namedSubqueries, type WithClause } from '../../sql/with.ts'
 import { type Endpoint, sandboxViews } from './endpoint.ts'
 import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
 import { type BoundValues, factsOf, withNow } from './parameters.ts'
@@ -45,16 +45,17 @@ async function compile(
   sql: string,
   limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
 ): Promise<Endpoint> {
-  const { text: own, tokens } = readSandboxed(sql)
-  const edited = editSql(own, pathEdits(own, undefined, tokens))
+  const query = readSandboxed(sql)
+  const { sql: own, subqueriesBy } = query
+  const edited = editSql(own, [...pathEdits(query), ...matchesEdits(query)])
   const { text } = edited
   const views = sandboxViews(endpoint.compiled.sql)
   const nodes = await parseSelect(engine, { sql: text }, limits()).catch((error) => {
     throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
   })
-  const subqueries = new Set(namedSubqueries(tokens).map(({ name }) => name))
+  const subqueries = [...subqueriesBy.keys()]
   const checkTable = (name: string) => {
-    if (!views.names.includes(name) && !subqueries.has(name)) {
+    if (!views.names.includes(name) && !subqueriesBy.has(name)) {
       const closest = didYouMean(closestName(name, [...views.names, ...subqueries]))
       throw invalidQuery(
         `"${name}" cannot be read here.${closest} Views that can be read: ${views.names.join(', ')}.`,
@@ -63,8 +64,8 @@ async function compile(
     }
   }
   checkTree(nodes, checkTable, checkSandboxFunction, own)
-  const checking = { engine, limits, tables: await tableNames(engine, limits()) }
-  const unusable = [...subqueries].find((name) => !isPlainName(name))
+  const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
+  const unusable = subqueries.find((name) => !isPlainName(name))
   if (unusable !== undefined) {
     throw invalidQuery(`The subquery ${unusable} needs a plain name of letters, digits and underscores.`)
   }
@@ -91,7 +92,7 @@ async function compile(
   if (columns.some(({ name }) => namelessSubquery.test(name))) {
     throw invalidQuery('A selected subquery needs a name: (SELECT …) AS name.')
   }
-  const compiled = { ...endpoint.compiled, sql: statement.sql, ...factsOf(statement.sql) }
+  const compiled = { ...endpoint.compiled, sql: statement.sql, ...factsOf(new Query(statement.sql)) }
   return { ...endpoint, compiled, columns }
 }
 
@@ -103,7 +104,7 @@ export interface SandboxView {
 /** The views that a caller's SQL can read, with their columns, which are found without reading a row. */
 export async function describeViews(engine: Engine, endpoint: Endpoint): Promise<SandboxView[]> {
   const limits = () => ({ deadlineMs: maxCheckMs })
-  const checking = { engine, limits, tables: await tableNames(engine, limits()) }
+  const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
   const { definition, compiled } = endpoint
   const views = sandboxViews(compiled.sql)
   const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
@@ -126,8 +127,8 @@ function checkSandboxFunction(name: string): void {
   )
 }
 
-/** Checks the caller's text. Returns it without semicolons and comments at the end, and its tokens. */
-export function readSandboxed(sql: string): { text: string; tokens: readonly CodeToken[] } {
+/** Checks the caller's text. Returns it without semicolons and comments at the end. */
+export function readSandboxed(sql: string): Query {
   const all = callerTokens(sql)
   const parameter = all.find(({ kind }) => kind === 'parameter')
   if (parameter) {
@@ -135,10 +136,9 @@ export function readSandboxed(sql: string): { text: string; tokens: readonly Cod
     throw invalidQuery(message, positionOf(sql, parameter.start))
   }
   const last = all.findLastIndex(({ kind, text }) => kind !== 'symbol' || text !== ';')
-  const text = sql.slice(0, all[last]?.end ?? 0)
-  const tokens = all.slice(0, last + 1)
-  checkTokens(text, tokens)
-  return { text, tokens }
+  const query = new Query(sql.slice(0, all[last]?.end ?? 0), all.slice(0, last + 1))
+  checkTokens(query)
+  return query
 }
 
 /** The engine names it after its context, so the outer query cannot refer to it. */
@@ -159,7 +159,7 @@ function compose(views: WithClause, read: readonly string[], sql: string): strin
 }
 
 function viewAlone({ text }: WithClause, name: string): string {
-  return withoutUnused(`${text}SELECT * FROM \`${name}\``)
+  return withoutUnused(new Query(`${text}SELECT * FROM \`${name}\``)).sql
 }
 
 /** The tree of the composed SQL must contain the caller's tree unchanged, in the place of the table and nowhere else. */
@@ -201,11 +201,6 @@ async function checkViews(
   }
 }
 
-async function tableNames(engine: Engine, limits: Limits): Promise<Set<string>> {
-  const sql = 'SELECT name FROM system.tables WHERE database = currentDatabase()'
-  return new Set((await queryText(engine, { sql }, limits)).split('\n').filter(Boolean))
-}
-
 /** The engine runs scalar subqueries to find columns, so a filter keeps types and errors from revealing a row. */
 function describe(
   { engine, tables, limits }: Checking,
@@ -215,7 +210,10 @@ function describe(
   const settings = {
     ...isolationSettings,
     ...callerSqlSettings,
-    ...tableFilterSettings(engine.database, filtered, '0'),
+    ...tableFilterSettings(
+      engine.database,
+      filtered.map((table) => [table, '0']),
+    ),
     max_threads: 1,
     max_memory_usage: 2 ** 28,
   }

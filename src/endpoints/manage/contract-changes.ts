@@ -1,5 +1,5 @@
 import type { DefinitionChange } from '../../definitions/kind.ts'
-import { leadingWith } from '../../sql/with.ts'
+import { queryOf } from '../../sql/query.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import {
@@ -7,24 +7,48 @@ import {
   type ParameterDeclaration,
   type ParameterDeclarations,
 } from '../definition/parameter-declaration.ts'
-import { bindQuery } from '../definition/parameters.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
 
 const breakingKinds = [
-  ...['endpoint_renamed', 'parameter_removed', 'parameter_required', 'parameter_default_changed'],
-  ...['parameter_values_removed', 'parameter_empty_changed', 'column_removed', 'column_renamed'],
-  ...['max_rows_lowered', 'sandbox_off', 'sandbox_view_removed', 'strict_on', 'unpublished'],
+  'endpoint_renamed',
+  'parameter_removed',
+  'parameter_required',
+  'parameter_default_changed',
+  'parameter_values_removed',
+  'parameter_empty_changed',
+  'column_removed',
+  'column_renamed',
+  'max_rows_lowered',
+  'sandbox_off',
+  'sandbox_view_removed',
+  'strict_on',
+  'unpublished',
   'dashboards_affected',
+  'alerts_affected',
 ] as const
 
 export const changeKinds = [
   ...breakingKinds,
   // These three can break callers.
-  ...['parameter_type_changed', 'column_type_changed', 'timestamps_changed'],
-  ...['description_changed', 'chart_changed', 'query_changed', 'parameter_added', 'parameter_optional'],
-  ...['parameter_values_added', 'parameter_description_changed', 'column_added', 'columns_reordered'],
-  ...['max_rows_raised', 'sandbox_on', 'sandbox_view_added', 'strict_off', 'published'],
-  ...['cache_changed', 'timeout_changed'],
+  'parameter_type_changed',
+  'column_type_changed',
+  'timestamps_changed',
+  'description_changed',
+  'chart_changed',
+  'query_changed',
+  'parameter_added',
+  'parameter_optional',
+  'parameter_values_added',
+  'parameter_description_changed',
+  'column_added',
+  'columns_reordered',
+  'max_rows_raised',
+  'sandbox_on',
+  'sandbox_view_added',
+  'strict_off',
+  'published',
+  'cache_changed',
+  'timeout_changed',
 ] as const
 
 export interface ContractChange extends DefinitionChange {
@@ -71,7 +95,7 @@ export function contractChanges(before: Contract, after: Contract): ContractChan
   if (isOther('query')) add('query_changed', 'The SQL changed; values may differ.')
   const kept = `Results were ${cached(was.cache_seconds)} and are now ${cached(is.cache_seconds)}.`
   if (isOther('cache_seconds')) add('cache_changed', kept)
-  if (isOther('warm_seconds') || isOther('incremental')) {
+  if (isOther('warm_seconds')) {
     add('cache_changed', 'The way cached results are refreshed changed.')
   }
   const limit = `The time limit changed from ${was.timeout_seconds} s to ${is.timeout_seconds} s.`
@@ -91,7 +115,8 @@ function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add:
     add('sandbox_on', 'Callers can now send their own SQL over the views of the query.')
   }
   if (!was.sandbox || !is.sandbox) return
-  const [then, now] = [was, is].map(({ query }) => leadingWith(query)?.names ?? []) as [string[], string[]]
+  const viewsOf = ({ query }: EndpointDefinition) => queryOf(query).leadingWith?.names ?? []
+  const [then, now] = [viewsOf(was), viewsOf(is)]
   for (const view of without(then, now)) {
     add('sandbox_view_removed', `View ${view} was removed from the sandbox.`)
   }
@@ -118,7 +143,7 @@ function addParameterChanges(before: EndpointDefinition, after: EndpointDefiniti
 }
 
 function parametersOf({ query, parameters }: EndpointDefinition): ParameterDeclarations {
-  const names = [...Object.keys(parameters), ...bindQuery(query, parameters).names]
+  const names = [...Object.keys(parameters), ...queryOf(query).parameterNames]
   return Object.fromEntries(names.map((name) => [name, declarationOf(parameters, name)]))
 }
 

@@ -1,18 +1,22 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { z } from 'zod'
+import type { RequestAuthor } from '../../base/author.ts'
 import type { Clock } from '../../base/clock.ts'
 import { missingParameter, unknownParameter, type WellheadError } from '../../base/errors.ts'
-import { readShape } from '../../base/validation.ts'
-import { callerBlame, type Engine } from '../../engine/engine.ts'
+import { must, readShape, text, valuesText } from '../../base/validation.ts'
+import type { Result } from '../../cache/cached-result.ts'
+import { refuseAudit } from '../../definitions/audit-rule.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { reservedName } from '../../shared/sql-tokens.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
-import type { EndpointRunner, Part, RunResult } from '../call/endpoint-runner.ts'
-import { formatOf, type OutputFormat } from '../call/output-formats.ts'
-import type { PreparedCall } from '../call/prepared-call.ts'
-import { definitionShape, parseDefinition, reservedName } from '../definition/definition.ts'
+import { queryOf } from '../../sql/query.ts'
+import { callOf } from '../call/call.ts'
+import type { EndpointRunner } from '../call/endpoint-runner.ts'
+import type { OutputFormat } from '../call/output-formats.ts'
+import { definitionShape, parseDefinition } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
-import { declarationsOf, must, text, valueText } from '../definition/parameter-declaration.ts'
-import { usedParameters } from '../definition/parameters.ts'
+import { declarationsOf } from '../definition/parameter-declaration.ts'
 import { endpointFields } from './endpoint-kind.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 
@@ -26,7 +30,7 @@ interface EndpointDraftsOptions {
 
 export const previewShape = z.strictObject({
   endpoint: z.record(z.string(), z.unknown()).describe('Fields of the endpoint. The name is optional.'),
-  parameters: z.record(z.string(), valueText).default({}).describe('Values of the parameters.'),
+  parameters: z.record(z.string(), valuesText).default({}).describe('Values of the parameters.'),
 })
 
 const sqlValue = z
@@ -54,8 +58,10 @@ const draftName = 'draft'
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
 
-/** Engine crashes of a caller's drafts that are tolerated a day. */
-const toleratedCrashes = 3
+/** A run of something that is not saved. It reads all projects. */
+const unsaved = { project: undefined, retentionDays: undefined, purpose: 'preview' } as const
+
+export type DraftAuthor = Pick<RequestAuthor, 'id' | 'isAdmin'>
 
 export class EndpointDrafts {
   readonly #options: EndpointDraftsOptions
@@ -64,23 +70,23 @@ export class EndpointDrafts {
     this.#options = options
   }
 
-  async check(body: unknown, caller: string, signal: AbortSignal) {
-    const { columns, compiled, definition } = await this.#inTurn(caller, signal, () => this.#compile(body))
+  async check(body: unknown, by: DraftAuthor, signal: AbortSignal) {
+    const { columns, compiled, definition } = await this.#inTurn(by, signal, () => this.#compile(by, body))
     const typed = String(endpointFields(body).query)
     const warnings = await this.#options.warningsOf(definition, typed)
-    const told = inferredTypes(typed, this.#options.sources().typedColumns)
+    const told = inferredTypes(queryOf(typed), this.#options.sources().typedColumns)
     return { columns, parameters: compiled.names, types: Object.fromEntries(told), warnings }
   }
 
-  async preview(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal) {
+  async preview(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal) {
     const { endpoint: fields, parameters } = readShape(previewShape, body)
-    const endpoint = await this.#inTurn(caller, signal, () => this.#compile(fields))
-    const draft = { endpoint, format, caller, signal, values: endpoint.compiled.check(parameters) }
-    return { columns: endpoint.columns, result: await this.#run(draft) }
+    const endpoint = await this.#inTurn(by, signal, () => this.#compile(by, fields))
+    const call = callOf({ endpoint, parameters, format, caller: by.id, signal, ...unsaved })
+    return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
   }
 
   /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
-  async run(body: unknown, format: OutputFormat, caller: string, signal: AbortSignal): Promise<RunResult> {
+  async run(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal): Promise<Result> {
     const { query, parameters, ...settings } = readShape(sqlShape, body)
     const fields = { query, parameters: declarationsOf(parameters), ...settings }
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
@@ -88,40 +94,46 @@ export class EndpointDrafts {
     )
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const onlyRun = { values: Object.fromEntries(sent), nowMicros }
-    const endpoint = await this.#inTurn(caller, signal, async () => {
-      const used = usedParameters(query)
+    const endpoint = await this.#inTurn(by, signal, async () => {
+      const used = queryOf(query).parameterNames
       const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
       const missing = used.find((name) => !Object.hasOwn(parameters, name))
       if (missing !== undefined) {
         throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
       }
-      const compiled = await this.#compile(fields, onlyRun)
+      const compiled = await this.#compile(by, fields, onlyRun)
       // Errors of the SQL come first: in `:project`, they explain why the value is not used.
-      if (unused !== undefined) throw unusedParameter(unused, used)
+      if (unused !== undefined && !compiled.compiled.handed.has(unused)) throw unusedParameter(unused, used)
       return compiled
     })
-    const values = endpoint.compiled.check(onlyRun.values)
-    return this.#run({ endpoint, format, caller, signal, values }, { nowMicros })
-  }
-
-  #run(draft: Pick<PreparedCall, 'endpoint' | 'format' | 'caller' | 'signal' | 'values'>, part?: Part) {
-    const { endpoint, format, caller } = draft
-    const blame = callerBlame(caller, undefined, ' draft', toleratedCrashes)
-    const fixed = { format: formatOf(endpoint.definition, format), project: undefined, blame } as const
-    return this.#options.runner.run({ ...draft, ...fixed, purpose: 'preview' }, part)
+    const call = {
+      endpoint,
+      parameters: onlyRun.values,
+      format,
+      caller: by.id,
+      signal,
+      nowMicros,
+      ...unsaved,
+    }
+    return this.#options.runner.run(callOf(call))
   }
 
   /** Reads SQL in the caller's turn, after other requests were served. */
-  #inTurn(caller: string, signal: AbortSignal, read: () => Promise<Endpoint>): Promise<Endpoint> {
+  #inTurn({ id: caller }: DraftAuthor, signal: AbortSignal, read: () => Promise<Endpoint>) {
     return this.#options.runner.inTurn({ caller, signal }, async () => {
       await giveWay()
       return read()
     })
   }
 
-  async #compile(body: unknown, onlyRun?: Parameters<typeof compileEndpoint>[4]): Promise<Endpoint> {
+  async #compile(
+    by: DraftAuthor,
+    body: unknown,
+    onlyRun?: Parameters<typeof compileEndpoint>[4],
+  ): Promise<Endpoint> {
     const { engine, sources } = this.#options
     const fields = endpointFields(body)
+    refuseAudit(by, fields)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
     const timeout_seconds = Math.min(definition.timeout_seconds, maxDraftSeconds)
     const bounded = { ...definition, timeout_seconds }

@@ -1,32 +1,59 @@
-import { endpointNotFound, forbidden, inUse, invalidQuery } from '../../base/errors.ts'
+import { z } from 'zod'
+import { endpointNotFound, inUse, invalidQuery, nameTaken } from '../../base/errors.ts'
+import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { writableFields } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { createScratchTables } from '../../catalog/scratch-tables.ts'
 import type { Source } from '../../catalog/source.ts'
 import { readableSources } from '../../catalog/sources.ts'
-import { storedColumns } from '../../catalog/tables.ts'
-import { commonReadOnly } from '../../definitions/definitions.ts'
-import type { Kind, NextDefinitions } from '../../definitions/kind.ts'
+import { mayRead } from '../../definitions/audit-rule.ts'
+import {
+  commonReadOnly,
+  commonView,
+  type FileForm,
+  kindForm,
+  type NextDefinitions,
+  type Opened,
+} from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { auditRefusal, readsAudit } from '../../sql/audit-source.ts'
-import { errorInTypedText } from '../../sql/errors.ts'
-import { possibleSources } from '../../sql/tokens.ts'
-import type { Warning } from '../../sql/warnings/warning.ts'
-import { type EndpointDefinition, parseDefinition, readOnlyFields } from '../definition/definition.ts'
+import { createLookupTable, type LookupColumn } from '../../engine/lookup-tables.ts'
+import { createScratchTable, storedColumns } from '../../engine/tables.ts'
+import { errorInTypedText, within } from '../../sql/errors.ts'
+import { queryOf } from '../../sql/query.ts'
+import { type Warning, warningsView } from '../../sql/warnings/warning.ts'
+import {
+  definitionShape,
+  type EndpointDefinition,
+  isReserved,
+  parametersText,
+  parseDefinition,
+  readOnlyFields,
+} from '../definition/definition.ts'
+import { fieldPosition, formatDefinition, readDefinition } from '../definition/definition-file.ts'
 import { compileEndpoint, type KnownSources } from '../definition/endpoint.ts'
-import { shownParameters } from '../definition/parameter-declaration.ts'
+import { innerDefinitions, possibleEndpoints } from '../definition/inner-endpoints.ts'
+import { withId } from '../definition/missing-id.ts'
+import { parameterShape, parameterView, shownParameters } from '../definition/parameter-declaration.ts'
+import { columnsView } from '../definition/result-columns.ts'
 import { contractChanges } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
+import { createScratchTables, type ScratchTable, scratchEngine } from './scratch-tables.ts'
 
 interface CompileOptions {
   engine: Engine
   catalog: Catalog
-  sources: () => KnownSources
+  readable: () => KnownSources
+  tableColumns: TableColumns
 }
 
-interface EndpointKindOptions extends CompileOptions {
+/** Columns of the tables that users fill: as they are, and of a definition. */
+export interface TableColumns {
+  readonly readable: ReadonlyMap<string, readonly LookupColumn[]>
+  columnsOf(table: never): readonly LookupColumn[]
+}
+
+interface EndpointParts extends CompileOptions {
   endpoints: Endpoints
   warningsOf: WarningsOf
 }
@@ -39,26 +66,120 @@ export function endpointFields(body: unknown): Record<string, unknown> {
 export type EndpointView = ReturnType<typeof view>
 export type ChangedEndpoint = EndpointView & { warnings: Warning[] }
 
-export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> {
-  const { endpoints, warningsOf } = options
-  return {
-    name: 'endpoint',
-    folder: 'endpoints',
-    takesId: true,
-    readOnly: readOnlyFields,
+const columns = columnsView.describe('Columns of the result, with the types of the engine.')
+
+const related = {
+  reads_endpoints: z.array(z.string()).describe('Endpoints that the query reads.'),
+  read_by_endpoints: z.array(z.string()).describe('Endpoints whose queries read this one.'),
+}
+
+/** Read-only fields are ignored, so that callers can send back what they read. */
+const sentShape = z.strictObject({
+  ...definitionShape.shape,
+  id: definitionShape.shape.id.optional(),
+  parameters: z.record(z.string(), parameterShape).default({}).describe(parametersText),
+  ...Object.fromEntries(
+    Object.entries({ ...commonView, columns, ...related, warnings: warningsView }).map(([name, shape]) => [
+      name,
+      shape.optional().meta({ readOnly: true }),
+    ]),
+  ),
+})
+
+/** SQL with a header in YAML. */
+const file: FileForm = {
+  extension: /\.sql$/,
+  suffix: '.sql',
+  label: '',
+  prunes: true,
+  isReserved,
+  read(file, _name, content) {
+    const reading = readDefinition(file, content)
+    if ('problems' in reading) return reading
+    const { definition, queryAt } = reading
+    return {
+      fields: { ...definition },
+      positionOf({ code, message, parameter = '', line, column }) {
+        const [, unused] = code === 'unused_parameter' ? (/\bparameter (\w+)/i.exec(message) ?? []) : []
+        const path = unused === undefined ? parameter.split('.') : ['parameters', unused]
+        const isInQuery = unused === undefined && line !== undefined
+        const field = isInQuery ? undefined : fieldPosition(content, path)
+        return field ?? within(queryAt, { line: line ?? 1, column: column ?? 1 })
+      },
+    }
+  },
+  write: (fields) => formatDefinition(fields as unknown as EndpointDefinition),
+  fieldsOf: (view) => ({ ...definitionShape.parse(endpointFields(view)) }),
+  withId,
+}
+
+function namesIn({ query }: Pick<EndpointDefinition, 'query'>): string[] {
+  return [...queryOf(String(query)).possibleSources]
+}
+
+const form = kindForm<EndpointDefinition>({
+  name: 'endpoint',
+  folder: 'endpoints',
+  most: 10_000,
+  fields: definitionShape,
+  takesId: true,
+  readOnly: readOnlyFields,
+  refersTo: {
+    sources: namesIn,
+    tables: namesIn,
+    endpoints: ({ query }) => possibleEndpoints(String(query)),
+  },
+  file,
+  docs: {
+    fieldsName: 'EndpointFields',
+    fields: sentShape,
+    view: { parameters: z.record(z.string(), parameterView).describe(parametersText), columns, ...related },
+    changed: { warnings: warningsView },
+    deployed: { columns },
+    example: {
+      name: 'slowest-requests',
+      query:
+        'SELECT timestamp, request_path, origin_time FROM edge_logs ' +
+        'WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY ORDER BY origin_time DESC LIMIT 20',
+      parameters: { project: { required: true } },
+    },
+    changeExample: { max_rows: 100 },
+    referenceExample: 'logs.all',
+    changes: 'edit',
+    texts: {
+      reference: 'An endpoint named `query` needs its id here.',
+      create: 'Checks the SQL before it stores anything.',
+    },
+    refusesBreaking: true,
+  },
+})
+
+export const endpoints = {
+  ...form,
+  open: ({ endpoints, warningsOf, ...options }: EndpointParts): Opened<SavedEndpoint> => ({
     items: endpoints,
-    notFound: (reference) => endpointNotFound(reference, closestName(reference, endpoints.names())),
-    read: (record) => endpoints.read(record),
+    notFound: (reference, names) => endpointNotFound(reference, closestName(reference, names)),
     fieldsOf: ({ definition }) => definition,
+    reads: (fields) => fields,
     kept: ({ definition: { timestamps, published } }) => ({ timestamps, published }),
     // The type of a column of a source can change.
     isSame: (before, after) => JSON.stringify(before.columns) === JSON.stringify(after.columns),
     deletedBody: ({ id, name, created_at }) => ({
-      ...{ definition: { id, name, query: 'SELECT 1' }, columns: [], created_at },
+      definition: { id, name, query: 'SELECT 1' },
+      columns: [],
+      created_at,
     }),
-    async prepare(fields, { id, current, next, at, note, isAdmin }) {
+    async needs({ definition }, _folder, _used, next) {
+      const { engine, sources } = await stateOf(options, definition, next)
+      // A word can also be the name of a column.
+      return compileEndpoint(engine, definition, 1, sources).then(
+        () => false,
+        (error) => invalidQuery.is(error),
+      )
+    },
+    async prepare(fields, { id, current, next, at, note }) {
       const definition = parseDefinition({ id, ...fields })
-      if (!isAdmin && readsAudit(definition)) throw forbidden(auditRefusal)
+      if (next.find('tables', definition.name)) throw nameTaken(definition.name)
       const typed = String(fields.query)
       const { engine, sources } = await stateOf(options, definition, next)
       const { columns } = await compileEndpoint(engine, definition, 1, sources).catch((error) => {
@@ -70,78 +191,130 @@ export function endpointKind(options: EndpointKindOptions): Kind<SavedEndpoint> 
         shown: { columns },
       }
     },
-    changes(before, after, next) {
+    async changes(before, after, next) {
       const changes = after ? contractChanges(before, after) : []
       const isBreaking = changes.some(({ breaking }) => breaking)
-      const all = isBreaking ? next.usersOf('endpoints', before, 'all') : []
-      const users = all.filter((user) => user.startsWith('dashboards/'))
-      const message = `These use the endpoint: ${users.join(', ')}.`
-      return users.length === 0
-        ? changes
-        : [...changes, { kind: 'dashboards_affected', breaking: true, message }]
+      const all = isBreaking ? await next.usersOf('endpoints', before, 'all') : []
+      const affected = (['dashboards', 'alerts'] as const).flatMap((folder) => {
+        const users = all.filter((user) => user.startsWith(`${folder}/`))
+        const message = `These use the endpoint: ${users.join(', ')}.`
+        return users.length === 0 ? [] : [{ kind: `${folder}_affected` as const, breaking: true, message }]
+      })
+      return [...changes, ...affected]
     },
     // Those who use it by a name that it gives up are its users, too.
-    refuseUsed(before, _after, next) {
-      const users = next.usersOf('endpoints', before, 'lost')
+    async refuseUsed(before, _after, next) {
+      const users = await next.usersOf('endpoints', before, 'lost')
       if (users.length > 0) throw inUse(before.name, users)
     },
-    views: (items, change) =>
-      items.map((item) => ({ ...view(item), ...(change && { warnings: change.warnings }) })),
-  }
+    views(items, change) {
+      const pairs = endpoints.list().flatMap(({ name, definition }) => {
+        return mayRead(undefined, definition)
+          ? possibleEndpoints(definition.query).map((read) => ({ name, read }))
+          : []
+      })
+      const readers = grouped(pairs, ({ read }) => read)
+      const isKnown = (name: string) => endpoints.named(name) !== undefined
+      return items.map((item) => ({
+        ...view(item),
+        reads_endpoints: possibleEndpoints(item.definition.query).filter(isKnown),
+        read_by_endpoints: (readers.get(item.name) ?? []).map(({ name }) => name),
+        ...(change && { warnings: change.warnings }),
+      }))
+    },
+  }),
 }
 
 /** The sources after a change, and an engine that has what the query reads of them. */
 async function stateOf(
-  { engine, catalog, sources }: CompileOptions,
+  { engine, catalog, readable, tableColumns }: CompileOptions,
   { query }: Pick<EndpointDefinition, 'query'>,
   next: NextDefinitions,
 ): Promise<{ engine: Pick<Engine, 'query'>; sources: KnownSources }> {
-  const current = sources()
-  if (!next.isChanged('sources')) return { engine, sources: current }
+  const named = (name: string) => {
+    const definition = next.list<SavedEndpoint>('endpoints').find((item) => item.name === name)?.definition
+    return definition && mayRead(undefined, definition) ? definition : undefined
+  }
+  const names = () => next.list<SavedEndpoint>('endpoints').map(({ name }) => name)
+  const endpoints = next.isChanged('endpoints') ? { named, names } : readable().endpoints
+  const current = { ...readable(), ...(endpoints && { endpoints }) }
+  if (!next.isChanged('sources') && !next.isChanged('tables')) return { engine, sources: current }
   const all = next.list<Source>('sources')
-  const known = { ...current, ...readableSources(all) }
-  const words = possibleSources(query)
+  const filled = next
+    .list('tables')
+    .map((table) => [table.name, tableColumns.columnsOf(table as never)] as const)
+  const tables = new Map(filled.filter(([, columns]) => columns.length > 0))
+  const known = { ...current, ...withTables(readableSources(all), tables) }
+  const texts = [query, ...[...innerDefinitions(query, endpoints).values()].map((inner) => inner.query)]
+  const possibleSources = new Set(texts.flatMap((text) => [...queryOf(text).possibleSources]))
   const isMissing = (source: Source) => {
     const typed = current.has(source.name) ? (current.typedColumns?.(source.name) ?? []) : undefined
     const existing = new Set(typed && storedColumns({ columns: typed as Source['columns'] }).map(contentOf))
     return typed === undefined || storedColumns(source).some((column) => !existing.has(contentOf(column)))
   }
-  if (!all.some((source) => words.has(source.name) && isMissing(source))) return { engine, sources: known }
-  const scratch = await next.shared('scratch tables', () =>
-    createScratchTables(catalog, engine, all.filter(isMissing)),
-  )
+  const missing = [
+    ...all.filter(isMissing).map((source): ScratchTable => {
+      return { name: source.name, create: (name, topology) => createScratchTable(name, source, topology) }
+    }),
+    ...[...tables].flatMap(([name, columns]): ScratchTable[] => {
+      const isSame = JSON.stringify(tableColumns.readable.get(name)) === JSON.stringify(columns)
+      return isSame
+        ? []
+        : [{ name, create: (scratch, topology) => createLookupTable(scratch, columns, scratch, topology) }]
+    }),
+  ]
+  if (!missing.some(({ name }) => possibleSources.has(name))) return { engine, sources: known }
+  const scratch = await next.shared('scratch tables', () => createScratchTables(catalog, engine, missing))
   return { engine: scratch.engine, sources: known }
+}
+
+/** Sources and tables, for compiling SQL. */
+export function withTables<Known extends KnownSources>(
+  sources: Known,
+  tables: ReadonlyMap<string, readonly LookupColumn[]>,
+): Known {
+  return {
+    ...sources,
+    has: (name) => sources.has(name) || tables.has(name),
+    keys: () => [...sources.keys(), ...tables.keys()],
+  }
+}
+
+/** Names of the endpoints that read a table and work, and would not with another one in its place. */
+export async function brokenBy(
+  { engine, readable }: Pick<CompileOptions, 'engine' | 'readable'>,
+  endpoints: Endpoints,
+  table: string,
+  other: string,
+): Promise<string[]> {
+  const broken: string[] = []
+  const sources = readable()
+  for (const { name, definition, columns } of endpoints.values()) {
+    const inner = [...innerDefinitions(definition.query, sources.endpoints).values()]
+    if (![definition, ...inner].some(({ query }) => queryOf(query).possibleSources.has(table))) continue
+    const instead = scratchEngine(engine, new Map([[table, other]]))
+    const works = await compileEndpoint(instead, definition, 1, sources).then(
+      (compiled) => JSON.stringify(compiled.columns) === JSON.stringify(columns),
+      (error) => !invalidQuery.is(error),
+    )
+    if (!works) broken.push(`endpoints/${name}`)
+  }
+  return broken
 }
 
 function contentOf({ name, comment }: { name: string; comment: string }): string {
   return `${name} ${comment}`
 }
 
-/** Names of the endpoints that no longer work without a source. */
-export async function readersOf(
-  options: CompileOptions,
-  { name, aliases }: Pick<Source, 'name' | 'aliases'>,
-  next: NextDefinitions,
-): Promise<string[]> {
-  const readers: string[] = []
-  for (const { name: endpoint, definition } of next.list<SavedEndpoint>('endpoints')) {
-    const words = possibleSources(definition.query)
-    if (![name, ...aliases].some((word) => words.has(word))) continue
-    const state = await stateOf(options, definition, next)
-    // A word can also be the name of a column.
-    const works = await compileEndpoint(state.engine, definition, 1, state.sources).then(
-      () => true,
-      (error) => !invalidQuery.is(error),
-    )
-    if (!works) readers.push(endpoint)
-  }
-  return readers
-}
-
 function view({ definition, version, columns, created_at, updated_at, updated_by, note }: SavedEndpoint) {
   return {
     ...definition,
     parameters: shownParameters(definition.parameters),
-    ...{ version, columns, created_at, updated_at, updated_by, note },
+    version,
+    columns,
+    created_at,
+    updated_at,
+    updated_by,
+    note,
   }
 }

@@ -1,7 +1,8 @@
+import { reservedName } from '../../shared/sql-tokens.ts'
 import { findWarnings } from '../../sql/warnings/find-warnings.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
-import { type EndpointDefinition, reservedName } from '../definition/definition.ts'
+import type { EndpointDefinition } from '../definition/definition.ts'
 import type { KnownSources } from '../definition/endpoint.ts'
 
 export type WarningsOf = (
@@ -18,13 +19,12 @@ export function endpointWarnings(
     throw error
   },
 ): WarningsOf {
-  return async ({ parameters, incremental, sandbox }, typed, { typedColumns } = sources()) => {
+  return async ({ parameters, sandbox }, typed, { typedColumns } = sources()) => {
     const found = findWarnings(
       {
         sql: typed,
         declared: Object.keys(parameters),
         reserved: [reservedName],
-        usedElsewhere: incremental?.by ? [incremental.by] : [],
         sandbox,
         columnsOf: typedColumns ?? (() => undefined),
       },

@@ -1,22 +1,29 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { endpointNotFound } from '../../base/errors.ts'
-import { closestName } from '../../base/text/closest-name.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { type CatalogRecord, readBody } from '../../catalog/catalog-state.ts'
+import { type CatalogRecord, type RecordKind, readBody } from '../../catalog/catalog-state.ts'
+import { Items } from '../../catalog/items.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
-import { readerOf, SavedItems } from '../../definitions/saved-items.ts'
-import { readsAudit } from '../../sql/audit-source.ts'
+import { mayRead } from '../../definitions/audit-rule.ts'
+import { readerOf } from '../../definitions/kind.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
-import { definitionShape, isReserved } from '../definition/definition.ts'
+import { queryOf } from '../../sql/query.ts'
+import { definitionShape } from '../definition/definition.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
+import {
+  type InnerDefinition,
+  innerDefinitions,
+  type KnownEndpoints,
+  possibleEndpoints,
+} from '../definition/inner-endpoints.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
 
-/** Records of earlier releases lack these fields. Their endpoints return what they always did. */
+/** Endpoints that were saved before the field `timestamps` existed keep `logflare`. */
 function withEarlierDefaults(definition: unknown): unknown {
-  const { name } = definition as { name: unknown }
-  return { timestamps: 'logflare', published: !isReserved(String(name)), ...(definition as object) }
+  // `incremental` was a field before the first release.
+  const { incremental: _, ...fields } = definition as Record<string, unknown>
+  return { timestamps: 'logflare', ...fields }
 }
 
 const readDefinition = readerOf(z.preprocess(withEarlierDefaults, definitionShape))
@@ -28,7 +35,7 @@ export type SavedEndpoint = Endpoint & ReturnType<typeof read>
 
 const maxOldBytes = 8 * 2 ** 20
 
-export class Endpoints extends SavedItems<SavedEndpoint> {
+export class Endpoints extends Items<SavedEndpoint> {
   readonly #catalog: Catalog
   readonly #sources: () => KnownSources
   /** Old versions that were requested lately. A version never changes. */
@@ -37,32 +44,49 @@ export class Endpoints extends SavedItems<SavedEndpoint> {
     sizeCalculation: ({ definition }) => definition.query.length + 4096,
   })
 
-  constructor(catalog: Catalog, sources: () => KnownSources) {
-    super(catalog, 'endpoint', (record) => read(record, sources))
+  constructor(catalog: Catalog, kind: RecordKind, sources: () => KnownSources) {
+    super(catalog, kind, (record) => read(record, sources, this.readable))
     this.#catalog = catalog
     this.#sources = sources
   }
 
-  /** The error names the closest endpoint, so only those who can see all endpoints may receive it. */
-  get(reference: string): SavedEndpoint {
-    const endpoint = this.find(reference)
-    if (!endpoint) throw endpointNotFound(reference, closestName(reference, this.names()))
-    return endpoint
+  /** What other endpoints can read: all that do not read the audit, which is for admins alone. */
+  readonly readable: KnownEndpoints = {
+    named: (name) => {
+      const definition = this.named(name)?.definition
+      return definition && mayRead(undefined, definition) ? definition : undefined
+    },
+    names: () => this.list().map(({ name }) => name),
+  }
+
+  /** Endpoints whose queries read others of these names, also through further ones. */
+  readersOf(names: readonly string[]): ReadonlySet<SavedEndpoint> {
+    const known = new Set(names)
+    const readers = new Set<SavedEndpoint>()
+    const nested = this.list().filter(({ definition }) => definition.query.includes('`'))
+    for (let size = -1; size !== readers.size; ) {
+      size = readers.size
+      for (const item of nested) {
+        if (!possibleEndpoints(item.definition.query).some((name) => known.has(name))) continue
+        readers.add(item)
+        known.add(item.name)
+      }
+    }
+    return readers
   }
 
   /** Paths of metadata that its query reads from JSON text, and that a typed column could hold. */
-  paths(reference: string): JsonPath[] {
-    const { definition } = this.get(reference)
+  paths({ definition }: SavedEndpoint): JsonPath[] {
     const sources = this.#sources()
     // In a sandbox, callers choose which parts of the WITH clause are used.
-    const query = definition.sandbox ? definition.query : withoutUnused(definition.query)
-    return jsonPaths(query, sources.typedColumns).filter(
+    const query = queryOf(definition.query)
+    const used = definition.sandbox ? query : withoutUnused(query)
+    return jsonPaths(used, sources.typedColumns).filter(
       ({ source, path }) => sources.has(source) && typedColumnShape.shape.path.safeParse(path).success,
     )
   }
 
-  async version(reference: string, version: number): Promise<SavedEndpoint | undefined> {
-    const current = this.get(reference)
+  async version(current: SavedEndpoint, version: number): Promise<SavedEndpoint | undefined> {
     if (current.version === version) return current
     const { id } = current.definition
     const key = `${id} ${version}`
@@ -75,23 +99,37 @@ export class Endpoints extends SavedItems<SavedEndpoint> {
   }
 }
 
-function read(record: CatalogRecord, sources: () => KnownSources) {
+function read(record: CatalogRecord, sources: () => KnownSources, endpoints: KnownEndpoints) {
   const saved = readDefinition(record)
-  const { query, parameters } = saved.definition
+  const { name, query, parameters } = saved.definition
   let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
+  const compiledOrBroken = (current: KnownSources): CompiledQuery => {
+    try {
+      const nesting = { path: [name], expanded: { count: 0 } }
+      return bindQuery(query, parameters, { ...current, endpoints }, nesting)
+    } catch (error) {
+      // An endpoint that it reads was changed although this breaks it. Requests say so, and lists still show it.
+      const inner = new Map(innerDefinitions(query, endpoints))
+      return {
+        ...bindQuery(query, parameters, current),
+        inner,
+        check: () => {
+          throw error
+        },
+      }
+    }
+  }
   return {
     ...saved,
     ...readBody(record, storedColumns),
-    // Compiled when it is first needed, and again when the typed columns of a source change.
+    // Compiled when it is first needed, and again when a typed column of a source or an endpoint that it reads changes.
     get compiled() {
       const current = sources()
-      if (latest?.sources !== current) {
-        latest = { sources: current, compiled: bindQuery(query, parameters, current) }
+      const isSame = ([inner, definition]: [string, InnerDefinition]) => endpoints.named(inner) === definition
+      if (latest?.sources !== current || ![...latest.compiled.inner].every(isSame)) {
+        latest = { sources: current, compiled: compiledOrBroken(current) }
       }
       return latest.compiled
-    },
-    get readsAudit() {
-      return readsAudit(saved.definition)
     },
   }
 }

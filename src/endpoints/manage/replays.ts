@@ -1,28 +1,30 @@
 import { z } from 'zod'
 import { type Timers, withDeadline } from '../../base/clock.ts'
 import { invalidParameter, invalidQuery, WellheadError } from '../../base/errors.ts'
-import { readShape } from '../../base/validation.ts'
+import { must, readShape, trueOrFalse } from '../../base/validation.ts'
+import type { Result } from '../../cache/cached-result.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
+import { refuseAudit } from '../../definitions/audit-rule.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import type { EndpointRunner, RunResult } from '../call/endpoint-runner.ts'
+import { type Call, callOf, recipeShape, refuseUnknown } from '../call/call.ts'
+import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { EngineTime } from '../call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../call/output-formats.ts'
-import { prepareCall, recipeShape, refuseUnknown } from '../call/prepared-call.ts'
 import { QueryQueue } from '../call/query-queue.ts'
 import { parseDefinition } from '../definition/definition.ts'
 import { compileEndpoint, type Endpoint, type KnownSources, resultTag } from '../definition/endpoint.ts'
-import { must, trueOrFalse } from '../definition/parameter-declaration.ts'
+import type { DraftAuthor } from './endpoint-drafts.ts'
 import { endpointFields } from './endpoint-kind.ts'
-import type { Endpoints } from './endpoints.ts'
+import type { SavedEndpoint } from './endpoints.ts'
 import { isSame, type RowDifference, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
   engine: Engine
   runner: EndpointRunner
-  cache: Pick<ResultCache, 'keysOf'>
-  endpoints: Endpoints
+  cache: Pick<ResultCache<Call>, 'keysOf'>
   sources: () => KnownSources
+  retentionOf: (project: string | undefined) => number | undefined
   time: Timers
   /** Requests that are left when this time is over are skipped. */
   withinMs: number
@@ -57,7 +59,7 @@ interface RecentRequest {
 
 /** It has a result or an error. */
 interface Run {
-  result?: RunResult
+  result?: Result
   error?: WellheadError
   engineMs: number
 }
@@ -86,19 +88,25 @@ export class Replays {
     this.#options = options
     const longestMs = maxWaiting * withinMs
     this.#turns = new QueryQueue({
-      ...{ maxRunning: 1, maxWaiting, maxWaitingPerCaller: maxWaiting, time },
-      ...{ maxWaitMs: longestMs, maxBackgroundWaitMs: longestMs },
+      maxRunning: 1,
+      maxWaiting,
+      maxWaitingPerCaller: maxWaiting,
+      time,
+      maxWaitMs: longestMs,
+      maxBackgroundWaitMs: longestMs,
     })
   }
 
-  /** Errors have their position in the SQL as it was typed. */
-  async replay(reference: string, body: unknown, caller: string, gone: AbortSignal) {
-    const { endpoints, time, withinMs } = this.#options
-    endpoints.get(reference)
+  /** Finds the endpoint again when its turn comes. Errors have their position in the SQL as it was typed. */
+  async replay(find: () => SavedEndpoint, body: unknown, by: DraftAuthor, gone: AbortSignal) {
+    const { time, withinMs } = this.#options
+    find()
     const sent = readShape(replayShape, body)
     const fields = endpointFields(sent.endpoint)
-    return this.#turns.run({ caller, signal: gone, background: true }, async () => {
-      const current = endpoints.get(reference)
+    // The rows of both versions are compared.
+    refuseAudit(by, fields)
+    return this.#turns.run({ caller: by.id, signal: gone, background: true }, async () => {
+      const current = find()
       const next = await this.#compile(current, fields, gone)
       const now = time.wall.now()
       const replayAll = (signal: AbortSignal) =>
@@ -177,17 +185,17 @@ export class Replays {
   async #run(endpoint: Endpoint, request: RecentRequest, { signal, nowMicros }: Terms): Promise<Run> {
     const { parameters, project } = request
     const engineTime = new EngineTime()
-    // The endpoint is refused no request if a version that nobody uses crashes the engine.
-    const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
     try {
       // The token adds the project, not the caller.
       const added = project === undefined ? [] : ['project']
       if (endpoint.definition.strict) refuseUnknown(endpoint, parameters, ...added)
-      const requester = { ...replayer, signal, engineTime }
-      const call = prepareCall({ endpoint, parameters, project, format: comparable, ...requester })
       // Entries that arrive between the runs must not make them differ.
-      const part = { nowMicros, range: { beforeMicros: nowMicros + 1n } }
-      const result = await this.#options.runner.run({ ...call, blame }, part)
+      const at = { nowMicros, range: { beforeMicros: nowMicros + 1n } }
+      const requester = { ...replayer, signal, engineTime }
+      const retentionDays = this.#options.retentionOf(project)
+      const from = { project, retentionDays, ...requester }
+      const call = callOf({ endpoint, parameters, format: comparable, ...from, ...at })
+      const result = await this.#options.runner.run(call)
       return { result, engineMs: engineTime.ms }
     } catch (error) {
       if (signal.aborted || !(error instanceof WellheadError)) throw error

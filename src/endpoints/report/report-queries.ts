@@ -75,8 +75,8 @@ ORDER BY requests DESC, code, endpoint, status
 LIMIT ${maxEach}`
 
 /**
- * The 20 slowest requests of the last hour that reached the engine, and the last 20 that failed and were refused. They are
- * found by typed columns, so that metadata is read of these alone.
+ * The 20 slowest requests of the last hour that reached the engine, whatever became of them, and the last 20 that failed and were
+ * refused. They are found by typed columns, so that metadata is read of these alone.
  */
 const slowSql = `
 SELECT
@@ -95,14 +95,17 @@ WHERE
     timestamp > @now - INTERVAL 1 HOUR
     AND timestamp <= @now
     AND (timestamp, id) IN (
-        WITH multiIf(status < 400, 'slow', status >= 500 OR status = 499, 'failed', 'refused') AS kind
         SELECT timestamp, id
         FROM endpoint_requests
+        ARRAY JOIN [
+            if(engine_ms > 0, 'slow', ''),
+            multiIf(status < 400, '', status >= 500 OR status = 499, 'failed', 'refused')
+        ] AS kind
         WHERE
             timestamp > @now - INTERVAL 1 HOUR
             AND timestamp <= @now
             AND if(@endpoints = '', NOT startsWith(endpoint, 'wellhead.'), endpoint = @endpoints)
-            AND (status >= 400 OR engine_ms > 0)
+            AND kind != ''
         ORDER BY kind, if(kind = 'slow', ifNull(total_ms, 0), 0) DESC, timestamp DESC
         LIMIT 20 BY kind
     )`
@@ -114,7 +117,8 @@ const instant = (name: string) => ({ name, type: "DateTime64(6, 'UTC')" })
 
 const figuresColumns = [
   ...text('part', 'endpoint', 'token_id'),
-  ...[instant('timestamp'), instant('last_at')],
+  instant('timestamp'),
+  instant('last_at'),
   ...count('requests', 'errors', 'hits'),
   ...number('p50_ms', 'p95_ms', 'p99_ms'),
 ]
@@ -138,7 +142,12 @@ function reportQuery(
   const name = `wellhead.${part}`
   const id = '00000000-0000-4000-8000-000000000000'
   const parsed = parseDefinition({
-    ...{ id, name, query, parameters, max_rows: 1000, cache_seconds: cacheSeconds },
+    id,
+    name,
+    query,
+    parameters,
+    max_rows: 1000,
+    cache_seconds: cacheSeconds,
     timestamps: 'logflare',
   })
   // No saved endpoint can have such an id.

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
+import { type CallRequest, callOf } from '../call/call.ts'
 import type { EndpointCalls } from '../call/endpoint-calls.ts'
 import { outputFormats } from '../call/output-formats.ts'
-import type { EndpointCall } from '../call/prepared-call.ts'
 import {
   intervals,
   type ReportInterval,
@@ -16,7 +16,9 @@ const figures = z.object({
   requests: z.int(),
   errors: z.int().describe('Requests whose status was 400 or more.'),
   hits: z.int().describe('Requests that got a cached result.'),
-  ...{ p50_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds },
+  p50_ms: milliseconds,
+  p95_ms: milliseconds,
+  p99_ms: milliseconds,
 })
 type Figures = z.output<typeof figures>
 const last_at = z.iso.datetime().describe('Time of the last one.')
@@ -41,7 +43,7 @@ export const reportShape = z.object({
 export type RequestReports = ReturnType<typeof requestReports>
 
 /** Who asks. */
-type Reader = Pick<EndpointCall, 'caller' | 'project' | 'signal' | 'directives'>
+type Reader = Pick<CallRequest, 'caller' | 'project' | 'retentionDays' | 'signal' | 'directives'>
 
 interface ReportRequest extends Reader {
   interval: ReportInterval
@@ -83,8 +85,8 @@ const noEndpoint = '-'
 
 /** Reads statistics of requests, in the way in which an endpoint is called: cached, in turn, and isolated by project. */
 export function requestReports(calls: EndpointCalls, clock: Clock) {
-  const rowsOf = async <Row>(call: Omit<EndpointCall, 'format'>): Promise<Row[]> => {
-    const { result } = await calls.call({ ...call, format: json })
+  const rowsOf = async <Row>(call: Omit<CallRequest, 'format'>): Promise<Row[]> => {
+    const { result } = await calls.call(callOf({ ...call, format: json }))
     return (JSON.parse(result.body.toString()) as { result: Row[] }).result
   }
   return {

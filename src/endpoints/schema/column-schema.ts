@@ -29,7 +29,8 @@ const simpleTypes: readonly (readonly [RegExp, JsonSchema])[] = [
   [/^IPv6$/, { type: 'string', format: 'ipv6' }],
   // NaN, such as the mean of no rows, is null.
   [/^B?Float\d+$/, { type: ['number', 'null'] }],
-  [/^U?Int(?:64|128|256)$/, { type: ['integer', 'string'], description: inexact }],
+  [/^U?Int64$/, { type: ['integer', 'string'], format: 'int64', description: inexact }],
+  [/^U?Int(?:128|256)$/, { type: ['integer', 'string'], description: inexact }],
   [/^(?:U?Int\d+|Interval\w+)$/, { type: 'integer' }],
   [/^Decimal/, { type: ['number', 'string'], description: inexact }],
   [/^Nothing$/, { type: 'null' }],

@@ -1,7 +1,8 @@
 import type { JsonSchema } from '../../base/validation.ts'
+import { listValues } from '../../shared/list-text.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
-import type { ParameterDeclaration } from '../definition/parameter-declaration.ts'
+import { itemOf, maxListValues, type ParameterDeclaration } from '../definition/parameter-declaration.ts'
 import { isJsonColumn } from '../definition/result-columns.ts'
 import { columnSchema } from './column-schema.ts'
 
@@ -10,8 +11,10 @@ interface ParameterSchema {
   description: string
   schema: JsonSchema
   required?: boolean
-  example?: string | number | boolean
+  example?: Example | readonly Example[]
 }
+
+type Example = string | number | boolean
 
 /** Any type: a query can make any JSON. */
 const jsonColumn: JsonSchema = { description: 'JSON, as it was sent.' }
@@ -56,22 +59,30 @@ export function parameterSchemas(
 
 function parameterOf(name: string, declaration: ParameterDeclaration | undefined): ParameterSchema {
   if (!declaration) return { name, description: '', schema: { type: 'string' } }
-  const { type, required, description, example, default: preset, enum: allowed } = declaration
-  const texts = [preset, example, ...(allowed ?? [])].filter((text) => text !== undefined)
+  const { required, description, example, default: preset, enum: allowed } = declaration
+  const isList = declaration.type === 'list'
+  const { type } = itemOf(declaration)
+  const valuesIn = (text: string) => (isList ? listValues(text) : [text])
+  const texts = [preset, example].filter((text) => text !== undefined).flatMap(valuesIn)
   // A double cannot hold larger integers exactly.
-  const isLarge = type === 'integer' && !texts.every((text) => Number.isSafeInteger(Number(text)))
+  const isLarge =
+    type === 'integer' && ![...texts, ...(allowed ?? [])].every((text) => Number.isSafeInteger(Number(text)))
   /** Declared values are stored as text. */
-  const value = (text: string) => {
+  const one = (text: string) => {
     if (type === 'boolean') return text === 'true' || text === '1'
     return type === 'number' || (type === 'integer' && !isLarge) ? Number(text) : text
+  }
+  const value = (text: string) => (isList ? listValues(text).map(one) : one(text))
+  const item = {
+    ...(isLarge ? { type: 'string', pattern: String.raw`^-?\d{1,19}$` } : schemas[type]),
+    ...(allowed && { enum: allowed.map(one) }),
   }
   return {
     name,
     description:
       type === 'regex' ? [description, 'An RE2 regular expression.'].filter(Boolean).join(' ') : description,
     schema: {
-      ...(isLarge ? { type: 'string', pattern: String.raw`^-?\d{1,19}$` } : schemas[type]),
-      ...(allowed && { enum: allowed.map(value) }),
+      ...(isList ? { type: 'array', items: item, maxItems: maxListValues } : item),
       ...(preset !== undefined && { default: value(preset) }),
     },
     ...(required && { required }),
@@ -79,11 +90,12 @@ function parameterOf(name: string, declaration: ParameterDeclaration | undefined
   }
 }
 
-const schemas: Record<ParameterDeclaration['type'], JsonSchema> = {
+const schemas: Record<ReturnType<typeof itemOf>['type'], JsonSchema> = {
   integer: { type: 'integer', format: 'int64' },
   number: { type: 'number' },
   boolean: { type: 'boolean' },
   timestamp: { type: 'string', format: 'date-time' },
+  date: { type: 'string', format: 'date' },
   string: { type: 'string' },
   regex: { type: 'string' },
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isLocked } from './directory-lock.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { isLocked, ownerOf, whenUnlocked } from './directory-lock.ts'
 
 let directory: string
 let status: string
@@ -82,8 +82,20 @@ describe('a data directory', () => {
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
     expect(isLocked(status)).toBe(true)
+    const unlocked = whenUnlocked(status, 60_000).then(() => isLocked(status))
     holder.stdin.end()
     await ended
+    expect(await unlocked).toBe(false)
     expect(isLocked(status)).toBe(false)
+  })
+
+  test('has no owner once the process named in its file was killed, even before that has ended', async () => {
+    const parent = spawn('sh', ['-c', 'read wait & echo $!; exec sleep 60'])
+    const [id] = await once(parent.stdout, 'data')
+    writeFileSync(status, `PID: ${id}`)
+    await vi.waitFor(() => expect(ownerOf(status)).toBeUndefined())
+    // It exists as long as nobody has asked how it ended.
+    expect(() => process.kill(Number(id), 0)).not.toThrow()
+    parent.kill('SIGKILL')
   })
 })

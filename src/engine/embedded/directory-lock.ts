@@ -1,4 +1,5 @@
 import { type BigIntStats, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * Whether an engine has the data directory open: it keeps its status file locked.
@@ -24,13 +25,20 @@ export function isLocked(statusFile: string, locksFile = '/proc/locks'): boolean
   return owner !== undefined && hasOpen(owner, file) === 'yes'
 }
 
-/** The process named in the status file, if it exists. */
+/** Resolves when no engine has the data directory open, or after this time. */
+export async function whenUnlocked(statusFile: string, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs
+  while (isLocked(statusFile) && performance.now() < untilMs) await delay(20)
+}
+
+/** The process named in the status file, if it exists and was not killed. */
 export function ownerOf(statusFile: string): number | undefined {
   try {
     const id = Number(/PID: (\d+)/.exec(readFileSync(statusFile, 'utf8'))?.[1])
     if (!Number.isInteger(id) || id === process.pid) return undefined
     process.kill(id, 0)
-    return id
+    const stat = `/proc/${id}/stat`
+    return existsSync(stat) && /\) Z /.test(readFileSync(stat, 'latin1')) ? undefined : id
   } catch {
     return undefined
   }

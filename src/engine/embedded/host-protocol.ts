@@ -29,7 +29,7 @@ export interface User {
 }
 
 /** If the server ended, the standard error output says why. */
-export type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'ended' | 'other'
+type StartFailure = 'in-use' | 'unwritable' | 'no-engine' | 'ended' | 'other'
 
 /** The engine cannot start here, and a retry would not help. */
 export class EngineStartError extends Error {

@@ -2,10 +2,20 @@
  * The engine process: ClickHouse's own server, which the library of chdb contains. It owns the data directory, and ends with
  * the service.
  */
-import { accessSync, constants, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
+import { getPriority, setPriority } from 'node:os'
 import { showSourcePositions } from '../../base/source-positions.ts'
-import { isLocked, ownerOf } from './directory-lock.ts'
+import { isLocked, ownerOf, whenUnlocked } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
 import { EngineStartError, type FromHost, type HostOptions } from './host-protocol.ts'
 import { storeOf, writeServerConfig } from './server-config.ts'
@@ -26,11 +36,31 @@ process.on('uncaughtException', (error) => {
 
 const library = 'chdb'
 const lookForPortMs = 5
+const endsWithinMs = 5_000
 
 type Ffi = typeof import('ffi-rs')
 
+/** Added to the service's nice value, which this process inherits. */
+const niceAbove = 10
+const lowestPriority = 19
+
+giveWayToService()
 /** Begins at once, before the service is ready to send options. */
 const opened = openLibrary()
+
+/** The engine uses every core, and the service must still respond to requests that need no engine at once. */
+function giveWayToService(): void {
+  // On Linux, each thread has its own; those that start later inherit it.
+  const threads = existsSync('/proc/self/task') ? readdirSync('/proc/self/task').map(Number) : [process.pid]
+  const nice = Math.min(lowestPriority, getPriority() + niceAbove)
+  for (const thread of threads) {
+    try {
+      setPriority(thread, nice)
+    } catch {
+      // It has ended, or the system does not allow this: the engine works just as well.
+    }
+  }
+}
 
 /** Both packages fail to load where the part for this machine is not installed. */
 function openLibrary(): Ffi | Error {
@@ -77,6 +107,9 @@ async function start(options: HostOptions): Promise<void> {
     const owner = ownerOf(status)
     if (owner !== undefined) throw new EngineStartError('in-use', `Process ${owner} has it open.`)
   }
+  if (isLocked(status)) refuseOwner()
+  // An engine that was killed keeps its lock until its last thread has ended.
+  await whenUnlocked(status, endsWithinMs)
   if (isLocked(status)) {
     refuseOwner()
     // What another engine is writing would look like damage.

@@ -1,22 +1,26 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { RequestSubject } from '../../observability/request-record.ts'
-import { cacheControl, cacheStatus, chooseCoding } from '../cache-headers.ts'
+import { cacheControl, cacheStatus, chooseCoding, resultVary } from '../cache-headers.ts'
+import type { Phase } from '../phase.ts'
 import { pathOf, queryRoute, type RequestRecorder, requestIdOf, text } from '../request-recorder.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
-import { dataHeaders } from '../security-headers.ts'
-import type { ServerOptions } from '../server-options.ts'
+import { dataHeaders, variesByOrigin } from '../security-headers.ts'
 import type { SessionCookies } from '../session-cookies.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
-interface HotCallsOptions extends Pick<ServerOptions, 'access' | 'cookies' | 'calls'> {
+interface HotCallsOptions {
+  access: Access
+  cookies: SessionCookies
+  calls: EndpointCalls
   recorder: RequestRecorder
   unread: UnreadResponses
-  vary: string
-  /** Whether the service accepts requests, from tenants as well. */
-  open: () => boolean
+  /** Origins whose pages can send requests. */
+  corsOrigins: readonly string[]
+  phase: () => Phase
 }
 
 interface HotCall {
@@ -43,17 +47,19 @@ const maxKnown = 20_000
 /** Longer URLs are rare and not worth the memory. */
 const maxNameLength = 1024
 
-type Found = NonNullable<ReturnType<EndpointCalls['cache']['peek']>>
+type Found = NonNullable<ReturnType<EndpointCalls['peek']>>
 type Form = ReturnType<Found['result']['form']>
 
 /** Serves cache hits that repeat an earlier request before Fastify, which serves the rest with equal responses. */
 export class HotCalls {
   readonly #options: HotCallsOptions
   readonly #known: LRUCache<string, HotCall>
+  readonly #vary: string
 
   constructor(options: HotCallsOptions) {
     this.#options = options
     this.#known = new LRUCache({ max: maxKnown })
+    this.#vary = variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary
   }
 
   learn(url: string | undefined, accept: string, call: HotCall): void {
@@ -76,13 +82,13 @@ export class HotCalls {
   #serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== 'GET' || this.#known.size === 0) return false
     const since = performance.now()
-    const { access, cookies, calls, open, unread, recorder } = this.#options
+    const { access, cookies, calls, phase, unread, recorder } = this.#options
     const { headers } = request
     const token = tokenOf(request, cookies)
     const recognized = token ? access.recognize(token) : undefined
     const call = recognized && this.#known.get(nameOf(request.url, headers.accept ?? '', recognized.caller))
-    if (!call || !open()) return false
-    const found = calls.cache.peek(call.key)
+    if (!call || phase() !== 'open') return false
+    const found = calls.peek(call.key)
     if (found === undefined) return false
     const form = found.result.form(chooseCoding(text(headers['accept-encoding'])))
     const held = headers['if-none-match']
@@ -106,8 +112,16 @@ export class HotCalls {
     response.end(body)
     const { subject } = call
     const record = {
-      ...{ subject, requestId: id, status, cache: 'hit' as const, totalMs, engineMs: 0, rowsRead: 0 },
-      ...{ rows: found.result.rows, bytes: body?.length ?? 0, code: '' },
+      subject,
+      requestId: id,
+      status,
+      cache: 'hit' as const,
+      totalMs,
+      engineMs: 0,
+      rowsRead: 0,
+      rows: found.result.rows,
+      bytes: body?.length ?? 0,
+      code: '',
     }
     const { endpoint } = subject
     recorder.finish({ id, method: 'GET', path: pathOf(url), status, totalMs, trace, endpoint, record })
@@ -120,13 +134,23 @@ export class HotCalls {
     if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
       return known
     const unchanged: Head = [
-      ...['X-Request-Id', '', 'Server-Timing', ''],
-      ...['Cache-Status', cacheStatus(found), 'Age', String(ageSeconds)],
+      'X-Request-Id',
+      '',
+      'Server-Timing',
+      '',
+      'Cache-Status',
+      cacheStatus(found),
+      'Age',
+      String(ageSeconds),
       ...Object.entries(dataHeaders).flat(),
-      ...['Vary', this.#options.vary],
-      ...['Wellhead-Version', String(call.subject.version)],
-      ...['Cache-Control', cacheControl(found)],
-      ...['ETag', form.etag],
+      'Vary',
+      this.#vary,
+      'Wellhead-Version',
+      String(call.subject.version),
+      'Cache-Control',
+      cacheControl(found),
+      'ETag',
+      form.etag,
       ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
     ]
     const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
@@ -146,10 +170,13 @@ const needFramework =
   'content-length transfer-encoding cache-control expect if-match origin range upgrade'.split(' ')
 
 /** The token of a request that needs nothing of the framework, which refuses some headers that occur twice. */
-function tokenOf({ headers, rawHeaders }: IncomingMessage, cookies: SessionCookies): string | undefined {
+function tokenOf(request: IncomingMessage, cookies: SessionCookies): string | undefined {
+  const { headers, rawHeaders } = request
   if (rawHeaders.length !== 2 * Object.keys(headers).length) return undefined
   for (const name of needFramework) if (headers[name] !== undefined) return undefined
   const { host, 'x-api-key': key, authorization, cookie } = headers
   if (host === undefined || (key !== undefined && authorization !== undefined)) return undefined
-  return text(key) ?? (authorization === undefined ? cookies.read(cookie) : bearerToken(authorization))
+  if (key !== undefined) return text(key)
+  if (authorization !== undefined) return bearerToken(authorization)
+  return cookies.allows(request) ? cookies.read(cookie) : undefined
 }

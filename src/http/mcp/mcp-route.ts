@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import {
   endpointNotFound,
@@ -11,24 +12,27 @@ import {
   type WellheadError,
 } from '../../base/errors.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import { parameterNames } from '../../endpoints/call/call.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
 import { type OutputFormat, outputFormats, withIsoTimestamps } from '../../endpoints/call/output-formats.ts'
-import { parameterNames } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
+import type { EndpointDrafts } from '../../endpoints/manage/endpoint-drafts.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { listAlerts, logTools, writeTools } from '../../mcp/built-in-tools.ts'
 import { endpointTool, narrowing, toolNames } from '../../mcp/endpoint-tools.ts'
 import { type CallerTools, serveMcp } from '../../mcp/mcp-server.ts'
 import { rowResult, rowsIn } from '../../mcp/row-result.ts'
 import type { ToolResult } from '../../mcp/tool.ts'
-import { namesAudit } from '../../sql/audit-source.ts'
+import type { LogSearch } from '../../sources/log-search.ts'
+import type { SourceInfo } from '../../sources/source-info.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { endpointCall, readParameters } from '../request-parameters.ts'
 import { type RequestNotes, type RequestRecorder, text } from '../request-recorder.ts'
 import { checkQuota, isAllowed, tokenOf } from '../route-access.ts'
-import { refuseAudit } from '../routes/logs/entry-access.ts'
 import { authorOf, goneSignal } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
-import type { ServerOptions } from '../server-options.ts'
 
 const message = z.looseObject({
   jsonrpc: z.literal('2.0'),
@@ -40,13 +44,23 @@ const example = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 /** JSON-RPC's code for a body that is not JSON. */
 const parseError = -32700
 
+interface McpParts {
+  access: Access
+  recorder: RequestRecorder
+  definitions: Definitions
+  endpoints: Endpoints
+  calls: EndpointCalls
+  drafts: EndpointDrafts
+  sources: SourceInfo
+  search: LogSearch
+  corsOrigins: readonly string[]
+  /** Whether admins and editors have tools that save endpoints. */
+  mcpWrite: boolean
+}
+
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
-export function addMcpRoutes(
-  server: FastifyInstance,
-  options: ServerOptions,
-  recorder: RequestRecorder,
-): void {
-  const builtIn = onFirstUse(() => builtInTools(options))
+export function addMcpRoutes(server: FastifyInstance, parts: McpParts): void {
+  const builtIn = onFirstUse(() => builtInTools(parts))
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or search' })
   route('POST /mcp', 'callTools', 'Call endpoints as tools of the Model Context Protocol', {
     description:
@@ -63,10 +77,10 @@ export function addMcpRoutes(
     },
     options: { errorHandler: handleMcpError },
     handler: async (request, reply) => {
-      checkOrigin(request, options.corsOrigins)
+      checkOrigin(request, parts.corsOrigins)
       const { body, headers } = request
       const protocolVersion = text(headers['mcp-protocol-version'])
-      const tools = toolsOf(request, reply, { ...options, recorder, builtIn: builtIn() })
+      const tools = toolsOf(request, reply, { ...parts, builtIn: builtIn() })
       const response = await serveMcp({ body, protocolVersion, tools })
       reply.code(response.status).header('Cache-Control', 'no-store')
       return response.body === undefined
@@ -78,16 +92,15 @@ export function addMcpRoutes(
 
 type BuiltInTools = ReturnType<typeof builtInTools>
 
-interface ToolParts extends Pick<ServerOptions, 'access' | 'endpoints' | 'calls'> {
-  recorder: RequestRecorder
+interface ToolParts extends Pick<McpParts, 'access' | 'endpoints' | 'calls' | 'recorder'> {
   builtIn: BuiltInTools
 }
 
-function builtInTools({ sources, search, mcpWrite, ...options }: ServerOptions) {
+function builtInTools({ sources, search, mcpWrite, ...parts }: McpParts) {
   const ofTenant = logTools({ sources, search }, 'own project')
   const ofAll = logTools({ sources, search }, 'all projects')
-  const ofViewer = [...ofAll, listAlerts(options.definitions)]
-  const writing = mcpWrite ? writeTools(options) : []
+  const ofViewer = [...ofAll, listAlerts(parts.definitions)]
+  const writing = mcpWrite ? writeTools(parts) : []
   const toolsOf = (caller: Caller) => {
     if (caller.role) return isAllowed.edit(caller) ? [...ofViewer, ...writing] : ofViewer
     if (!caller.mayReadEntries) return []
@@ -100,7 +113,7 @@ function builtInTools({ sources, search, mcpWrite, ...options }: ServerOptions) 
 function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts): CallerTools {
   const { access, calls } = parts
   const caller = request.caller as Caller
-  const { id, project } = caller
+  const { id, project, retentionDays, isAdmin } = caller
   const builtIn = parts.builtIn(caller)
   const endpoints = onFirstUse(() =>
     toolNames(parts.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
@@ -110,7 +123,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
     if (!endpoint) throw endpointNotFound(name)
     return endpoint
   }
-  const signal = goneSignal(request, reply)
+  const signal = goneSignal(reply)
   let requests = 0
   // The first one of a batch is counted with the batch.
   const count = () => {
@@ -138,9 +151,11 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
       try {
         count()
         const own = builtIn.get(name)
-        if (own) refuseAudit(caller, namesAudit((input as { query?: unknown }).query))
         return own
-          ? await own.run(input, { id, project, isAdmin: caller.isAdmin, signal, author: authorOf(request) })
+          ? await own.run(input, {
+              ...{ id, project, retentionDays, isAdmin, signal },
+              author: authorOf(request),
+            })
           : await callEndpoint(find(name), input, request, signal, parts)
       } catch (error) {
         const known = toKnownError(error as Error, request)

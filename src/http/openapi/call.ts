@@ -17,6 +17,10 @@ export const callQuery = z.object({
     .enum(['iso'])
     .optional()
     .describe('Timestamps as ISO 8601 text, except in Parquet and Arrow.'),
+  _raw: z
+    .enum(['1', '0'])
+    .optional()
+    .describe("`0`: CSV for spreadsheets. Texts that begin with `=`, `+`, `-` or `@` get a leading `'`."),
 })
 
 const text = z.string().optional()
@@ -39,7 +43,7 @@ export const plan: z.ZodType<Awaited<ReturnType<EndpointCalls['explain']>>> = z.
   reads: z.array(read).describe('What the query would read.'),
 })
 
-nameComponents('output', { Plan: plan })
+nameComponents('output', { QueryPlan: plan })
 
 /** Headers of results that are not cached. */
 export const rowHeaders = [

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
+import { documentedRoutes } from '../../app/documented-routes.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
-import { documentedRoutes } from '../server.ts'
 import { documentsOf } from './document.ts'
 
 const routes = await documentedRoutes()
@@ -203,17 +203,10 @@ describe('a saved endpoint', () => {
 
 test('docs/reference/api.md lists every operation with its access and summary', () => {
   const page = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8')
-  const rows = page
-    .split('\n')
-    .filter((line) => /^\| `[A-Z]+ \//.test(line))
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, 4)
-        .map((cell) => cell.trim()),
-    )
+  const rows = [...page.matchAll(/^- (`[A-Z]+ \/[^`]*`), ([^:]+): (.+)$/gm)].map((match) => match.slice(1))
   const named: Record<string, string> = {
     ...{ public: 'none', optional: 'optional', any: 'any' },
+    'read or project': '`read`, or a token with a project',
     'query or search': '`query` or `search`',
     'query or dashboard': '`query` or `dashboard`',
   }
@@ -223,4 +216,44 @@ test('docs/reference/api.md lists every operation with its access and summary', 
     operation?.summary,
   ])
   expect(rows.toSorted()).toEqual(operations.toSorted())
+})
+
+const docs = new URL('../../../docs/', import.meta.url)
+
+test('pages name the scope that a request requires, written as `POST /api/sql` (scope `read`)', () => {
+  const named = readdirSync(docs, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((file) => [
+      ...readFileSync(new URL(file, docs), 'utf8').matchAll(/`([A-Z]+ \/\S+)` \(scope `(\w+)`\)/g),
+    ])
+    .map(([, request, scope]) => ({ request, scope }))
+  expect(named.length).toBeGreaterThan(3)
+  expect(named).toEqual(
+    named.map(({ request }) => ({
+      request,
+      scope: routes.find(({ method, path }) => `${method} ${path}` === request)?.access,
+    })),
+  )
+})
+
+test('docs/guides/endpoints.md lists the kinds that a deployment takes', () => {
+  const page = readFileSync(new URL('guides/endpoints.md', docs), 'utf8')
+  const [, sentence = ''] = /all kinds atomically: ([^.]+)\./.exec(page) ?? []
+  const { dry_run: _, ...kinds } = schemas.DeploymentResponse?.properties ?? {}
+  expect([...sentence.matchAll(/`(\w+)`/g)].map(([, kind]) => kind).toSorted()).toEqual(
+    Object.keys(kinds).toSorted(),
+  )
+})
+
+test('docs/guides/access.md names everything that needs no token', () => {
+  const page = readFileSync(new URL('guides/access.md', docs), 'utf8')
+  const [, sentence = ''] = /needs a token, except([\s\S]+?)which contain no data/.exec(page) ?? []
+  const named = [...sentence.matchAll(/`(?:GET )?(\/[^`…]*)(…?)`/g)]
+  const isMeant = (path: string, [, start = '', more]: RegExpExecArray) =>
+    more ? `${path}/`.startsWith(start) : path === start
+  const open = routes
+    .filter(({ access }) => access === 'public' || access === 'optional')
+    .map(({ path }) => path)
+  expect(open.filter((path) => !named.some((one) => isMeant(path, one)))).toEqual([])
+  expect(named.filter((one) => !open.some((path) => isMeant(path, one)))).toEqual([])
 })

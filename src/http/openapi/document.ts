@@ -56,10 +56,12 @@ const accessTexts: Record<RouteAccess, string> = {
     '`search` and without fixed parameters. With a project, it reads the entries of its project',
   ),
   'query or search': withScope('`query` or `search`'),
+  'read or project': 'Requires the scope `read`, or a token with a project.',
   'query or dashboard': withScope('`query` or `dashboard:<name>`'),
   ingest: withScope('`ingest`'),
   read: withScope('`read`'),
   edit: withScope('`edit`'),
+  deploy: withScope('`deploy`'),
   admin: withScope('`admin`'),
 }
 
@@ -108,7 +110,10 @@ export function documentsOf(routes: readonly ListedRoute[]) {
       rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
     const components: Components = {
-      ...{ schemas: { ...schemas, ...rows }, responses, headers: headerComponents, securitySchemes },
+      schemas: { ...schemas, ...rows },
+      responses,
+      headers: headerComponents,
+      securitySchemes,
     }
     const about = {
       description: 'Saved SQL over logs, served as fast, always-warm HTTP endpoints.',
@@ -213,7 +218,10 @@ function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | unde
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description = '', example, ...schema }]) => ({
-    ...{ name, in: place, description, schema },
+    name,
+    in: place,
+    description,
+    schema,
     ...(required.includes(name) && { required: true }),
     ...(example !== undefined && { example }),
   }))

@@ -22,6 +22,9 @@ export const headerComponents = {
   'WWW-Authenticate': header('How to send a token, and what is wrong with the one that was sent.'),
   'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Export-Limit': header('Maximum number of entries in the response.', 'integer'),
+  'Wellhead-Next': header(
+    'Where the next page begins: the field `next` of its request. Absent on the last page.',
+  ),
   'Wellhead-Read-Bytes': header(`Bytes that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Read-Rows': header(`Rows that the engine read. ${onlyAdmins}`, 'integer'),
   'Wellhead-Searched-Since': header('Only entries since this time were read within the time limit.'),

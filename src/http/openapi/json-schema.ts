@@ -68,6 +68,3 @@ function describeDefault(node: { default?: unknown; description?: string }, dire
   if (texts.length > 0) node.description = texts.filter(Boolean).join(' ')
   delete node.default
 }
-
-/** Shapes of every field of a type, so that a field without documentation does not compile. */
-export type FieldShapes<T> = { [K in keyof T]-?: z.ZodType<T[K]> }

@@ -1,50 +1,30 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import {
-  type AlertFields,
-  alertShape,
-  alertStates,
-  type SavedAlert,
-  targetShape,
-} from '../../alerts/alert.ts'
-import type { AlertView } from '../../alerts/alert-kind.ts'
-import { changeOf } from '../../base/validation.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
-import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
-import { refuseAudit } from './logs/entry-access.ts'
-import { flag, goneSignal } from './management.ts'
+import { alertShape, alertStates, instant, type SavedAlert, targetShape } from '../../alerts/alert.ts'
+import { alertExample } from '../../alerts/alert-kind.ts'
+import type { AlertTests } from '../../alerts/alert-tests.ts'
+import { notFound } from '../../base/errors.ts'
+import { readShape } from '../../base/validation.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { referenceParams } from './kind-routes.ts'
+import { authorOf, flag, goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
-const view: FieldShapes<Omit<AlertView, keyof AlertFields>> = {
-  id: z.uuid().describe('Stays the same if the name changes.'),
-  state: z.enum(alertStates).describe('`failing`: three evaluations in a row failed.'),
-  since: z.iso.datetime().describe('When the state began.'),
-  evaluated_at: z.iso.datetime().nullable().describe('When the alert was last evaluated. Null: not yet.'),
-  value: z.number().nullable().describe('The value that decided the last evaluation. Null: there was none.'),
-  error: z
-    .string()
-    .nullable()
-    .describe('Why the last evaluation failed, why nothing can be sent, or what was not delivered.'),
-  ...commonView,
-}
-const target = targetShape.extend({
-  secret: z.string().exactOptional().describe('Signs notifications. Only in the response that created it.'),
-  switched_off: z.literal(true).exactOptional().describe('The target responded 410: nothing more is sent.'),
-})
-const alert = z.object({
-  ...view,
-  ...alertShape.shape,
-  parameters: z.record(z.string(), z.string()).describe('Parameters of the endpoint, by name.'),
-  notify: z.array(target).describe('Where notifications are sent.'),
-})
-const alertChange = changeOf(alertShape)
-
 const row = z.record(z.string(), z.unknown())
+const group = z.object({
+  key: row.describe('The values of the columns in `by`; long ones are cut.'),
+  id: z.string().describe('Stable for the alert and the key.'),
+  state: z.enum(alertStates).describe('State of the group.'),
+  value: z.number().nullable().describe('The value that decided. Null: there is none.'),
+  since: z.iso.datetime().describe('When the state began.'),
+})
+const savedGroup = group.extend({ muted_until: z.string().nullable().describe('Null: not muted.') })
 const evaluation = {
   state: z.enum(alertStates).describe('The state that this evaluation leads to.'),
   value: z.number().nullable().describe('The value that decided. Null: there is none.'),
   rows: z.array(row).describe('At most 10 rows that show why.'),
+  groups: z.array(group).exactOptional().describe('Of an alert with `by`.'),
 }
 const delivery = targetShape.extend({
   status: z.int().nullable().describe('Status of the response. Null: no response.'),
@@ -63,69 +43,61 @@ const preview = z.object({
   history: z.array(decision).nullable().describe('The last day, oldest first. Null: no `@now` in the query.'),
 })
 
-nameComponents('input', { NewAlert: alertShape, AlertChange: alertChange })
-nameComponents('output', { Alert: alert, AlertTest: test, AlertPreview: preview })
+const mute = z.strictObject({ until: instant.nullable().describe('Null ends the mute.') })
 
-const example = {
-  name: 'errors',
-  endpoint: 'functions.invocation-stats',
-  parameters: { project: 'demo', interval: '15min' },
-  when: 'any(error_count) >= 10',
-  for_seconds: 120,
-  notify: [{ type: 'webhook', url: 'https://example.com/hook' }],
-}
+nameComponents('output', { AlertTest: test, AlertPreview: preview, AlertGroup: savedGroup })
 
-export const alertDocs: KindDocs = {
-  name: 'Alert',
-  tag: 'Alerts',
-  folder: 'alerts',
-  fields: alertShape,
-  example,
-  change: alertChange,
-  changeExample: { muted_until: '2026-01-31T12:00:00Z' },
-  view: alert,
-  referenceExample: 'errors',
-  changes: 'edit',
-  texts: {
-    create: 'The response contains the secrets of webhooks.',
-    change: 'Another query, condition or duration makes the alert start anew.',
-    delete: 'A firing alert is resolved.',
-    restore: 'Targets that were removed get new secrets.',
-  },
-}
-
-/** Managing alerts. */
+/** Trying alerts. */
 export function addAlertRoutes(
   server: FastifyInstance,
-  { definitions, alertTests: tests, endpoints }: ServerOptions,
+  { definitions, alertTests: tests }: { definitions: Definitions; alertTests: AlertTests },
 ): void {
-  addKindRoutes(server, definitions, alertDocs)
   const route = routesOf(server, { tag: 'Alerts', access: 'edit' })
-  /** Rows of the audit are for admins. */
-  const refuseEndpoint = ({ caller, body }: Pick<FastifyRequest, 'caller' | 'body'>) => {
-    const { endpoint } = (body ?? {}) as { endpoint?: unknown }
-    refuseAudit(caller, endpoints.find(String(endpoint))?.readsAudit ?? false)
-  }
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',
-    body: jsonBody(alertShape, example),
+    body: jsonBody(alertShape, alertExample),
     responses: { 200: json('What the alert would do.', preview) },
     errors: [404, 422, 503, 504],
-    handler: async (request, reply) => {
-      refuseEndpoint(request)
-      return tests.preview(request.body, goneSignal(request, reply))
-    },
+    handler: (request, reply) => tests.preview(request.body, request.caller, goneSignal(reply)),
   })
   route('POST /api/alerts/:reference/test', 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',
-    params: referenceParams(alertDocs),
+    params: referenceParams('alerts'),
     query: z.object({ notify: flag('Whether to send a notification of type `alert.test`.') }),
     responses: { 200: json('The result of the evaluation.', test) },
     errors: [400, 422, 503, 504],
     handler: async (request, reply) => {
-      const alert = definitions.find<SavedAlert>('alerts', request.params.reference)
-      refuseEndpoint({ caller: request.caller, body: alert.definition })
-      return tests.test(alert, request.query.notify, goneSignal(request, reply))
+      const { params, caller } = request
+      const alert = definitions.find<SavedAlert>('alerts', params.reference, caller)
+      return tests.test(alert, request.query.notify, goneSignal(reply))
+    },
+  })
+  route('GET /api/alerts/:reference/groups', 'listAlertGroups', 'List the groups of an alert', {
+    access: 'read',
+    description: 'Of an alert with `by`, as they were last evaluated.',
+    params: referenceParams('alerts'),
+    responses: { 200: json('The groups, in the order of the rows.', z.array(savedGroup)) },
+    handler: ({ params, caller }) =>
+      tests.groups(definitions.find<SavedAlert>('alerts', params.reference, caller)),
+  })
+  route('POST /api/alerts/:reference/groups/:id/mute', 'muteAlertGroup', 'Mute a group of an alert', {
+    description: 'No notification of the group is sent until then. Creates a version of the alert.',
+    params: referenceParams('alerts').extend({ id: z.string() }),
+    body: jsonBody(mute, { until: '2026-01-31T12:00:00Z' }),
+    responses: { 200: json('The group.', savedGroup) },
+    errors: [400, 404],
+    handler: async (request) => {
+      const { params, caller } = request
+      const { until } = readShape(mute, request.body)
+      const alert = definitions.find<SavedAlert>('alerts', params.reference, caller)
+      const found = (await tests.groups(alert)).find(({ id }) => id === params.id)
+      if (!found) throw notFound(request.method, request.url)
+      const current = Object.entries(alert.definition.muted_groups)
+      const others = current.filter(([id, end]) => id !== found.id && Date.parse(end) > Date.now())
+      const muted_groups = Object.fromEntries([...others, ...(until === null ? [] : [[found.id, until]])])
+      const terms = { by: authorOf(request), expected: undefined, note: '', breaking: true }
+      await definitions.change('alerts', alert.id, { muted_groups }, 'stay', terms)
+      return { ...found, muted_until: until }
     },
   })
 }

@@ -1,13 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Audit } from '../../access/audit.ts'
+import type { Backups } from '../../backup/backups.ts'
 import { notAcceptable } from '../../base/errors.ts'
-import type { ServerOptions } from '../server-options.ts'
 import { authorOf } from './management.ts'
 import { routesOf } from './route.ts'
 
 const mediaType = 'application/x-tar'
 
-export function addBackupRoutes(server: FastifyInstance, { backups, audit }: ServerOptions): void {
+export function addBackupRoutes(
+  server: FastifyInstance,
+  { backups, audit }: { backups: Backups; audit: Audit },
+): void {
   const route = routesOf(server, { tag: 'Backups', access: 'admin' })
   route('GET /api/backup', 'takeBackup', 'Take a backup', {
     description: 'A consistent snapshot with secrets. Without `manifest.json` at its end, it is incomplete.',

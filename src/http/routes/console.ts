@@ -7,7 +7,6 @@ import type { Settings } from '../../base/settings.ts'
 import { pathOf } from '../request-recorder.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
-import type { ConsoleFiles, ServerOptions } from '../server-options.ts'
 import { fileResponses, pageResponses, routesOf, text } from './route.ts'
 
 const contentTypes: Record<string, string> = {
@@ -34,11 +33,23 @@ const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'
 /** The address is a secret: no search engine, cache or other page may keep it. */
 const sharedHeaders = { ...consoleHeaders, 'X-Robots-Tag': 'noindex', 'Cache-Control': 'no-store' }
 
-/** All are the same HTML, which reads its URL. `explore` is the former name of `logs`. */
+interface ConsoleFiles {
+  page?: ServedFile | undefined
+  embed?: ServedFile | undefined
+  assets: ReadonlyMap<string, ServedFile>
+  /** The logo of the service's owner. */
+  logo?: ServedFile | undefined
+}
+
+interface ConsoleParts {
+  console: ConsoleFiles
+  /** Origins whose pages can show an endpoint in a frame; `*` allows all. */
+  embedOrigins: readonly string[]
+}
+
+/** All are the same HTML, which reads its URL. Without a name, it is the first page. */
 const consolePages = new Set(
-  'endpoints new-endpoint playground logs explore alerts dashboards sources tokens usage audit people'.split(
-    ' ',
-  ),
+  ' endpoints new-endpoint playground logs alerts dashboards sources tokens usage audit people'.split(' '),
 )
 
 const options = { logLevel: 'warn' } as const
@@ -48,7 +59,7 @@ const resource = z.string().meta({ description: 'Name of the resource.', example
 const file = z.string().meta({ description: 'Name of the file.', example: 'index.js' })
 
 /** The web console. It holds no data: it asks for a token and sends it with each request. */
-export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigins }: ServerOptions): void {
+export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigins }: ConsoleParts): void {
   const { page, embed, assets, logo } = console
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const common = { responses: pageResponses, options }
@@ -78,6 +89,11 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
   route('GET /', 'getConsole', 'Open the console', {
     ...common,
     description: 'It asks for a token and shows nothing without one.',
+    errors: [404],
+    handler: async (request, reply) => sendPage(request, reply),
+  })
+  route('GET /console', 'getConsoleStart', 'Open the first page of the console', {
+    ...common,
     errors: [404],
     handler: async (request, reply) => sendPage(request, reply),
   })

@@ -3,84 +3,23 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { type LinkFields, type Links, type LinkView, linkShape } from '../../access/links.ts'
 import { invalidParameter } from '../../base/errors.ts'
-import { changeOf, readShape } from '../../base/validation.ts'
-import {
-  type DashboardFields,
-  dashboardShape,
-  panelsOf,
-  type SavedDashboard,
-} from '../../dashboards/dashboard.ts'
-import type { DashboardView } from '../../dashboards/dashboard-kind.ts'
-import type { Saved } from '../../definitions/kind.ts'
-import { definitionShape } from '../../endpoints/definition/definition.ts'
+import { type FieldShapes, readShape } from '../../base/validation.ts'
+import { type DashboardFields, panelsOf, type SavedDashboard } from '../../dashboards/dashboard.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
 import { declarationOf } from '../../endpoints/definition/parameter-declaration.ts'
 import { readValue } from '../../endpoints/definition/parameters.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import { maySee as maySeeDashboard } from '../panel-access.ts'
-import type { ServerOptions } from '../server-options.ts'
-import { columns, parameter } from './endpoints.ts'
-import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { referenceParams } from './kind-routes.ts'
 import { authorOf } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-
-const shown = z.object({
-  name: z.string().describe('As the item names it.'),
-  columns,
-  chart: definitionShape.shape.chart,
-})
-const view: FieldShapes<Omit<DashboardView, keyof DashboardFields>> = {
-  id: z.uuid().describe('Stays the same if the name changes.'),
-  endpoints: z.array(shown).describe('Columns of the endpoints that items call.'),
-  ...commonView,
-}
-const dashboard = z.object({
-  ...view,
-  ...dashboardShape.shape,
-  parameters: z.record(z.string(), parameter).describe('Parameters that viewers choose, by name.'),
-})
-const dashboardChange = changeOf(dashboardShape)
-
-nameComponents('input', { NewDashboard: dashboardShape, DashboardChange: dashboardChange })
-nameComponents('output', { Dashboard: dashboard })
-
-export const dashboardDocs: KindDocs = {
-  name: 'Dashboard',
-  tag: 'Dashboards',
-  folder: 'dashboards',
-  changes: 'edit',
-  fields: dashboardShape,
-  example: {
-    name: 'traffic',
-    title: 'Traffic',
-    parameters: { project: { required: true } },
-    rows: [
-      {
-        items: [
-          {
-            endpoint: 'usage.api-counts',
-            parameters: { project: '@project', interval: 'hourly' },
-            chart: 'bars',
-            width: 8,
-          },
-          { markdown: 'Requests by API area.', width: 4 },
-        ],
-      },
-    ],
-  },
-  change: dashboardChange,
-  changeExample: { title: 'Traffic of a project' },
-  view: dashboard,
-  referenceExample: 'traffic',
-  texts: { delete: 'Its links stop working.' },
-}
 
 const link = z.object<FieldShapes<LinkView>>({
   id: z.uuid().describe('Identifies the link. Not secret.'),
   project: z.string().nullable().describe('The only project that it shows. Null: all projects.'),
   all_projects: z.boolean().describe('Whether it shows all projects.'),
   parameters: z.record(z.string(), z.string()).describe('Parameters that viewers cannot choose.'),
-  expires_at: z.iso.datetime({ offset: true }).nullable().describe('When it stops working. Null: never.'),
+  expires_at: z.iso.datetime().describe('When it stops working.'),
   created_at: z.iso.datetime().describe('When it was created.'),
   created_by: z.string().describe('Who created it. It works only while they may create links.'),
 })
@@ -99,32 +38,35 @@ const opened = z.object<FieldShapes<ReturnType<Links['open']>>>({
 nameComponents('input', { DashboardLinkFields: linkShape })
 nameComponents('output', { DashboardLink: link, NewDashboardLink: newLink, OpenedLink: opened })
 
-/** Managing dashboards and their links. */
+/** Managing links of dashboards. */
 export function addDashboardRoutes(
   server: FastifyInstance,
-  { definitions, endpoints, links, publicUrl }: ServerOptions,
+  {
+    definitions,
+    endpoints,
+    links,
+    publicUrl,
+  }: { definitions: Definitions; endpoints: Endpoints; links: Links; publicUrl: string | undefined },
 ): void {
-  const maySee = (caller: Caller, item: Saved | undefined) =>
-    maySeeDashboard(caller, item as SavedDashboard | undefined, endpoints)
-  addKindRoutes(server, definitions, { ...dashboardDocs, reads: { access: 'query or dashboard', maySee } })
   const route = routesOf(server, { tag: 'Dashboards', access: 'edit' })
-  const params = referenceParams(dashboardDocs)
+  const params = referenceParams('dashboards')
   const path = '/api/dashboards/:reference/links'
-  const find = (reference: string) => definitions.find<SavedDashboard>('dashboards', reference)
+  const find = ({ params, caller }: { params: { reference: string }; caller: Caller | undefined }) =>
+    definitions.find<SavedDashboard>('dashboards', params.reference, caller)
   route(`GET ${path}`, 'listDashboardLinks', 'List the links of a dashboard', {
     access: 'read',
     params,
     responses: { 200: json('All links, without their secrets.', z.array(link)) },
-    handler: async (request) => links.list(find(request.params.reference).id),
+    handler: async (request) => links.list(find(request).id),
   })
   route(`POST ${path}`, 'createDashboardLink', 'Create a link to a dashboard', {
     description:
-      'Anyone with the link sees the dashboard without a token. It ends with the dashboard, and with the token that created it.',
+      'Anyone with the link sees the dashboard without a token. It ends with the dashboard, with the token or person that created it, and after `WELLHEAD_LINK_DAYS`.',
     params,
     body: jsonBody(linkShape, { project: 'demo' }),
     responses: { 201: json('The link.', newLink) },
     handler: async (request) => {
-      const { id: dashboard, definition } = find(request.params.reference)
+      const { id: dashboard, definition } = find(request)
       const fields = readShape(linkShape, request.body ?? {})
       refuseValues(definition, fields.parameters)
       if (fields.project !== null) refuseUnpublished(definition, endpoints)
@@ -137,10 +79,7 @@ export function addDashboardRoutes(
     description: 'Pages that it opened stop at once.',
     params: params.extend({ id: z.string().meta({ description: 'Id of the link.', example: exampleId }) }),
     responses: { 204: json('The link is deleted.') },
-    handler: (request) => {
-      const { reference, id } = request.params
-      return links.delete(find(reference).id, id, authorOf(request))
-    },
+    handler: (request) => links.delete(find(request).id, request.params.id, authorOf(request)),
   })
   route('POST /shared/:secret/session', 'openDashboardLink', 'Open a link', {
     description: 'Creates a short session for the page of the link.',

@@ -1,35 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { forbidden } from '../../base/errors.ts'
+import type { FieldShapes } from '../../base/validation.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
 import { deploymentTerms, expectedVersionShape } from '../../definitions/deployment.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
+import { warningsView } from '../../sql/warnings/warning.ts'
 import { jsonLimits } from '../json-bodies.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
-import { alertDocs } from './alerts.ts'
-import { dashboardDocs } from './dashboards.ts'
-import { columns, endpointDocs, warnings } from './endpoints.ts'
-import type { KindDocs } from './kind-routes.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { isAllowed } from '../route-access.ts'
+import { type DocumentedKind, documented, documentedKind } from './kind-routes.ts'
 import { authorOf } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
-import { sourceDocs } from './sources.ts'
-
-const kinds = [sourceDocs, endpointDocs, alertDocs, dashboardDocs]
 
 const expected_version = expectedVersionShape
   .optional()
   .describe('The version that this replaces. 0: it must not exist yet.')
-
-/** What a response to a deployment shows beyond the fields of all kinds. */
-const shownOf: Record<string, z.ZodRawShape> = {
-  endpoints: { columns: columns.describe('Columns of the result, with the types of the engine.') },
-  alerts: {
-    secrets: z
-      .array(z.object({ url: z.string(), secret: z.string() }))
-      .exactOptional()
-      .describe('Secrets of new webhooks. Only in the response that created them.'),
-  },
-}
 
 const change = z.object({
   kind: z.string().describe('What changed, for programs.'),
@@ -47,14 +34,14 @@ const deployed = z.object<FieldShapes<DeployedDefinition>>({
   action: z.enum(['created', 'updated', 'unchanged', 'deleted']).describe('What the deployment did.'),
   version: z.int().min(1).describe('Version after the deployment; of what is deleted, the last one.'),
   changes: z.array(change).describe('Changes that callers may notice.'),
-  warnings,
+  warnings: warningsView,
 })
 
-const eachKind = <T>(make: (docs: KindDocs) => T) =>
-  Object.fromEntries(kinds.map((docs) => [docs.folder, make(docs)]))
+const eachKind = <T>(make: (kind: DocumentedKind) => T) =>
+  Object.fromEntries(documented.map((kind) => [kind.folder, make(kind)]))
 
-const deploymentOf = eachKind(({ fields }) => z.strictObject({ ...fields.shape, expected_version }))
-const deployedOf = eachKind(({ folder }) => deployed.extend(shownOf[folder] ?? {}))
+const deploymentOf = eachKind(({ sent }) => z.strictObject({ ...sent.shape, expected_version }))
+const deployedOf = eachKind(({ docs }) => deployed.extend(docs.deployed ?? {}))
 
 const deployment = z.strictObject({
   ...eachKind(({ folder }) =>
@@ -78,7 +65,7 @@ const deploymentResponse = z.object({
 })
 
 const named = (prefix: string, shapes: Record<string, z.ZodType>) =>
-  Object.fromEntries(kinds.map(({ folder, name }) => [`${prefix}${name}`, shapes[folder] as z.ZodType]))
+  Object.fromEntries(documented.map(({ folder, name }) => [`${prefix}${name}`, shapes[folder] as z.ZodType]))
 
 nameComponents('input', { Deployment: deployment, ...named('Deployment', deploymentOf) })
 nameComponents('output', {
@@ -90,31 +77,29 @@ nameComponents('output', {
 const query = 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY'
 const example = { endpoints: [{ name: 'requests.count', query, expected_version: 0 }], dry_run: true }
 
-export function addDeploymentRoutes(server: FastifyInstance, { definitions }: ServerOptions): void {
+export function addDeploymentRoutes(
+  server: FastifyInstance,
+  { definitions }: { definitions: Definitions },
+): void {
   const route = routesOf(server, { tag: 'Deployments', access: 'edit' })
   route('POST /api/deployments', 'deploy', 'Deploy definitions of all kinds atomically', {
     description:
       'Creates, changes and deletes definitions. Each is checked against the state after the deployment: an endpoint may ' +
       'read a source that is created with it. If one of them is invalid, nothing is changed. An error names the definition. ' +
-      'A deployment with sources requires the scope `admin`.',
+      'New and changed sources require the scope `deploy`, and deleting sources requires `admin`; others can deploy sources that ' +
+      'stay the same.',
     body: jsonBody(deployment, example),
     responses: { 200: json('The changes that were made, or would be made.', deploymentResponse) },
     errors: [404, 409, 412, 422],
     options: { bodyLimit: jsonLimits.maxDeploymentBytes },
-    handler: async (request) => {
-      if (!request.caller?.isAdmin) refuseAdmins(request.body)
-      return definitions.deploy(request.body, authorOf(request))
-    },
+    handler: (request) =>
+      definitions.deploy(request.body, authorOf(request), (folder, action) => {
+        const { changes, deletes = changes } = documentedKind(folder).docs
+        const needed = action === 'deleted' ? deletes : changes
+        if (isAllowed[needed](request.caller as Caller)) return
+        throw forbidden(`${verbs[action]} ${folder} requires a token with the scope ${needed}.`)
+      }),
   })
 }
 
-/** Throws 403 if a deployment contains kinds that only admins change. What is malformed is refused later. */
-function refuseAdmins(body: unknown): void {
-  const { delete: deleted, ...sent } = (body ?? {}) as Record<string, unknown>
-  for (const { folder } of kinds.filter(({ changes }) => changes === 'admin')) {
-    const named = [sent[folder], (deleted as typeof sent | undefined)?.[folder]].flat()
-    if (named.some((one) => one !== undefined)) {
-      throw forbidden(`A deployment with ${folder} requires the scope admin.`)
-    }
-  }
-}
+const verbs = { created: 'Creating', updated: 'Changing', unchanged: 'Deploying', deleted: 'Deleting' }

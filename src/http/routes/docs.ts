@@ -5,17 +5,20 @@ import type { Caller } from '../../access/caller.ts'
 import { onFirstUse } from '../../base/on-first-use.ts'
 import { version } from '../../base/package-file.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { documentsOf } from '../openapi/document.ts'
 import { isAllowed, type RouteAccess } from '../route-access.ts'
 import { compressedFile, type ServedFile, sendFile } from '../send-file.ts'
-import type { ServerOptions } from '../server-options.ts'
 import { fileResponses, json, routesOf } from './route.ts'
 
 /** The limit for all documents together. */
 const maxKeptBytes = 16 * 2 ** 20
 
 /** The OpenAPI document, made once for all callers who may call the same endpoints. */
-export function addDocsRoutes(server: FastifyInstance, { endpoints, brandName }: ServerOptions): void {
+export function addDocsRoutes(
+  server: FastifyInstance,
+  { endpoints, brandName }: { endpoints: Endpoints; brandName: string | undefined },
+): void {
   const route = routesOf(server, { tag: 'State and description', access: 'optional' })
   const documents = onFirstUse(() => documentsOf(server.routeList))
   const kept = new LRUCache<string, ServedFile, () => string>({

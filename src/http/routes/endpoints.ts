@@ -1,103 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { changeOf } from '../../base/validation.ts'
-import {
-  definitionShape,
-  type EndpointDefinition,
-  parametersText,
-} from '../../endpoints/definition/definition.ts'
-import { declaredValues, parameterShape } from '../../endpoints/definition/parameter-declaration.ts'
-import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import { parameterShape, parameterView } from '../../endpoints/definition/parameter-declaration.ts'
+import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { jsonPathShape } from '../../sql/paths.ts'
 import { warningShape } from '../../sql/warnings/warning.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
-import { addKindRoutes, commonView, type KindDocs, referenceParams } from './kind-routes.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { referenceParams } from './kind-routes.ts'
 import { json, routesOf } from './route.ts'
 
-export const columns = z.array(z.object({ name: z.string(), type: z.string() }))
+nameComponents('input', { ParameterFields: parameterShape })
+nameComponents('output', { Parameter: parameterView, Warning: warningShape, JsonPath: jsonPathShape })
 
-const value = z.union([z.string(), z.number(), z.boolean()])
-export const parameter = z.object({ ...parameterShape.shape, ...declaredValues(value) })
+export const params = referenceParams('endpoints')
 
-const view: FieldShapes<Omit<EndpointView, keyof EndpointDefinition>> = {
-  ...commonView,
-  columns: columns.describe('Columns of the result, with the types of the engine.'),
-}
-
-const shown = {
-  ...definitionShape.shape,
-  parameters: z.record(z.string(), parameter).describe(parametersText),
-  ...view,
-}
-const endpoint = z.object(shown)
-
-export const warnings = z
-  .array(warningShape)
-  .describe('SQL that is valid but probably wrong. It does not prevent saving.')
-const changedEndpoint = z.object({ ...shown, warnings })
-
-/** Read-only fields are ignored, so that callers can send back what they read. */
-const readOnly = Object.fromEntries(
-  Object.entries({ ...view, warnings }).map(([name, shape]) => [
-    name,
-    shape.optional().meta({ readOnly: true }),
-  ]),
-)
-const sent = {
-  ...definitionShape.shape,
-  id: definitionShape.shape.id.optional(),
-  parameters: z.record(z.string(), parameterShape).default({}).describe(parametersText),
-  ...readOnly,
-}
-
-const endpointFields = z.strictObject(sent)
-export const endpointChange = changeOf(endpointFields)
-
-nameComponents('input', {
-  ParameterFields: parameterShape,
-  EndpointFields: endpointFields,
-  EndpointChange: endpointChange,
-})
-nameComponents('output', {
-  Parameter: parameter,
-  Endpoint: endpoint,
-  ChangedEndpoint: changedEndpoint,
-  Warning: warningShape,
-  JsonPath: jsonPathShape,
-})
-
-const example = {
-  name: 'slowest-requests',
-  query:
-    'SELECT timestamp, request_path, origin_time FROM edge_logs ' +
-    'WHERE project = @project AND timestamp > @now - INTERVAL 1 DAY ORDER BY origin_time DESC LIMIT 20',
-  parameters: { project: { required: true } },
-}
-
-export const endpointDocs: KindDocs = {
-  name: 'Endpoint',
-  tag: 'Endpoints',
-  folder: 'endpoints',
-  fields: endpointFields,
-  example,
-  change: endpointChange,
-  changeExample: { max_rows: 100 },
-  view: endpoint,
-  changed: changedEndpoint,
-  referenceExample: 'logs.all',
-  changes: 'edit',
-  texts: {
-    reference: 'An endpoint named `query` needs its id here.',
-    create: 'Checks the SQL before it stores anything.',
-  },
-  refusesBreaking: true,
-}
-
-export const params = referenceParams(endpointDocs)
-
-export function addEndpointRoutes(server: FastifyInstance, { definitions, endpoints }: ServerOptions): void {
-  addKindRoutes(server, definitions, endpointDocs)
+export function addEndpointRoutes(
+  server: FastifyInstance,
+  { definitions, endpoints }: { definitions: Definitions; endpoints: Endpoints },
+): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   route(
     'GET /api/endpoints/:reference/paths',
@@ -107,7 +27,8 @@ export function addEndpointRoutes(server: FastifyInstance, { definitions, endpoi
       description: 'Paths of `metadata` that a typed column (`columns` of the source) makes faster to read.',
       params,
       responses: { 200: json('All paths, in the order of the SQL.', z.array(jsonPathShape)) },
-      handler: async ({ params }) => endpoints.paths(params.reference),
+      handler: async ({ params, caller }) =>
+        endpoints.paths(definitions.find('endpoints', params.reference, caller)),
     },
   )
 }

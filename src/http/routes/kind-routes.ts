@@ -3,68 +3,57 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { invalidParameter } from '../../base/errors.ts'
 import { withArticle } from '../../base/text/with-article.ts'
+import { changeOf } from '../../base/validation.ts'
 import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
-import type { Saved } from '../../definitions/kind.ts'
-import type { RouteAccess } from '../route-access.ts'
+import { commonView, type KindForm, type Saved } from '../../definitions/kind.ts'
+import { kinds } from '../../kinds.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
 import { authorOf, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
-/** How the routes of a kind are documented, and what is special about them. */
-export interface KindDocs {
-  /** In operation ids: `Endpoint`. */
-  name: string
-  tag: string
-  folder: string
-  fields: z.ZodObject
-  example: object
-  change: z.ZodObject
-  changeExample: object
-  view: z.ZodObject
-  /** What those get who made a change. */
-  changed?: z.ZodObject
-  referenceExample: string
-  /** Who changes definitions of this kind. Readers see all kinds. */
-  changes: 'edit' | 'admin'
-  /** Descriptions of operations, beyond what holds for all kinds. */
-  texts?: { reference?: string; create?: string; change?: string; delete?: string; restore?: string }
-  /** Whether a change that breaks callers is refused unless the caller insists. */
-  refusesBreaking?: boolean
-  /** Who may read it besides those with a role, and which of them. */
-  reads?: { access: RouteAccess; maySee(caller: Caller, item: Saved | undefined): boolean }
-  /** Whether more than the definition is deleted, so that the caller has to repeat its name. */
-  confirms?: boolean
-}
+/** How the API names a kind, and its shapes. */
+export const documented = kinds.map((kind: KindForm) => {
+  const { fields, docs } = kind
+  const name = kind.name.replace(/^./, (letter) => letter.toUpperCase())
+  const sent = docs.fields ?? fields
+  const id = z.uuid().describe('Stays the same if the name changes.')
+  const view = z.object({ id, ...commonView, ...fields.shape, ...docs.view })
+  const changed = docs.changed ? view.extend(docs.changed) : view
+  const change = changeOf(sent)
+  nameComponents('input', { [docs.fieldsName]: sent, [`${name}Change`]: change })
+  nameComponents('output', { [name]: view, ...(docs.changed && { [`Changed${name}`]: changed }) })
+  return { ...kind, name, sent, view, changed, change }
+})
 
-/** Shown with every definition. */
-export const commonView = {
-  version: z.int().min(1).describe('Increases with every change.'),
-  created_at: z.iso.datetime().describe('When it was created.'),
-  updated_at: z.iso.datetime().describe('When this version was created.'),
-  updated_by: z.string().describe('Id of the person or token that created this version.'),
-  updated_by_name: z.string().nullable().describe('Their name. Null: unknown.'),
-  note: z.string().describe('Why this version was created. Set with the parameter `note`.'),
+export type DocumentedKind = (typeof documented)[number]
+
+export function documentedKind(folder: string): DocumentedKind {
+  return documented.find((kind) => kind.folder === folder) as DocumentedKind
 }
 
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
 const notedBreaking = noted.extend({ breaking: flag('Whether to make changes that break callers.') })
 
-export function referenceParams({
-  name,
-  referenceExample,
-  texts = {},
-}: Pick<KindDocs, 'name' | 'referenceExample' | 'texts'>) {
-  const description = `Id or name of the ${name.toLowerCase()}.${texts.reference ? ` ${texts.reference}` : ''}`
-  return z.object({ reference: z.string().meta({ description, example: referenceExample }) })
+export function referenceParams(folder: string) {
+  const { name, docs } = documentedKind(folder)
+  const { reference = '' } = docs.texts ?? {}
+  const description = `Id or name of the ${name.toLowerCase()}.${reference && ` ${reference}`}`
+  return z.object({ reference: z.string().meta({ description, example: docs.referenceExample }) })
 }
 
 /** Adds the routes that all kinds have. */
-export function addKindRoutes(server: FastifyInstance, definitions: Definitions, docs: KindDocs): void {
-  const { name, tag, folder, fields, view, changed = view, texts = {} } = docs
+export function addKindRoutes(server: FastifyInstance, { definitions }: { definitions: Definitions }): void {
+  for (const kind of documented) addRoutesOf(kind, server, definitions)
+}
+
+function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, definitions: Definitions): void {
+  const { name, folder, sent, view, changed, change, docs } = documented
+  const { texts = {} } = docs
   const kind = name.toLowerCase()
   const one = withArticle(kind)
-  const route = routesOf(server, { tag, access: 'read' })
-  const params = referenceParams(docs)
+  const route = routesOf(server, { tag: tagOf(folder), access: 'read' })
+  const params = referenceParams(folder)
   const path = `/api/${folder}/:reference` as const
   const query = docs.refusesBreaking ? notedBreaking : noted
   const breakingText = docs.refusesBreaking
@@ -87,37 +76,38 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     >
     return { by: authorOf(request), expected: expectedVersion(request), note: note ?? '', breaking }
   }
-  const visibleTo = (caller: Caller | undefined) => (item: Saved | undefined) =>
-    docs.reads?.maySee(caller as Caller, item) ?? true
+  const visibleTo = (caller: Caller | undefined) => (item: Saved) =>
+    definitions.maySee(folder, caller as Caller, item)
   /** Customers and people with a link do not learn who works on it and why. */
   const shownTo = (caller: Caller | undefined) => (item: object) =>
     caller?.role === undefined ? { ...item, updated_by: '', updated_by_name: null, note: '' } : item
   route(`GET /api/${folder}`, `list${name}s`, `List ${folder}`, {
     responses: { 200: json(`All ${folder}, by name.`, z.array(view)) },
-    ...(docs.reads && { access: docs.reads.access }),
-    handler: async ({ caller }) => (await definitions.list(folder, visibleTo(caller))).map(shownTo(caller)),
+    ...(docs.reads && { access: docs.reads }),
+    handler: async ({ caller }) =>
+      (await definitions.list(folder, caller, visibleTo(caller))).map(shownTo(caller)),
   })
   route(`POST /api/${folder}`, `create${name}`, `Create ${one}`, {
     access,
     ...(texts.create !== undefined && { description: texts.create }),
     query: noted,
-    body: jsonBody(fields, docs.example),
+    body: jsonBody(sent, docs.example),
     responses: { 201: json(`The ${kind}.`, changed, ['ETag', 'Location']) },
     errors: docs.refusesBreaking ? [409, 422] : [409],
     handler: (request) => definitions.create(folder, request.body, termsOf(request)),
   })
   route(`GET ${path}`, `get${name}`, `Show ${one}`, {
     params,
-    ...(docs.reads && { access: docs.reads.access }),
+    ...(docs.reads && { access: docs.reads }),
     responses: { 200: json(`The ${kind}.`, view, ['ETag']) },
     handler: async ({ params, caller }) =>
-      shownTo(caller)(await definitions.get(folder, params.reference, visibleTo(caller))),
+      shownTo(caller)(await definitions.get(folder, params.reference, caller, visibleTo(caller))),
   })
   route(`PUT ${path}`, `replace${name}`, `Replace ${one}`, {
     ...changing,
     params,
     description: `Omitted fields get their defaults. ${changeText}`,
-    body: jsonBody(fields, docs.example),
+    body: jsonBody(sent, docs.example),
     handler: (request) =>
       definitions.change(folder, request.params.reference, request.body, 'default', termsOf(request)),
   })
@@ -125,12 +115,12 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     ...changing,
     params,
     description: changeText,
-    body: jsonBody(docs.change, docs.changeExample),
+    body: jsonBody(change, docs.changeExample),
     handler: (request) =>
       definitions.change(folder, request.params.reference, request.body, 'stay', termsOf(request)),
   })
   route(`DELETE ${path}`, `delete${name}`, `Delete ${one}`, {
-    access,
+    access: docs.deletes ?? access,
     description: [texts.delete, 'What is used cannot be deleted.'].filter(Boolean).join(' '),
     params,
     headers: ifMatch,
@@ -142,7 +132,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
     handler: async (request) => {
       const { reference } = request.params as { reference: string }
       if (docs.confirms) {
-        const { name } = definitions.find<Saved>(folder, reference)
+        const { name } = definitions.find<Saved>(folder, reference, authorOf(request))
         if ((request.query as { confirm?: unknown }).confirm !== name) {
           const message = `Deleting ${name} deletes its entries. To confirm, send confirm=${name}.`
           throw invalidParameter('confirm', message)
@@ -154,7 +144,7 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
   route(`GET ${path}/versions`, `list${name}Versions`, `List the versions of ${one}`, {
     params,
     responses: { 200: json('All versions that are kept, newest first.', z.array(view)) },
-    handler: ({ params }) => definitions.versions(folder, params.reference),
+    handler: ({ params, caller }) => definitions.versions(folder, params.reference, caller),
   })
   route(`POST ${path}/versions/:version/restore`, `restore${name}Version`, `Restore a version of ${one}`, {
     ...changing,
@@ -167,6 +157,10 @@ export function addKindRoutes(server: FastifyInstance, definitions: Definitions,
       return definitions.restore(folder, reference, version, termsOf(request))
     },
   })
+}
+
+function tagOf(folder: string): string {
+  return folder.replace(/^./, (letter) => letter.toUpperCase())
 }
 
 const confirmation = z.object({

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { RequestAuthor } from '../../base/author.ts'
-import { invalidParameter } from '../../base/errors.ts'
+import { invalidParameter, queryCancelled } from '../../base/errors.ts'
 
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
@@ -45,11 +45,10 @@ export function flag(description: string) {
 }
 
 /** Aborted when the caller disconnects before the response ends. */
-export function goneSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
-    if (reply.raw.writableFinished) return
-    gone.abort(new Error(`The caller of ${request.id} disconnected.`))
+    if (!reply.raw.writableFinished) gone.abort(queryCancelled())
   })
   return gone.signal
 }

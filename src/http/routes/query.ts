@@ -3,11 +3,13 @@ import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
+import type { Dashboards } from '../../dashboards/dashboard-kind.ts'
+import { refuseAudit } from '../../definitions/audit-rule.ts'
+import type { Call } from '../../endpoints/call/call.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { EngineTime } from '../../endpoints/call/engine-time.ts'
-import type { EndpointCall } from '../../endpoints/call/prepared-call.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
-import { auditRefusal } from '../../sql/audit-source.ts'
+import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
@@ -18,19 +20,29 @@ import {
   isStrict,
   queryParameters,
   readParameters,
+  sentTwice,
 } from '../request-parameters.ts'
 import { queryRoute, type RequestNotes, subjectOf, text } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
-import type { ServerOptions } from '../server-options.ts'
+import type { EventStreams } from '../streams/event-streams.ts'
 import { goneSignal } from './management.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
 
-type Followed = Pick<ServerOptions, 'results' | 'streams'> & {
-  endpoints: Pick<Endpoints, 'findById'>
+interface QueryParts {
+  endpoints: Endpoints
+  dashboards: Dashboards
+  calls: EndpointCalls
+  results: LiveResults
+  streams: EventStreams
+  hot: HotCalls
+}
+
+type Followed = Pick<QueryParts, 'results' | 'streams'> & {
+  endpoints: Pick<Endpoints, 'withId'>
   calls: Pick<EndpointCalls, 'follow'>
 }
 
-type Call = { Params: { reference: string } }
+type QueryRequest = FastifyRequest<{ Params: { reference: string } }>
 
 const params = z.object({
   reference: z.string().meta({ description: 'Id or name of the endpoint.', example: 'logs.all' }),
@@ -42,23 +54,24 @@ const explain = z
 const postQuery = callQuery.extend({ _explain: explain })
 const getQuery = postQuery.extend({
   parameters: z
-    .record(z.string(), z.string())
+    .record(z.string(), z.union([z.string(), z.array(z.string())]))
     .optional()
     .meta({
       description: 'Parameters of the endpoint, each under its own name.',
       example: { project: 'demo' },
     }),
 })
-const body = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+const scalar = z.union([z.string(), z.number(), z.boolean()])
+const body = z.record(z.string(), z.union([scalar, z.null(), z.array(scalar)]))
 
 function responses(streamed: boolean): Record<number, Response> {
   const rows = { type: 'array', items: { type: 'object', additionalProperties: true } }
   return resultResponses(rows, { explained: true, streamed })
 }
 
-export function addQueryRoutes(server: FastifyInstance, options: ServerOptions, hot: HotCalls): void {
-  const { endpoints, calls } = options
-  const respond = async (request: FastifyRequest<Call>, reply: FastifyReply, sent: [string, unknown][]) => {
+export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void {
+  const { endpoints, calls, hot } = parts
+  const respond = async (request: QueryRequest, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
     const notes: RequestNotes = { engineTime }
@@ -67,43 +80,44 @@ export function addQueryRoutes(server: FastifyInstance, options: ServerOptions, 
     const parameters = readParameters(sent)
     const { control } = parameters
     const { reference } = request.params
-    const panel = panelEndpoint(options, caller, reference, parameters.parameters)
+    const panel = panelEndpoint(parts, caller, reference, parameters)
     const current = panel ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
     if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
-    const endpoint = requested === undefined ? current : await versionOf(endpoints, current, requested)
-    // An older version may read what the current one does not.
-    if (endpoint.readsAudit && !caller.isAdmin) throw forbidden(auditRefusal)
+    const endpoint =
+      requested === undefined ? current : await versionOf(endpoints, caller, current, requested)
     notes.endpoint = endpoint
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
     notes.format = streamed ? 'events' : format.name
+    if (control.has('_explain') && !caller.isAdmin) {
+      throw forbidden('_explain requires a token with the scope admin.')
+    }
+    reply.header('Wellhead-Version', String(endpoint.version))
     const call = endpointCall(caller, parameters, isStrict(control), {
       endpoint,
       format,
-      signal: goneSignal(request, reply),
+      signal: goneSignal(reply),
       directives: readCacheDirectives(request.headers['cache-control']),
       trace: request.trace,
       engineTime,
     })
-    reply.header('Wellhead-Version', String(endpoint.version))
     if (control.has('_explain')) {
-      if (!caller.isAdmin) throw forbidden('_explain requires a token with the scope admin.')
       notes.done = true
       return calls.explain(call)
     }
     if (streamed) {
-      const isPanel = () => isPanelCall(options, caller, reference, parameters.parameters)
-      return followResult(options, request, reply, call, panel && isPanel)
+      const isPanel = () => isPanelCall(parts, caller, reference, parameters)
+      return followResult(parts, request, reply, call, panel && isPanel)
     }
     const called = calls.call(call)
     const result = called instanceof Promise ? await called : called
     notes.response = result
     // If the result was not available at once, the endpoint may have changed in the meantime.
-    if (result.kind === 'cached' && result === called && request.method === 'GET') {
+    if (result.outcome.kind !== 'uncached' && result === called && request.method === 'GET') {
       const subject = subjectOf(endpoint, caller, request.method, format.name)
-      hot.learn(request.url, request.headers.accept ?? '', { caller, key: result.key, subject })
+      hot.learn(request.url, request.headers.accept ?? '', { caller, key: call.key, subject })
     }
-    return sendResult(request, reply, result, format.contentType, since)
+    return sendResult(request, reply, result, since)
   }
   const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or dashboard' })
   route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
@@ -132,7 +146,10 @@ export function addQueryRoutes(server: FastifyInstance, options: ServerOptions, 
       if (typeof body !== 'object' || Array.isArray(body)) {
         throw invalidBody('The body must be a JSON object.')
       }
-      return respond(request, reply, [...queryParameters(request), ...Object.entries(body)])
+      const sent = queryParameters(request)
+      const [both] = sent.find(([name]) => Object.hasOwn(body, name)) ?? []
+      if (both !== undefined) throw sentTwice(both)
+      return respond(request, reply, [...sent, ...Object.entries(body)])
     },
   })
 }
@@ -147,9 +164,11 @@ export function callableEndpoint(endpoints: Endpoints, caller: Caller, reference
   throw endpointNotFound(reference, closestName(reference, names))
 }
 
-async function versionOf(endpoints: Endpoints, endpoint: SavedEndpoint, requested: string) {
+async function versionOf(endpoints: Endpoints, caller: Caller, endpoint: SavedEndpoint, requested: string) {
   const isNumber = /^[1-9]\d{0,8}$/.test(requested)
-  const version = isNumber ? await endpoints.version(endpoint.definition.id, Number(requested)) : undefined
+  const version = isNumber ? await endpoints.version(endpoint, Number(requested)) : undefined
+  // An older version may read what the current one does not.
+  if (version) refuseAudit(caller, version.definition)
   if (version) return version
   throw invalidParameter(
     '_version',
@@ -162,15 +181,15 @@ export async function followResult(
   { endpoints, calls, results, streams }: Followed,
   request: FastifyRequest,
   reply: FastifyReply,
-  call: EndpointCall,
+  call: Call,
   isAllowed?: () => boolean,
 ): Promise<FastifyReply> {
   const { id, name } = call.endpoint.definition
-  const before = endpoints.findById(id)
+  const before = endpoints.withId(id)
   streams.admit({ id: call.caller, project: call.project })
   const followed = calls.follow(call)
   const first = await results.first(followed)
-  const now = endpoints.findById(id)
+  const now = endpoints.withId(id)
   if (now === undefined) throw endpointNotFound(name)
   const stream = streams.begin(request, reply, isAllowed)
   // The client decides how long the stream lasts, so its duration is not recorded.

@@ -1,24 +1,27 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import type { FieldShapes } from '../../base/validation.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import type { SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import {
   type Replay,
   type ReplayedRequest,
+  type Replays,
   type RunFigures,
   replayShape,
 } from '../../endpoints/manage/replays.ts'
-import { namesAudit } from '../../sql/audit-source.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
-import { endpointChange, params } from './endpoints.ts'
-import { refuseAudit } from './logs/entry-access.ts'
-import { changedBy, goneSignal } from './management.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { params } from './endpoints.ts'
+import { documentedKind } from './kind-routes.ts'
+import { goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const replayBody = z.strictObject({
   ...replayShape.shape,
   // A copy with a description would not be the named component.
   endpoint: z
-    .lazy(() => endpointChange)
+    .lazy(() => documentedKind('endpoints').change)
     .describe('Fields of the new version. Omitted fields stay as they are.'),
 })
 
@@ -64,7 +67,10 @@ const replay = z.object<FieldShapes<Replay>>({
 nameComponents('input', { ReplayFields: replayBody })
 nameComponents('output', { ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay })
 
-export function addReplayRoutes(server: FastifyInstance, { replays, endpoints }: ServerOptions): void {
+export function addReplayRoutes(
+  server: FastifyInstance,
+  { replays, definitions }: { replays: Replays; definitions: Definitions },
+): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'edit' })
   route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
     description:
@@ -77,11 +83,10 @@ export function addReplayRoutes(server: FastifyInstance, { replays, endpoints }:
     responses: { 200: json('What would change for callers.', replay) },
     errors: [422, 504],
     handler: async (request, reply) => {
-      const { params, body, caller } = request
-      // The rows of both versions are compared.
-      refuseAudit(caller, endpoints.find(params.reference)?.readsAudit ?? false)
-      refuseAudit(caller, namesAudit((body as { endpoint?: { query?: unknown } } | null)?.endpoint?.query))
-      return replays.replay(params.reference, body, changedBy(request), goneSignal(request, reply))
+      const { params, body } = request
+      const caller = request.caller as Caller
+      const find = () => definitions.find<SavedEndpoint>('endpoints', params.reference, caller)
+      return replays.replay(find, body, caller, goneSignal(reply))
     },
   })
 }

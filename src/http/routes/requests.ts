@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import type { TokenAdmin } from '../../access/token-admin.ts'
 import { notRecorded } from '../../base/errors.ts'
+import { mayRead } from '../../definitions/audit-rule.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
 import { isReserved } from '../../endpoints/definition/definition.ts'
 import type { Endpoints } from '../../endpoints/manage/endpoints.ts'
 import { intervals } from '../../endpoints/report/report-queries.ts'
-import { reportShape, slowRequestShape } from '../../endpoints/report/request-report.ts'
+import { type RequestReports, reportShape, slowRequestShape } from '../../endpoints/report/request-report.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
 import { params } from './endpoints.ts'
 import { changedBy, goneSignal } from './management.ts'
 import { callableEndpoint } from './query.ts'
@@ -37,8 +39,22 @@ nameComponents('output', { RequestReport: report, SlowRequest: slowRequestShape 
 
 export function addRequestRoutes(
   server: FastifyInstance,
-  { reports, endpoints, tokens }: ServerOptions,
+  {
+    reports,
+    definitions,
+    endpoints,
+    tokens,
+  }: {
+    reports: RequestReports | undefined
+    definitions: Definitions
+    endpoints: Endpoints
+    tokens: TokenAdmin
+  },
 ): void {
+  const shownTo = (request: FastifyRequest) => (row: { endpoint: string }) => {
+    const endpoint = endpoints.named(row.endpoint)
+    return !endpoint || mayRead(request.caller, endpoint.definition)
+  }
   const recorded = () => {
     if (reports) return reports
     throw notRecorded()
@@ -46,7 +62,8 @@ export function addRequestRoutes(
   const readerOf = (request: FastifyRequest, reply: FastifyReply) => ({
     caller: changedBy(request),
     project: request.caller?.project,
-    signal: goneSignal(request, reply),
+    retentionDays: request.caller?.retentionDays,
+    signal: goneSignal(reply),
     directives: readCacheDirectives(request.headers['cache-control']),
   })
   const route = routesOf(server, { tag: 'Exploring', access: 'query' })
@@ -69,7 +86,9 @@ export function addRequestRoutes(
         ...one,
         description: descriptions.get(one.token_id) ?? null,
       }))
-      return { ...read, callers: described }
+      const isShown = shownTo(request)
+      const [shown, codes] = [read.endpoints.filter(isShown), read.codes.filter(isShown)]
+      return { ...read, endpoints: shown, codes, callers: described }
     },
   })
   const slow = {
@@ -81,7 +100,8 @@ export function addRequestRoutes(
   } as const
   route('GET /api/slow', 'listSlowRequests', 'List slow and failed requests of all endpoints', {
     ...slow,
-    handler: async (request, reply) => recorded().slow(undefined, readerOf(request, reply)),
+    handler: async (request, reply) =>
+      (await recorded().slow(undefined, readerOf(request, reply))).filter(shownTo(request)),
   })
   route(
     'GET /api/endpoints/:reference/slow',
@@ -91,7 +111,8 @@ export function addRequestRoutes(
       ...slow,
       params,
       handler: async (request, reply) => {
-        const { name } = endpoints.get(request.params.reference).definition
+        const { params, caller } = request
+        const { name } = definitions.find('endpoints', params.reference, caller)
         return recorded().slow(name, readerOf(request, reply))
       },
     },

@@ -1,12 +1,16 @@
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { idleMetrics } from '../../../test/support/metrics.ts'
-import type { ServerOptions } from '../server-options.ts'
 import { addStatusRoutes } from './status.ts'
 
 async function metricsOf(openMetrics: boolean): Promise<string> {
   const server = fastify()
-  addStatusRoutes(server, { metrics: idleMetrics(), openMetrics } as ServerOptions)
+  addStatusRoutes(server, {
+    metrics: idleMetrics(),
+    openMetrics,
+    engineStatus: () => ({ ready: true, restarts: 0 }),
+    phase: () => 'open',
+  })
   return (await server.inject('/metrics')).body
 }
 

@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { isolationUnverified } from '../../base/errors.ts'
 import { version } from '../../base/package-file.ts'
-import { engineShape, readyState } from '../engine-status.ts'
+import type { Metrics } from '../../observability/metrics.ts'
+import { type EngineStatus, engineShape, readyState } from '../engine-status.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
+import type { Phase } from '../phase.ts'
 import { json, routesOf, text } from './route.ts'
 
 const readiness = z.object(readyState)
@@ -15,16 +16,24 @@ const status = z.looseObject({
 })
 nameComponents('output', { Readiness: readiness, Status: status })
 
+interface StatusParts {
+  engineStatus: () => EngineStatus
+  phase: () => Phase
+  metrics: Metrics
+  /** Whether metrics need no token. */
+  openMetrics: boolean
+}
+
 export function addStatusRoutes(
   server: FastifyInstance,
-  { engineStatus, stopping, open, metrics, openMetrics }: ServerOptions,
-) {
+  { engineStatus, phase, metrics, openMetrics }: StatusParts,
+): void {
   const route = routesOf(server, { tag: 'State and description', access: 'public' })
   const silent = { logLevel: 'silent' } as const
   const readinessNow = () => {
-    if (stopping()) return { ready: false, reason: 'The service is stopping.' }
+    if (phase() === 'stopping') return { ready: false, reason: 'The service is stopping.' }
     const { ready, reason, leak } = engineStatus()
-    if (ready && !open()) return { ready: false, reason: 'The service is starting.' }
+    if (ready && phase() === 'starting') return { ready: false, reason: 'The service is starting.' }
     if (!ready) return { ready, reason }
     // Admins are served and entries are stored, so requests must keep coming.
     return { ready, ...(leak !== undefined && { reason: isolationUnverified(leak).message }) }

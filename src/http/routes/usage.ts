@@ -1,8 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Usage, type UsageInterval, usageIntervals } from '../../sources/source-usage.ts'
-import { type FieldShapes, nameComponents } from '../openapi/json-schema.ts'
-import type { ServerOptions } from '../server-options.ts'
+import type { FieldShapes } from '../../base/validation.ts'
+import type { Definitions } from '../../definitions/definitions.ts'
+import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
+import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
+import {
+  type SourceUsage,
+  type Usage,
+  type UsageInterval,
+  usageIntervals,
+} from '../../sources/source-usage.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
 import { params } from './endpoints.ts'
 import { json, routesOf } from './route.ts'
 
@@ -28,13 +36,20 @@ const cacheShape = z.object(
   Object.fromEntries([...cacheFigures, 'refresh_failures', 'evicted'].map((name) => [name, z.int()])),
 )
 const group = z.object({
-  ...{ id: z.string(), name: z.string(), results: z.int(), bytes: z.int() },
+  id: z.string(),
+  name: z.string(),
+  results: z.int(),
+  bytes: z.int(),
   newest_age_seconds: z.int(),
 })
 
-export function addUsageRoutes(server: FastifyInstance, { usage, calls, endpoints }: ServerOptions): void {
+export function addUsageRoutes(
+  server: FastifyInstance,
+  { usage, calls, endpoints }: { usage: SourceUsage; calls: EndpointCalls; endpoints: Endpoints },
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'read' })
-  route('GET /api/usage', 'getUsage', 'Show the size of each source and its new entries per minute', {
+  route('GET /api/usage', 'getUsage', 'Show the size of each source and its entries over time', {
+    description: 'Entries are counted by their timestamps, not by when they arrived.',
     query,
     responses: {
       200: json('The figures, oldest minutes and buckets first.', usageShape.extend({ cache: cacheShape })),
@@ -48,9 +63,10 @@ export function addUsageRoutes(server: FastifyInstance, { usage, calls, endpoint
   })
   route('GET /api/cache', 'getCache', 'Show which endpoints have cached results', {
     responses: { 200: json('Endpoints with cached results.', z.object({ endpoints: z.array(group) })) },
-    handler: async () => {
+    handler: async ({ caller }) => {
       const groups = calls.cache.groups()
-      const named = endpoints.list().map(({ definition: { id, name } }) => ({ id, name, ...groups.get(id) }))
+      const shown = endpoints.list().filter(({ definition }) => caller?.maySee(definition))
+      const named = shown.map(({ definition: { id, name } }) => ({ id, name, ...groups.get(id) }))
       return { endpoints: named.filter(({ id }) => groups.has(id)) }
     },
   })
@@ -84,15 +100,19 @@ const cached = z.object({
 })
 nameComponents('output', { CachedResult: cachedResult, EndpointCache: cached })
 
-export function addEndpointCacheRoutes(server: FastifyInstance, { endpoints, calls }: ServerOptions): void {
+export function addEndpointCacheRoutes(
+  server: FastifyInstance,
+  { definitions, calls }: { definitions: Definitions; calls: EndpointCalls },
+): void {
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   const path = '/api/endpoints/:reference/cache'
   route(`GET ${path}`, 'listCachedResults', 'List the cached results of an endpoint', {
     description: 'Results in the memory of this process.',
     params,
     responses: { 200: json('The results.', cached) },
-    handler: async ({ params }) => {
-      const { id, cache_seconds, warm_seconds } = endpoints.get(params.reference).definition
+    handler: async ({ params, caller }) => {
+      const found = definitions.find<SavedEndpoint>('endpoints', params.reference, caller)
+      const { id, cache_seconds, warm_seconds } = found.definition
       const all = calls.cachedOf(id)
       return { cache_seconds, warm_seconds, total: all.length, results: all.slice(0, maxResults) }
     },
@@ -102,6 +122,7 @@ export function addEndpointCacheRoutes(server: FastifyInstance, { endpoints, cal
     description: 'The next requests compute them again. Other processes keep theirs.',
     params,
     responses: { 204: json('The results are dropped.') },
-    handler: async ({ params }) => calls.cache.drop(endpoints.get(params.reference).definition.id),
+    handler: async ({ params, caller }) =>
+      calls.cache.drop(definitions.find('endpoints', params.reference, caller).id),
   })
 }

@@ -244,7 +244,7 @@ describe('JSON of the wrong shape', () => {
     { severityNumber: 'SEVERITY_NUMBER_INFO' },
     { severityText: 5 },
     { flags: 2 ** 32 },
-    { traceId: 'not hex' },
+    { traceId: 7 },
     { body: 'text' },
     { body: { boolValue: 'true' } },
     { body: { intValue: String(2n ** 63n) } },

@@ -69,6 +69,7 @@ describe('records of the OpenTelemetry SDK', () => {
     expect(records).toEqual([
       {
         source: undefined,
+        scopeName: 'checkout',
         entry: {
           event_message: 'cart 17 was abandoned',
           timestamp: '2025-11-13T02:13:20.123456Z',
@@ -305,7 +306,7 @@ describe('docs/guides/otlp.md', () => {
     const request = { resourceLogs: [{ resource: { attributes }, scopeLogs }] }
     const [decoded] = decodeOtlpLogs(Buffer.from(JSON.stringify(request)), 'json')
     const written = Object.keys(decoded?.entry.metadata as object)
-    const listed = [...page.matchAll(/^\| `metadata\.(\w+)`/gm)].map((match) => match[1])
+    const listed = [...page.matchAll(/^- `metadata\.(\w+)`/gm)].map((match) => match[1])
     expect(listed.sort()).toEqual(written.sort())
   })
 

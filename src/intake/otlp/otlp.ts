@@ -13,6 +13,13 @@ export function decodeOtlpLogs(body: Buffer, encoding: OtlpEncoding): OtlpRecord
   return recordsOf(read(body, budget), budget)
 }
 
+/** The record in the form of POST /api/logs. Keys that it has twice are left to the reader of entries. */
+export function entryText({ entry, more = {} }: OtlpRecord): Buffer {
+  const [text, rest] = [JSON.stringify(entry), JSON.stringify(more)]
+  if (rest === '{}') return Buffer.from(text)
+  return Buffer.from(text === '{}' ? rest : `${text.slice(0, -1)},${rest.slice(1)}`)
+}
+
 /** ExportLogsServiceResponse; empty if nothing was rejected, as the protocol requires. */
 export function encodeOtlpResponse(encoding: OtlpEncoding, rejected: number, message: string): Buffer {
   if (encoding === 'json') {

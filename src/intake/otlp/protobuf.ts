@@ -1,6 +1,7 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { invalidBody, WellheadError } from '../../base/errors.ts'
 import { OtlpBudget, otlpLimits } from './budget.ts'
+import { idText } from './id-text.ts'
 
 type Message = Record<string, unknown>
 
@@ -23,7 +24,8 @@ const fixed64: Scalar = { type: Bit64, read: (reader) => reader.fixed64() }
 const double: Scalar = { type: Bit64, read: (reader) => reader.double() }
 const text: Scalar = { type: LengthDelimited, read: (reader) => reader.string() }
 const base64: Scalar = { type: LengthDelimited, read: (reader) => bytesOf(reader).toString('base64') }
-const hex: Scalar = { type: LengthDelimited, read: (reader) => bytesOf(reader).toString('hex') }
+const traceId: Scalar = { type: LengthDelimited, read: (reader) => idText(bytesOf(reader), 'traceId') }
+const spanId: Scalar = { type: LengthDelimited, read: (reader) => idText(bytesOf(reader), 'spanId') }
 
 /** The field numbers are those of opentelemetry-proto 1.x. */
 const messages: Record<string, Fields> = {
@@ -40,8 +42,8 @@ const messages: Record<string, Fields> = {
     6: ['attributes', ['keyValue']],
     7: ['droppedAttributesCount', uint32],
     8: ['flags', fixed32],
-    9: ['traceId', hex],
-    10: ['spanId', hex],
+    9: ['traceId', traceId],
+    10: ['spanId', spanId],
     11: ['observedTimeUnixNano', fixed64],
     12: ['eventName', text],
   },

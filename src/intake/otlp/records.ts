@@ -1,5 +1,7 @@
 import { invalidBody } from '../../base/errors.ts'
+import { readTimestamp } from '../entry-timestamp.ts'
 import type { OtlpBudget } from './budget.ts'
+import { idBytes } from './id-text.ts'
 
 type Members = Record<string, unknown>
 
@@ -10,12 +12,21 @@ export interface OtlpRecord {
   source: string | undefined
   /** In the shape of POST /api/logs. Records share the attributes of their resource: read only. */
   entry: Members
+  /** Of an event: more members of the entry, whose keys the event may have too. */
+  more?: Members
+  /** What may be the name of a source. */
+  scopeName?: string
+  /** Why the record cannot be stored. */
+  problem?: string
 }
 
 const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n }
 const uint64 = { min: 0n, max: 2n ** 64n - 1n }
 const int32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n }
 const uint32 = { min: 0n, max: 2n ** 32n - 1n }
+
+/** The length of an id as text, or in hex. */
+const maxIdLength = 64
 
 /** A longer structured body exceeds the limit of an entry anyway, so it is not copied into metadata. */
 const maxKeptBodyLength = 2 ** 20
@@ -61,30 +72,87 @@ function recordOf(
   const attributes = attributesOf(log.attributes, 1, budget)
   const eventName = textOf(log.eventName, 'eventName')
   const observedTime = integerOf(log.observedTimeUnixNano, 'observedTimeUnixNano', uint64)
-  const isStructured = typeof body === 'object' && body !== null
-  // An event may consist of a name and attributes only.
-  const message = isStructured ? JSON.stringify(body) : String(body ?? eventName)
-  const metadata = present({
+  const time = integerOf(log.timeUnixNano, 'timeUnixNano', uint64)
+  const traceId = idOf(log.traceId, 'traceId')
+  const spanId = idOf(log.spanId, 'spanId')
+  const fields = present({
     resource,
     scope,
-    body: isStructured && message.length <= maxKeptBodyLength ? body : undefined,
     attributes,
     severity_number: Number(integerOf(log.severityNumber, 'severityNumber', int32)),
     severity_text: textOf(log.severityText, 'severityText'),
-    trace_id: idOf(log.traceId, 'traceId'),
-    span_id: idOf(log.spanId, 'spanId'),
+    trace_id: traceId,
+    span_id: spanId,
     flags: Number(integerOf(log.flags, 'flags', uint32)),
     event_name: eventName,
     dropped_attributes_count: Number(integerOf(log.droppedAttributesCount, 'droppedAttributesCount', uint32)),
     observed_timestamp: isoMicros(observedTime),
   })
-  const timestamp = isoMicros(integerOf(log.timeUnixNano, 'timeUnixNano', uint64) || observedTime)
   const places = [attributes, scope?.attributes, resource]
-  const project = nameIn(places, 'wellhead.project') ?? nameIn(places, 'project', 'project_ref')
-  return {
+  const named = {
     source: nameIn(places, 'wellhead.source'),
-    entry: { event_message: message, ...present({ timestamp, project }), metadata },
+    ...scopeNameOf(scope, resource),
+    ...(Math.max(traceId.length, spanId.length) > maxIdLength && {
+      problem: `trace_id or span_id is longer than ${maxIdLength} characters`,
+    }),
   }
+  const ownProject = nameIn(places, 'wellhead.project')
+  const project = ownProject ?? nameIn(places, 'project', 'project_ref')
+  const isStructured = typeof body === 'object' && body !== null
+  if (isStructured && !Array.isArray(body) && eventName !== '') {
+    const event = body as Members
+    const times = { time: isoMicros(time), observed: isoMicros(observedTime) }
+    const isNamed = ownProject !== undefined || !hasProject(event)
+    return { ...named, ...eventOf(event, fields, times, isNamed ? project : undefined) }
+  }
+  // An event may consist of a name and attributes only.
+  const message = isStructured ? JSON.stringify(body) : String(body ?? eventName)
+  const kept = isStructured && message.length <= maxKeptBodyLength ? { body } : {}
+  const timestamp = isoMicros(time || observedTime)
+  const metadata = { ...fields, ...kept }
+  return { ...named, entry: { event_message: message, ...present({ timestamp, project }), metadata } }
+}
+
+/** Logflare sends the name of a source as the scope, and since 2026 as the service. */
+function scopeNameOf(scope: Scope | undefined, resource: Members | undefined): Pick<OtlpRecord, 'scopeName'> {
+  const name = scope?.name === 'Logflare' ? resource?.['service.name'] : scope?.name
+  return typeof name === 'string' ? { scopeName: name } : {}
+}
+
+/** An event as it was before it became a record: its body has its fields, and the name of the record is its message. */
+function eventOf(
+  event: Members,
+  { event_name, ...fields }: Members,
+  { time, observed }: { time: string | undefined; observed: string | undefined },
+  project: string | undefined,
+): Pick<OtlpRecord, 'entry' | 'more'> {
+  const hasText = [event.event_message, event.message, event.msg].some(
+    (text) => typeof text === 'string' && text !== '',
+  )
+  const first = present({
+    event_message: hasText ? undefined : event_name,
+    timestamp: time ?? (isPresent(event.timestamp) ? undefined : observed),
+    project,
+  })
+  const more: Members = hasText ? { event_name, ...fields } : fields
+  const entry: Members = { ...first }
+  for (const key of Object.keys(event)) {
+    // Records of Logflare have the time of the event once or twice.
+    const isRepeated = key === 'timestamp' && first.timestamp !== undefined && isSameTime(event, first)
+    if (isRepeated) continue
+    define(Object.hasOwn(first, key) ? more : entry, key, event[key])
+  }
+  return { entry, more }
+}
+
+function hasProject({ project, metadata }: Members): boolean {
+  const { project: inner, project_ref: ref } = (metadata ?? {}) as Members
+  return isPresent(project) || isPresent(inner) || isPresent(ref)
+}
+
+function isSameTime(event: Members, record: Members): boolean {
+  const [one, other] = [event, record].map(({ timestamp }) => readTimestamp(timestamp))
+  return one !== undefined && BigInt(one) === BigInt(other as number | bigint)
 }
 
 /** The protocol does not distinguish zero and empty text from what was not sent. */
@@ -124,14 +192,18 @@ function attributesOf(value: unknown, depth: number, budget: OtlpBudget): Member
     const member = membersOf(item, 'attributes')
     const key = textOf(member.key, 'key')
     const memberValue = anyValueOf(member.value, depth, budget)
-    // Keys are data: __proto__ becomes a member like any other.
-    if (key !== '__proto__') attributes[key] = memberValue
-    else Object.defineProperty(attributes, key, { ...dataProperty, value: memberValue })
+    define(attributes, key, memberValue)
   }
   return attributes
 }
 
 const dataProperty = { enumerable: true, configurable: true, writable: true }
+
+/** Keys are data: __proto__ becomes a member like any other. */
+function define(members: Members, key: string, value: unknown): void {
+  if (key !== '__proto__') members[key] = value
+  else Object.defineProperty(members, key, { ...dataProperty, value })
+}
 
 function anyValueOf(value: unknown, depth: number, budget: OtlpBudget): unknown {
   budget.value(depth)
@@ -202,11 +274,11 @@ function doubleOf(value: unknown): number | string {
   return Number.isFinite(number) && (size < 2 ** 63 || size >= 1e21) ? number : String(number)
 }
 
-/** An id of zeros means that there is none. */
-function idOf(value: unknown, name: string): string {
+/** Any text, because some senders have ids of their own; those of the protocol in lowercase. Zeros mean that there is none. */
+function idOf(value: unknown, name: 'traceId' | 'spanId'): string {
   const id = textOf(value, name)
-  if (!/^[0-9a-f]*$/i.test(id)) throw invalidBody(`${name} must be hexadecimal.`)
-  return /[^0]/.test(id) ? id.toLowerCase() : ''
+  if (!/[^0]/.test(id)) return ''
+  return id.length === 2 * idBytes[name] && /^[0-9a-f]*$/i.test(id) ? id.toLowerCase() : id
 }
 
 function base64Of(value: unknown): string {

@@ -3,8 +3,10 @@ import { refuse } from './token-reader.ts'
 
 /** Operators without brackets nest, too. */
 const maxDepth = 300
-/** Subqueries are part of the statement each time they are used. */
-const maxTables = 300
+/** The engine reads the tables of a named subquery each time it is used. */
+const maxTables = 500
+/** UNNESTs in the text. They are paths, which cost the engine nothing until they are read. */
+const maxUnnests = 300
 /** Of all expressions and queries together, in which parts occur again. */
 const maxProduced = 16 * maxCallerBytes
 
@@ -14,6 +16,7 @@ export class Budget {
   #produced = 0
   #depth = 0
   #names = 0
+  #unnests = 0
   tables = 0
 
   constructor(sql: string) {
@@ -38,6 +41,10 @@ export class Budget {
   read(tables: number, at: number): void {
     this.tables += tables
     if (this.tables > maxTables) throw this.refuse(`The query reads more than ${maxTables} tables.`, at)
+  }
+
+  unnest(at: number): void {
+    if (++this.#unnests > maxUnnests) throw this.refuse(`The query has more than ${maxUnnests} UNNESTs.`, at)
   }
 
   /** Counts levels of all expressions around this one, also of those that contain its query. */

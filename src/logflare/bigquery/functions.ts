@@ -168,6 +168,9 @@ function resultType(result: string, values: readonly Value[], common: ValueType)
   return result as ValueType
 }
 
+/** Without brackets, repetitions and escapes, nothing can be wrong. */
+const validPattern = /^[\w\s/%^$.|:=@,;"'-]*$/
+
 /** The SQL of an argument. It can depend on the others: those after the first, and the types that they share. */
 function argument(
   type: string,
@@ -207,10 +210,14 @@ function argument(
     case 'digits':
       if (value.type === 'int' && Number(value.literal) <= 15) return String(Number(value.literal))
       throw invalidQuery(`${shown(name)} needs a number of digits from 0 to 15.`)
-    case 'pattern':
+    case 'pattern': {
+      const { literal } = value
+      if (literal === undefined || validPattern.test(literal)) return textOf(value)
       // Without a group, the engine ignores a bracket that closes none, and a backslash at the end.
-      if (/\)|\\$/.test(value.literal ?? '')) return sqlText(`(?:${value.literal})`)
-      return textOf(value)
+      const pattern = sqlText(/\)|\\$/.test(literal) ? `(?:${literal})` : literal)
+      // The engine does not report an invalid pattern if there is no row, so the pattern is used once without one.
+      return `if(match('', ${pattern}), ${pattern}, ${pattern})`
+    }
     case 'format':
       if (value.literal !== undefined) return sqlText(formatOf(value.literal, name.startsWith('parse')))
       throw invalidQuery(`${shown(name)} needs a format such as '%Y-%m-%d'.`)

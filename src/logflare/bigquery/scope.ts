@@ -36,6 +36,23 @@ export interface ScopeTable {
 /** Subqueries of WITH clauses by name, and how many tables each reads. */
 export type Ctes = Map<string, { ref: string; columns: Columns; uses: number }>
 
+/** Objects in entries of Supabase, and what contains them; metadata is ''. Other bare names are read from every object. */
+const containers = new Map(
+  Object.entries({
+    request: [''],
+    response: [''],
+    parsed: [''],
+    context: [''],
+    headers: ['request', 'response'],
+    cf: ['request'],
+    sb: ['request'],
+    jwt: ['sb'],
+    apikey: ['jwt'],
+    authorization: ['jwt'],
+    payload: ['apikey', 'authorization'],
+  }),
+)
+
 /** What names mean inside of one SELECT. Names of tables, columns and aliases ignore case, as in BigQuery. */
 export class Scope {
   readonly tables: ScopeTable[] = []
@@ -155,7 +172,11 @@ export class Scope {
     const key = `.${parts.join('.')}`
     const known = this.#found.get(key)
     if (known) return known
-    const candidates = [...this.#paths.values()].map((path) => ({ ...path, keys: [...path.keys, ...parts] }))
+    const paths = [...this.#paths.values()]
+    const outer = containers.get(parts[0] ?? '') ?? []
+    const likely = paths.filter(({ keys }) => outer.includes(String(keys.at(-1) ?? '')))
+    const places = likely.length > 0 ? likely : paths
+    const candidates = places.map((path) => ({ ...path, keys: [...path.keys, ...parts] }))
     const typed = candidates.filter((path) => typedColumn(path) !== undefined)
     const [only] = typed.length === 1 ? typed : candidates
     if (only === undefined) return undefined

@@ -103,3 +103,24 @@ describe('the work of a translation', () => {
     expect(large).toBeLessThan(4.5 * small)
   })
 })
+
+test('counts UNNESTs of a named subquery once, however often it is used', () => {
+  const joins =
+    'cross join unnest(metadata) as m cross join unnest(m.request) as r cross join unnest(r.headers) as h'
+  const selects = list(9, () => `select id, r.path as path from edge_logs ${joins}`, ' union all ')
+  const counts = list(15, (n) => `select '${n}' as kind, count(*) as n from some`, ' union all ')
+  expect(
+    outcome(`with unified as (${selects}), some as (select * from unified where path like '%a%') ${counts}`),
+  ).toMatch(/^WITH/)
+})
+
+test('bare names of objects that Supabase sends are read from one place', () => {
+  const names = ['request', 'sb', 'jwt', 'apikey', 'payload', 'authorization', 'headers', 'cf', 'response']
+  const joins = list(names.length, (n) => `cross join unnest(${names[n]}) as u${n}`, ' ')
+  const sql = outcome(
+    `select path, u4.role, country, user_agent from edge_logs cross join unnest(metadata) as metadata ${joins} cross join unnest(u5.payload) as own`,
+  )
+  expect(sql).toMatch(/^SELECT/)
+  expect(sql).toContain("T1.metadata, 'request', 'sb', 'jwt', 'apikey', 'payload', 'role'")
+  expect(sql.length).toBeLessThan(10_000)
+})

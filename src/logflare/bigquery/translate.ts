@@ -272,12 +272,12 @@ class Translator {
   }
 
   #join({ type, table, on, using }: Join, scope: Scope, isNullable: boolean): string {
-    this.#budget.read(1, table.at)
     const path = this.#unnested(table, scope)
     if (path) {
       if (on && !isTrue(on)) {
         throw this.#refuse('UNNEST can only be joined ON TRUE. Put the condition into WHERE.', on.at)
       }
+      this.#budget.unnest(table.at)
       const { alias } = table
       if (alias !== undefined) scope.addPath(alias, path)
       return ''
@@ -338,6 +338,7 @@ class Translator {
     }
     const ref = this.#budget.name('T')
     if (table.kind === 'subquery') {
+      this.#budget.read(1, table.at)
       const { sql, columns } = this.#query(table.query, ctes)
       const names = table.alias === undefined ? [] : [table.alias.toLowerCase()]
       const own = columnsOf(columns)
@@ -347,8 +348,8 @@ class Translator {
     const name = (table.parts.at(-1) ?? '').toLowerCase()
     const names = [table.alias?.toLowerCase() ?? name, name]
     const cte = table.parts.length === 1 ? ctes.get(name) : undefined
+    this.#budget.read(cte?.uses ?? 1, table.at)
     if (cte) {
-      this.#budget.read(cte.uses, table.at)
       scope.addTable(derivedTable(ref, names, cte.columns))
       return isNullable
         ? `(\n${nullable(`SELECT * FROM ${cte.ref}`, cte.columns, this.#budget)}\n) AS ${ref}`

@@ -1,6 +1,6 @@
 import { invalidQuery } from '../../base/errors.ts'
 import { parseIsoTimestamp } from '../../base/text/timestamps.ts'
-import { finiteNumber } from '../../catalog/tables.ts'
+import { finiteNumber } from '../../engine/tables.ts'
 import { sqlText } from '../../sql/names.ts'
 import type { OrderKey } from './syntax.ts'
 
@@ -36,7 +36,7 @@ export interface Column {
 }
 
 /** The typed column of a source for a path. */
-export type ColumnOf = (path: string) => { name: string; type: 'text' | 'number' } | undefined
+type ColumnOf = (path: string) => { name: string; type: 'text' | 'number' } | undefined
 
 export interface JsonPath {
   /** Expression of the JSON text. */
@@ -268,7 +268,7 @@ export function textColumn({ path }: Value, texts: readonly Value[]): string | u
 
 /** A key of ORDER BY. The engine sorts nulls last; in BigQuery they are the smallest values. */
 export function sortKey(value: Value, { direction, nulls }: OrderKey): string {
-  const place = nulls || (direction === 'ASC' && value.type !== 'timestamp' ? ' NULLS FIRST' : '')
+  const place = nulls || (direction === 'ASC' ? ' NULLS FIRST' : '')
   return sortedBy(value, (sql) => `${sql} ${direction}${place}`)
 }
 

@@ -1,14 +1,12 @@
 import { pathName } from '../../base/json/json-paths.ts'
-import { lowerCase } from '../../base/text/lower-case.ts'
-import type { EntryMatch, StoredEntry } from '../../catalog/stored-entry.ts'
+import { foldCase, jsonScalar, numberPattern } from '../../sql/word.ts'
 import {
   type FieldCondition,
   isNumeric,
-  numberPattern,
   type SearchCondition,
   type WordCondition,
 } from './search-condition.ts'
-import { jsonScalar, neededTexts } from './word.ts'
+import type { EntryMatch, StoredEntry } from './stored-entry.ts'
 
 const jsonScalars = new RegExp(jsonScalar, 'g')
 
@@ -27,13 +25,10 @@ export function entryMatch(condition: SearchCondition): EntryMatch {
 const between = '\ud800'
 
 function wordTest(value: string): (entry: StoredEntry) => boolean {
-  const needed = neededTexts(value)
-  const wanted = lowerCase(value)
+  const wanted = foldCase(value)
   const number = numberPattern.test(value) ? `${between}${value}${between}` : undefined
   return (entry) =>
     entry.result(`word ${value}`, () => {
-      const all = entry.once('all', () => lowerBytes(entry)) as string
-      if (needed.length > 0 && !needed.some((text) => contains(all, text))) return false
       if (contains(entry.lower('event_message', entry.column('event_message')), wanted)) return true
       if (contains(entry.once('texts', () => textsOf(entry)) as string, wanted)) return true
       return (
@@ -42,13 +37,9 @@ function wordTest(value: string): (entry: StoredEntry) => boolean {
     })
 }
 
-function lowerBytes(entry: StoredEntry): string {
-  return `${Buffer.from(entry.column('event_message')).toString('latin1')}\n${entry.json()}`.toLowerCase()
-}
-
 function textsOf(entry: StoredEntry): string {
   const texts = scalarsOf(entry.json()).filter((scalar) => scalar.startsWith('"'))
-  return texts.map((text) => lowerCase(textOf(text))).join(between)
+  return texts.map((text) => foldCase(textOf(text))).join(between)
 }
 
 function numbersOf(entry: StoredEntry): string {
@@ -109,7 +100,7 @@ function comparisonOf(
     case 'suffix':
       return (text) => text.endsWith(test.value)
     case 'contains': {
-      const wanted = lowerCase(test.value)
+      const wanted = foldCase(test.value)
       return (text, entry) => contains(entry.lower(name, text), wanted)
     }
     case 'number': {

@@ -1,58 +1,47 @@
-import { finiteNumber, searchedText, textAtPath } from '../../catalog/tables.ts'
-import { sqlText } from '../../sql/names.ts'
+import { finiteNumber, textAtPath } from '../../engine/tables.ts'
+import { containsSql, foldCase, wordSql } from '../../sql/word.ts'
 import {
   type FieldTest,
   isNumeric,
   isStatus,
-  numberPattern,
   type SearchCondition,
   type SearchField,
 } from './search-condition.ts'
-import { jsonScalar, neededTexts } from './word.ts'
 
 export type BoundValues = Record<string, string | number>
 
+/** The SQL of a word: conditions for the index of words, or for reading entries; or the function of SQL that stands for it. */
+export type WordsAs = 'index' | 'entries' | 'functions'
+
 /** A condition of a WHERE clause that is never null. Values are added to the parameters, which must be used with it. */
-export function conditionSql(condition: SearchCondition, values: BoundValues): string {
+export function conditionSql(
+  condition: SearchCondition,
+  values: BoundValues,
+  words: WordsAs = 'index',
+): string {
+  const joined = (parts: readonly SearchCondition[], by: string) =>
+    parts.map((part) => `(${conditionSql(part, values, words)})`).join(by)
+  const bind = (text: string) => bound(text, values)
   switch (condition.kind) {
     case 'and':
-      return joined(condition.parts, ' AND ', '1', values)
+      return joined(condition.parts, ' AND ') || '1'
     case 'or':
-      return joined(condition.parts, ' OR ', '0', values)
+      return joined(condition.parts, ' OR ') || '0'
     case 'not':
-      return `NOT (${conditionSql(condition.part, values)})`
+      return `NOT (${conditionSql(condition.part, values, words)})`
     case 'test':
       return testSql(condition.field, condition.test, values)
     case 'word':
-      return wordSql(condition.value, values)
+      return words === 'functions'
+        ? `matches(${bind(condition.value)})`
+        : wordSql({ value: condition.value, bind }, '', words)
   }
-}
-
-/** The first condition is one that the index of words understands; parsing JSON text is left to few entries. */
-function wordSql(value: string, values: BoundValues): string {
-  const word = bound(value, values)
-  const [piece, ...escapes] = neededTexts(value)
-  const needed =
-    piece === undefined
-      ? ''
-      : `multiSearchAny(${searchedText}, [${[bound(piece, values), ...escapes.map(sqlText)].join(', ')}]) AND `
-  const isText = `positionCaseInsensitiveUTF8(JSONExtractString(value), ${word}) > 0`
-  const isNumber = numberPattern.test(value) ? ` OR value = ${word}` : ''
-  const texts = `extractAll(metadata, ${sqlText(jsonScalar.source)})`
-  return (
-    `${needed}(positionCaseInsensitiveUTF8(event_message, ${word}) > 0 OR ` +
-    `arrayExists(value -> NOT endsWith(value, ':') AND (startsWith(value, '"') AND ${isText}${isNumber}), ${texts}))`
-  )
 }
 
 function bound(value: string | number, values: BoundValues): string {
   const name = `query${Object.keys(values).length}`
   values[name] = value
   return `{${name}:${typeof value === 'number' ? 'Float64' : 'String'}}`
-}
-
-function joined(parts: readonly SearchCondition[], by: string, none: string, values: BoundValues): string {
-  return parts.length === 0 ? none : parts.map((part) => `(${conditionSql(part, values)})`).join(by)
 }
 
 function testSql(field: SearchField, test: FieldTest, values: BoundValues): string {
@@ -69,8 +58,10 @@ function testSql(field: SearchField, test: FieldTest, values: BoundValues): stri
       return `startsWith(${present(field)}, ${bound(test.value, values)})`
     case 'suffix':
       return `endsWith(${present(field)}, ${bound(test.value, values)})`
-    case 'contains':
-      return `positionCaseInsensitiveUTF8(${present(field)}, ${bound(test.value, values)}) > 0`
+    case 'contains': {
+      const folded = foldCase(test.value)
+      return containsSql(present(field), bound(folded, values), folded)
+    }
     case 'number': {
       const number = isNumeric(field) ? columnSql(field) : finiteNumber(columnSql(field))
       const { min, max } = test
@@ -96,10 +87,15 @@ export function present(field: SearchField): string {
   return field.kind === 'path' ? `ifNull(${column}, '')` : column
 }
 
-/** By which values entries are counted; status codes in groups such as 5xx. Empty if there is no value. */
-export function groupSql(field: SearchField): string {
-  if (!isStatus(field)) return `substringUTF8(${present(field)}, 1, 100)`
-  const column = columnSql(field)
-  const group = `if(${column} >= 100 AND ${column} < 600, concat(toString(floor(${column} / 100)), 'xx'), toString(${column}))`
-  return `ifNull(${group}, '')`
+/**
+ * How entries are counted by a field: the column to group by, and what is shown of a group, whose column has this name. Status codes
+ * are shown in groups such as 5xx. Empty if there is no value.
+ */
+export function counted(field: SearchField, name: string): { raw: string; shown: string } {
+  const raw = columnSql(field)
+  if (isStatus(field)) {
+    const group = `if(${name} >= 100 AND ${name} < 600, concat(toString(floor(${name} / 100)), 'xx'), toString(${name}))`
+    return { raw, shown: `ifNull(${group}, '')` }
+  }
+  return { raw, shown: `substringUTF8(ifNull(toString(${name}), ''), 1, 100)` }
 }

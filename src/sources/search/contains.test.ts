@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { JsonPaths } from '../../base/json/json-paths.ts'
-import { lowerCase } from '../../base/text/lower-case.ts'
-import { StoredEntry } from '../../catalog/stored-entry.ts'
 import { contains, entryMatch } from './condition-match.ts'
+import { StoredEntry } from './stored-entry.ts'
 
 test('finds a long text like includes', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 })
@@ -29,16 +28,4 @@ test('a long word that nearly occurs everywhere is searched in linear time', { t
       expect(isMet?.(entry)).toBe(index === 1)
     }
   }
-})
-
-test('lower case changes upper-case letters one by one', () => {
-  // No letter beyond has a case.
-  for (let code = 0x80; code < 0x2_0000; code++) {
-    if (code >= 0xd800 && code < 0xe000) continue
-    const letter = String.fromCodePoint(code)
-    const lower = letter.toLowerCase()
-    const isChanged = /\p{Lu}/u.test(letter) && lower.length === letter.length
-    if (lowerCase(`A${letter}`) !== `a${isChanged ? lower : letter}`) expect(letter).toBe(lower)
-  }
-  expect(lowerCase('ΟΔΟΣ \ud801\udc00\ud801 İ')).toBe('οδοσ \ud801\udc28\ud801 İ')
 })

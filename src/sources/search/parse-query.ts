@@ -1,9 +1,9 @@
 import type { TypedColumn } from '../../catalog/source.ts'
+import { numberPattern } from '../../sql/word.ts'
 import {
   type FieldTest,
   fieldCondition,
   misunderstood,
-  numberPattern,
   type SearchCondition,
   type WrittenField,
   wordCondition,

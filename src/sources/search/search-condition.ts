@@ -1,6 +1,7 @@
 import { invalidParameter, type WellheadError } from '../../base/errors.ts'
 import type { TypedColumn } from '../../catalog/source.ts'
-import { keysOf, pathOf } from '../../sql/metadata-path.ts'
+import { keysOf, pathOf } from '../../shared/path-text.ts'
+import { numberPattern } from '../../sql/word.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
@@ -44,7 +45,6 @@ export interface WrittenField extends Pick<FieldCondition, 'test' | 'text'> {
 const id: SearchField = { kind: 'own', column: 'id' }
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hundreds = /^([1-5])xx$/i
-export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 export function misunderstood(message: string): WellheadError {
   return invalidParameter('query', message)

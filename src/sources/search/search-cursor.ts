@@ -18,6 +18,26 @@ export function cursorAfter(page: readonly { timestamp: number; id: string }[], 
   return { timestamp, id, skip: earlier + page.length - others }
 }
 
+/** The cursor after the last of these lines of entries, as a text that nobody has to understand. */
+export function nextPage(lines: Buffer, before: SearchCursor | undefined): string | undefined {
+  const page: { timestamp: number; id: string }[] = []
+  for (const line of lines.toString().trimEnd().split('\n')) {
+    const [, id, timestamp] = /^\{"id":("(?:[^"\\]|\\.)*"),"timestamp":(-?\d+)/.exec(line) ?? []
+    if (id !== undefined) page.push({ id: JSON.parse(id) as string, timestamp: Number(timestamp) })
+  }
+  const cursor = cursorAfter(page, before)
+  return cursor && Buffer.from(JSON.stringify(cursor)).toString('base64url')
+}
+
+/** Undefined if the text is not one of `nextPage`. */
+export function readNext(next: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(next, 'base64url').toString())
+  } catch {
+    return undefined
+  }
+}
+
 /** A JSON array of the entries in lines, one in each line. */
 export function arrayOfLines(lines: Buffer): Buffer {
   return Buffer.from(`[\n${lines.toString().trimEnd().replaceAll('\n', ',\n')}\n]\n`)

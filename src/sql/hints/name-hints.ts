@@ -4,6 +4,7 @@ import { editSql } from '../edits.ts'
 import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from '../functions.ts'
 import { pathSql } from '../names.ts'
+import { queryOf } from '../query.ts'
 import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
 import { argumentsOf, callOf, dottedName, type RefusedSql, shown, textBetween, textOf } from './sql-words.ts'
@@ -12,7 +13,7 @@ const refused = new Set(refusedFunctions.map((name) => name.toLowerCase()))
 
 /** A function that is not allowed, or that does not exist. */
 export function refuseFunction(name: string, sql: string): WellheadError {
-  const text = { sql, tokens: codeTokens(sql), tables: [], isSandbox: false }
+  const text = { sql, tokens: queryOf(sql).tokens, tables: [], isSandbox: false }
   // The engine reads @@name as a call of this function.
   const isVariable = name === 'globalVariable'
   const at = isVariable ? text.tokens.findIndex((token) => isSymbol(token, '@@')) : callOf(text.tokens, name)
@@ -30,7 +31,7 @@ function positionOfToken(sql: string, token: CodeToken | undefined) {
 }
 
 export function refuseTableFunction(name: string, sql: string): WellheadError {
-  const tokens = codeTokens(sql)
+  const { tokens } = queryOf(sql)
   const hint = tableFunctionHint(name)
   const message = hint
     ? `There is no table function ${name}. ${hint}`
@@ -161,7 +162,7 @@ export function refuseSource(
 
 /** The position of the first use of a name as a table. */
 export function positionOfTable(name: string, sql: string) {
-  const tokens = codeTokens(sql)
+  const { tokens } = queryOf(sql)
   const uses = tokens.flatMap((_, at) => (dottedName(tokens, at)?.name === name ? at : []))
   const isTable = (at: number) => {
     let before = at - 1
@@ -194,6 +195,6 @@ export function positionOfPart(name: string, sql: string) {
   const last = name.split('.').at(-1)?.replaceAll('`', '')
   return positionOfToken(
     sql,
-    codeTokens(sql).find((token) => identifierOf(token) === last),
+    queryOf(sql).tokens.find((token) => identifierOf(token) === last),
   )
 }

@@ -1,9 +1,11 @@
 import { invalidQuery, WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { keysOf } from '../../shared/path-text.ts'
 import { authorError, offsetOf, positionOf, positionOfName } from '../errors.ts'
-import { keysOf, metadata, pathAt, typeFor } from '../metadata-path.ts'
+import { metadata, pathAt, typeFor } from '../metadata-path.ts'
 import { pathSql, sqlText } from '../names.ts'
-import { type CodeToken, codeTokens, identifierOf, isKeyword, isSymbol, possibleSources } from '../tokens.ts'
+import { queryOf } from '../query.ts'
+import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { closestPath, lastKey, type SampledSources } from '../warnings/path-warnings.ts'
 import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
 import { filled, firstExpression, unknownFunction } from './name-hints.ts'
@@ -35,9 +37,10 @@ export async function withHint(error: unknown, sql: string, options: HintOptions
   const tables = [...options.tables]
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
-  const tokens = codeTokens(sql)
-  const words = possibleSources(sql, tokens)
-  const read = sampled && /\bidentifier\b/i.test(own.message) ? tables.filter((name) => words.has(name)) : []
+  const query = queryOf(sql)
+  const { tokens, possibleSources } = query
+  const isUnknown = /\bidentifier\b/i.test(own.message)
+  const read = sampled && isUnknown ? tables.filter((name) => possibleSources.has(name)) : []
   const samples = await Promise.all(read.map((source) => sampled?.sample(source)))
   const paths = new Map(samples.flatMap((sample) => [...(sample?.paths ?? [])]))
   const text: RefusedSql = { sql, tokens, tables, aliased, paths, isSandbox }
@@ -45,8 +48,7 @@ export async function withHint(error: unknown, sql: string, options: HintOptions
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))
   const start = tokens[hint?.at ?? -1]?.start
-  const position =
-    start === undefined ? (at ?? positionOfName(own.message, sql, tokens)) : positionOf(sql, start)
+  const position = start === undefined ? (at ?? positionOfName(own.message, query)) : positionOf(sql, start)
   const message = hint?.message ?? own.message
   // SQL of callers cannot use parameters.
   return new WellheadError(invalidQuery, isSandbox ? message.replaceAll('@now', 'now()') : message, {
@@ -107,6 +109,7 @@ function engineHint(message: string, text: RefusedSql): Hint | undefined {
   return undefined
 }
 
+const searchedColumns = /(?:^|\.)(?:event_message|metadata)$/
 const units = /^(?:micro|milli)?(?:second|minute|hour|day|week|month|quarter|year)s?$/i
 const longUnits: Readonly<Record<string, string>> = { s: 'SECOND', m: 'MINUTE', h: 'HOUR', d: 'DAY' }
 
@@ -114,6 +117,12 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
   const { tokens } = text
   const at = nameAt(tokens, name)
   const token = tokens[at]
+  const search = at < 0 && searchedColumns.test(name) ? callOf(tokens, 'matches') : -1
+  if (search >= 0)
+    return {
+      message: `matches reads event_message and metadata. ${name} does not exist; select both columns in the subquery.`,
+      at: search,
+    }
   const value = valueHints.get(name.toLowerCase())
   if (value) return { message: shown(value), at }
   if (units.test(name) && at >= 0) return bareUnit(name, text, at)

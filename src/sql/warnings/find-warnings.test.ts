@@ -9,22 +9,20 @@ describe('undeclared_parameter and unused_parameter', () => {
         sql,
         declared: [],
         reserved: ['now'],
-        usedElsewhere: [],
         sandbox: false,
         columnsOf: () => undefined,
       },
       ...more,
     })
 
-  test('a mistyped parameter is reported once, at its first use, with the declared name', async () => {
+  test('a mistyped parameter is reported at its first use, with the declared name', async () => {
     const sql = 'SELECT 1\nFROM edge_logs\nWHERE project = @projct OR id = @projct AND timestamp > @now'
-    expect(await find(sql, { declared: ['project'], usedElsewhere: ['project'] })).toEqual([
-      {
-        code: 'undeclared_parameter',
-        message: '@projct is not declared, so it is null unless a caller sends it. Did you mean @project?',
-        ...{ line: 3, column: 17 },
-      },
-    ])
+    expect(await find(sql, { declared: ['project'] })).toContainEqual({
+      code: 'undeclared_parameter',
+      message: '@projct is not declared, so it is null unless a caller sends it. Did you mean @project?',
+      line: 3,
+      column: 17,
+    })
   })
 
   test('a parameter without a similar declaration is reported, too', async () => {
@@ -54,7 +52,6 @@ describe('undeclared_parameter and unused_parameter', () => {
     ['an undeclared name in a string', "SELECT 'mail@example.com'", {}],
     ['an undeclared name in a comment', 'SELECT 1 -- @project', {}],
     ['a server variable', 'SELECT @@version', {}],
-    ['a parameter that selects a span', 'SELECT 1', { declared: ['interval'], usedElsewhere: ['interval'] }],
     ['a use in a view', 'WITH v AS (SELECT @project AS p) SELECT 1', { declared: ['project'] }],
   ])('%s is not reported', async (_, sql, more) => {
     expect(await find(sql, more)).toEqual([])
@@ -90,7 +87,7 @@ describe('alias_shadows_column', () => {
   test('the message names the clause and the source', async () => {
     const sql = `SELECT timestamp::date AS timestamp FROM edge_logs WHERE ${recent}`
     const [warning] = await findWarnings({
-      ...{ sql, declared: [], reserved: ['now'], usedElsewhere: [], sandbox: false, columnsOf: () => [] },
+      ...{ sql, declared: [], reserved: ['now'], sandbox: false, columnsOf: () => [] },
     })
     expect(warning).toEqual({
       code: 'alias_shadows_column',

@@ -2,9 +2,10 @@ import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { positionOf } from '../errors.ts'
 import type { ColumnsOf } from '../paths.ts'
+import { type Query, queryOf } from '../query.ts'
 import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
-import { type Finding, functionAround, type QueryText, readQuery } from './query-text.ts'
+import { type Finding, functionAround } from './query-text.ts'
 import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
 import type { Warning } from './warning.ts'
 
@@ -13,8 +14,6 @@ export interface WarnedQuery {
   declared: readonly string[]
   /** Names that the service sets, such as now. */
   reserved: readonly string[]
-  /** Names that are used outside of the SQL. */
-  usedElsewhere: readonly string[]
   columnsOf: ColumnsOf
   /** Whether callers can send SQL of their own over the named subqueries. */
   sandbox: boolean
@@ -30,7 +29,7 @@ const maxWarnings = 100
 export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources): Promise<Warning[]> {
   const { sql, columnsOf, sandbox } = asked
   if (sql.length > maxWarnedLength) return []
-  const query = readQuery(sql)
+  const query = queryOf(sql)
   const findings: Finding[] = [
     ...parameterWarnings(query, asked),
     ...castWarnings(query),
@@ -47,18 +46,12 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, query.tokens[at]?.start ?? 0) }))
 }
 
-function parameterWarnings(
-  { tokens }: QueryText,
-  { declared, reserved, usedElsewhere }: WarnedQuery,
-): Finding[] {
-  const used = new Map<string, number>()
-  for (const [at, { kind, text }] of tokens.entries()) {
-    if (kind === 'parameter' && !used.has(text.slice(1))) used.set(text.slice(1), at)
-  }
+function parameterWarnings(query: Query, { declared, reserved }: WarnedQuery): Finding[] {
+  const { tokens, parameters: used } = query
   const known = new Set([...declared, ...reserved])
   const undeclared = [...used].filter(([name]) => !known.has(name))
-  const unused = declared.filter((name) => !used.has(name) && !usedElsewhere.includes(name))
-  const findings = undeclared.map(([name, at]): Finding => {
+  const unused = declared.filter((name) => !used.has(name))
+  const findings = undeclared.map(([name, [at = -1]]): Finding => {
     const closest = closestName(name, known)
     const help = closest === undefined ? 'Declare it.' : `Did you mean @${closest}?`
     const message = `@${name} is not declared, so it is null unless a caller sends it. ${help}`
@@ -88,7 +81,7 @@ const clocks: Record<string, string> = {
 }
 
 /** The engine's clock, which a test or a replay cannot set. */
-function clockWarnings({ tokens }: QueryText): Finding[] {
+function clockWarnings({ tokens }: Query): Finding[] {
   return tokens.flatMap(({ text }, at): Finding[] => {
     const name = text.toLowerCase()
     const call = isSymbol(tokens[at + 1], '(') ? '()' : ''
@@ -99,7 +92,7 @@ function clockWarnings({ tokens }: QueryText): Finding[] {
 }
 
 /** A choice between intervals in different units, which the engine converts to one of them. */
-function intervalWarnings({ tokens, brackets }: QueryText): Finding[] {
+function intervalWarnings({ tokens, brackets }: Query): Finding[] {
   const units = tokens.flatMap(({ text }, at) => {
     const unit = isKeyword(tokens[at], 'INTERVAL')
       ? titled(tokens[at + 2]?.text ?? '')
@@ -155,7 +148,7 @@ const indifferent =
   /^(?:sum|sumIf|nullIf|empty|notEmpty|match|like|ilike|startsWith|endsWith|position\w*|locate|hasToken\w*|multiSearchAny\w*|multiMatchAny\w*)$/i
 
 /** Casts that turn a missing value into one that looks real. */
-function castWarnings(query: QueryText): Finding[] {
+function castWarnings(query: Query): Finding[] {
   const { sql, tokens } = query
   const text = (first: number, end: number) => {
     const written = sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
@@ -175,7 +168,7 @@ function castWarnings(query: QueryText): Finding[] {
   })
 }
 
-function isHandled(query: QueryText, { first, end }: TokenRange, { handled }: DefaultValue): boolean {
+function isHandled(query: Query, { first, end }: TokenRange, { handled }: DefaultValue): boolean {
   const { sql, tokens } = query
   const before = isSymbol(tokens[first - 1], '(') ? first - 2 : first - 1
   // What is not true of null is not true of its opposite either.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceColumn } from '../paths.ts'
+import { Query } from '../query.ts'
 import { closestPath, manyEntries, pathWarnings, type SampledSources } from './path-warnings.ts'
-import { readQuery } from './query-text.ts'
 
 const columns: Record<string, SourceColumn[]> = {
   edge_logs: [{ name: 'origin_time', path: 'response.origin_time', type: 'number' }],
@@ -27,7 +27,7 @@ function sampledWith({ entries = 10, paths = [], rare = [] }: Entries): SampledS
 
 async function warned(sql: string, entries: Entries | SampledSources): Promise<string[]> {
   const sampled = 'sample' in entries ? entries : sampledWith(entries)
-  const query = readQuery(sql)
+  const query = new Query(sql)
   const found = await pathWarnings(query, columnsOf, sampled)
   return found.map(({ code, message, at }) => {
     const [written] = sql.slice(query.tokens[at]?.start).split(/[^\w.]/)

@@ -1,11 +1,13 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { keysOf } from '../../shared/path-text.ts'
 import { isAggregate } from '../functions.ts'
-import { columnRead, keysOf, metadata, typeFor } from '../metadata-path.ts'
+import { columnRead, metadata, typeFor } from '../metadata-path.ts'
 import { pathSql } from '../names.ts'
 import type { ColumnsOf, FoundPath } from '../paths.ts'
+import type { Query } from '../query.ts'
 import { clauseOf } from '../scopes.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import type { Finding, QueryText } from './query-text.ts'
+import type { Finding } from './query-text.ts'
 
 export type PathTypes = ReadonlyMap<string, readonly string[]>
 
@@ -43,7 +45,7 @@ interface ReadPath extends FoundPath {
 
 /** Warnings about paths that depend on the entries of the sources. */
 export async function pathWarnings(
-  query: QueryText,
+  query: Query,
   columnsOf: ColumnsOf,
   sampled: SampledSources,
 ): Promise<Finding[]> {
@@ -117,7 +119,7 @@ function slowPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
 }
 
 /** False in the list of the final SELECT if it does not aggregate: only rows that are returned need the value. */
-function isReadForEach(query: QueryText, { path, scope }: ReadPath): boolean {
+function isReadForEach(query: Query, { path, scope }: ReadPath): boolean {
   if (!scope) return false
   if (scope.parent !== undefined) return true
   const item = scope.items.find(({ first, end }) => path.first >= first && path.first < end)
@@ -125,7 +127,7 @@ function isReadForEach(query: QueryText, { path, scope }: ReadPath): boolean {
   return isInAggregate(query, path.first)
 }
 
-function isInAggregate({ tokens, brackets }: QueryText, at: number): boolean {
+function isInAggregate({ tokens, brackets }: Query, at: number): boolean {
   for (let open = brackets[at] ?? -1; open >= 0; open = brackets[open] ?? -1) {
     let name = open - 1
     // quantile(0.9)(…) has two pairs of brackets.

@@ -1,16 +1,7 @@
-import { grouped } from '../../base/grouped.ts'
-import { type ColumnsOf, findPaths } from '../paths.ts'
-import { type ReadTable, type SelectScope, scopesOf } from '../scopes.ts'
-import {
-  type CodeToken,
-  closingOf,
-  codeTokens,
-  identifierOf,
-  isKeyword,
-  isSymbol,
-  type TokenRange,
-} from '../tokens.ts'
-import { namedSubqueries } from '../with.ts'
+import type { ColumnsOf } from '../paths.ts'
+import type { Query } from '../query.ts'
+import type { ReadTable, SelectScope } from '../scopes.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import type { Warning } from './warning.ts'
 
 export interface Finding extends Pick<Warning, 'code' | 'message'> {
@@ -18,38 +9,8 @@ export interface Finding extends Pick<Warning, 'code' | 'message'> {
   at: number
 }
 
-export type QueryText = ReturnType<typeof readQuery>
-
-export function readQuery(sql: string) {
-  const tokens = codeTokens(sql)
-  const scopes = scopesOf(tokens)
-  const selects = [...new Set(scopes.of)].filter((scope) => scope !== undefined)
-  const subqueries = namedSubqueries(tokens)
-  return {
-    ...{ sql, tokens, scopes, selects, subqueries },
-    paths: findPaths(sql, tokens, scopes),
-    /** A name can have several. */
-    subqueriesBy: grouped(subqueries, ({ name }) => name),
-    /** The SELECTs that a bracket contains, by its index: more than one for a UNION. */
-    selectsIn: grouped(selects, ({ open }) => open),
-    /** For each token, the index of the bracket that it is directly in, or -1. */
-    brackets: bracketsOf(tokens),
-  }
-}
-
-function bracketsOf(tokens: readonly CodeToken[]): number[] {
-  const open: number[] = []
-  return tokens.map(({ depth }, at) => {
-    // The brackets that are open before a token are as many as its depth.
-    open.length = Math.min(open.length, Math.max(0, depth))
-    const bracket = open.at(-1) ?? -1
-    if (/^[([{]$/.test((tokens[at] as CodeToken).text)) open[Math.max(0, depth)] = at
-    return bracket
-  })
-}
-
 /** Indexes of the tokens of clauses that belong to the SELECT itself. */
-export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: string[]): number[] {
+export function tokensIn(query: Query, scope: SelectScope, ...keywords: string[]): number[] {
   const indexes: number[] = []
   for (const { keyword, at, end } of scope.clauses) {
     if (!keywords.includes(keyword)) continue
@@ -59,14 +20,14 @@ export function tokensIn(query: QueryText, scope: SelectScope, ...keywords: stri
 }
 
 /** The source that a SELECT reads as this table, unless a subquery has the same name. */
-export function sourceOf({ subqueriesBy }: QueryText, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
+export function sourceOf({ subqueriesBy }: Query, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
   return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
 }
 
 export type ColumnUse = NonNullable<ReturnType<typeof columnAt>>
 
 /** A name of a column, as in "timestamp" or "e.timestamp"; undefined for parts of paths, functions and tables. */
-export function columnAt({ tokens, scopes }: QueryText, at: number) {
+export function columnAt({ tokens, scopes }: Query, at: number) {
   const name = identifierOf(tokens[at])
   if (name === undefined || scopes.tableTokens.has(at)) return undefined
   if (isSymbol(tokens[at + 1], '.') || isSymbol(tokens[at + 1], '(')) return undefined
@@ -79,7 +40,7 @@ export function columnAt({ tokens, scopes }: QueryText, at: number) {
   return { name, qualifier }
 }
 
-export function aliasOf({ tokens }: QueryText, { first, end }: TokenRange) {
+export function aliasOf({ tokens }: Query, { first, end }: TokenRange) {
   const at = end - 1
   const name = identifierOf(tokens[at])
   if (name === undefined || at <= first) return undefined
@@ -91,7 +52,7 @@ export function aliasOf({ tokens }: QueryText, { first, end }: TokenRange) {
 }
 
 /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
-export function functionAround({ tokens, brackets }: QueryText, at: number) {
+export function functionAround({ tokens, brackets }: Query, at: number) {
   const open = brackets[at] ?? -1
   const name = isSymbol(tokens[open], '(') ? identifierOf(tokens[open - 1]) : undefined
   return name === undefined ? undefined : { name, open }

@@ -3,6 +3,7 @@ import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
 import { ownColumns } from '../pruned-sql.ts'
+import type { Query } from '../query.ts'
 import { clauseOf, type ReadTable, type SelectScope } from '../scopes.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import {
@@ -12,13 +13,12 @@ import {
   columnAt,
   type Finding,
   functionAround,
-  type QueryText,
   sourceOf,
   tokensIn,
 } from './query-text.ts'
 
 /** Aliases that WHERE reads in place of the column of the same name. */
-export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[] {
+export function aliasWarnings(query: Query, columnsOf: ColumnsOf): Finding[] {
   const { sql, tokens, selects } = query
   return selects.flatMap((scope) => {
     const tables = scope.certain ? scope.tables : []
@@ -47,7 +47,7 @@ export function aliasWarnings(query: QueryText, columnsOf: ColumnsOf): Finding[]
 }
 
 /** LIMIT that keeps any rows, because they have no order. */
-export function orderWarnings(query: QueryText): Finding[] {
+export function orderWarnings(query: Query): Finding[] {
   const { tokens } = query
   return query.selects.flatMap((scope): Finding[] => {
     // LIMIT n, but not LIMIT 0 and not LIMIT n BY column.
@@ -64,7 +64,7 @@ export function orderWarnings(query: QueryText): Finding[] {
 }
 
 /** Whether there is at most one row anyway: an aggregate of everything, a search by id, or no table at all. */
-function isOneRow(query: QueryText, scope: SelectScope): boolean {
+function isOneRow(query: Query, scope: SelectScope): boolean {
   const { tokens, scopes } = query
   if (scope.tables.length === 0) return true
   const aggregates = scope.items.some(({ first, end }) => {
@@ -83,7 +83,7 @@ function isOneRow(query: QueryText, scope: SelectScope): boolean {
 }
 
 /** Whether all rows come from one subquery that has an order, or from a generator, which has its own. */
-function isOrdered(query: QueryText, scope: SelectScope): boolean {
+function isOrdered(query: Query, scope: SelectScope): boolean {
   const [table, ...others] = scope.tables
   if (!table || others.length > 0 || !scope.certain) return !scope.certain
   const [named] = query.subqueriesBy.get(table.name ?? '') ?? []
@@ -102,7 +102,7 @@ const repeating =
   /^(?:to(?:Second|Minute|Hour|DayOfWeek|DayOfMonth|Month|Quarter)|second|minute|hour|dayofweek|dayofmonth|day|month|quarter|extract)$/i
 
 /** Sources that are read without any bound on their timestamp, not even in a SELECT that reads the rows. */
-export function timeWarnings(query: QueryText, columnsOf: ColumnsOf, isSandbox: boolean): Finding[] {
+export function timeWarnings(query: Query, columnsOf: ColumnsOf, isSandbox: boolean): Finding[] {
   const names = timeNames(query)
   return unboundedTables(query, names, isSandbox).flatMap((table): Finding[] => {
     const source = sourceOf(query, table, columnsOf)
@@ -113,8 +113,8 @@ export function timeWarnings(query: QueryText, columnsOf: ColumnsOf, isSandbox: 
 }
 
 /** The tables whose rows no SELECT limits in time, from those that read the others on. */
-function unboundedTables(query: QueryText, names: ReadonlySet<string>, isSandbox: boolean): ReadTable[] {
-  const { tokens, selects, selectsIn, subqueries, subqueriesBy } = query
+function unboundedTables(query: Query, names: ReadonlySet<string>, isSandbox: boolean): ReadTable[] {
+  const { tokens, selects, selectsIn, subqueries } = query
   const named = new Set(subqueries.map(({ open }) => open))
   const asTable = new Set(selects.flatMap(({ tables }) => tables.map(({ at }) => at)))
   const inBrackets = grouped(selects, ({ parent }) => parent)
@@ -136,18 +136,17 @@ function unboundedTables(query: QueryText, names: ReadonlySet<string>, isSandbox
   for (const scope of exposed) {
     if (isOnlyBrackets(scope)) expose(inBrackets.get(scope))
     for (const table of unlimitedIn(query, scope, names)) {
-      const [subquery, ...others] = subqueriesBy.get(table.name ?? '') ?? []
+      const subquery = query.subqueryNamed(table.name ?? '')
       found.push(table)
       if (isSymbol(tokens[table.at], '(')) expose(selectsIn.get(table.at))
-      else if (subquery && others.length === 0 && !subquery.renamesColumns)
-        expose(selectsIn.get(subquery.open))
+      else if (subquery) expose(selectsIn.get(subquery.open))
     }
   }
   return found
 }
 
 /** Names that stand for a timestamp or a value that is computed from one, in any part of the query. */
-function timeNames(query: QueryText): Set<string> {
+function timeNames(query: Query): Set<string> {
   const { tokens, scopes, selects } = query
   const names = new Set([timestamp])
   const aliases = selects.flatMap(({ items }) => items.flatMap((item) => aliasOf(query, item) ?? []))
@@ -184,13 +183,13 @@ function expressionStart(tokens: readonly CodeToken[], as: number): number {
   return first
 }
 
-function timeAt(query: QueryText, at: number, names: ReadonlySet<string>): ColumnUse | undefined {
+function timeAt(query: Query, at: number, names: ReadonlySet<string>): ColumnUse | undefined {
   const use = columnAt(query, at)
   return use && names.has(use.name) && use.qualifier !== metadata ? use : undefined
 }
 
 /** The tables of a SELECT whose time its conditions do not depend on. */
-function unlimitedIn(query: QueryText, scope: SelectScope, names: ReadonlySet<string>): ReadTable[] {
+function unlimitedIn(query: Query, scope: SelectScope, names: ReadonlySet<string>): ReadTable[] {
   if (!scope.certain) return []
   const uses = tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
     const use = timeAt(query, at, names)
@@ -203,7 +202,7 @@ function unlimitedIn(query: QueryText, scope: SelectScope, names: ReadonlySet<st
 }
 
 /** Whether those who read the SELECT can limit the time. */
-function showsTime(query: QueryText, { items }: SelectScope, names: ReadonlySet<string>): boolean {
+function showsTime(query: Query, { items }: SelectScope, names: ReadonlySet<string>): boolean {
   return items.some(({ first, end }) => {
     for (let at = first; at < end; at++) {
       if (isSymbol(query.tokens[at], '*') || timeAt(query, at, names)) return true

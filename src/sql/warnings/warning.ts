@@ -21,4 +21,8 @@ export const warningShape = z.object({
   column: z.int().min(1).describe('Column in the SQL as it was sent, from 1.'),
 })
 
+export const warningsView = z
+  .array(warningShape)
+  .describe('SQL that is valid but probably wrong. It does not prevent saving.')
+
 export type Warning = z.output<typeof warningShape>

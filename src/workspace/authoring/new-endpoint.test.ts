@@ -59,6 +59,22 @@ test('takes types from the use in the SQL, and refuses an example of another typ
   expect(() => create(query, { n: 'many' })).toThrow('parameters.n.example must be a whole number')
 })
 
+test('leaves parameters optional that the SQL compares with null, and omits them in the test', () => {
+  const query =
+    'SELECT 1 FROM edge_logs WHERE (@method IS NULL OR request_method = @method) AND (isNull(@since) OR timestamp > @since) ' +
+    "AND (@path is not null AND path = @path) AND project = @project AND id = @id /* @id IS NULL */ AND x != '@id IS NULL'"
+  const { definition, tests } = create(query, { path: '/a' })
+  const declared = Object.entries(definition.parameters)
+  expect(declared.map(([name, { type, required, example }]) => [name, type, required, example])).toEqual([
+    ['method', 'string', false, undefined],
+    ['since', 'timestamp', false, undefined],
+    ['path', 'string', false, '/a'],
+    ['project', 'string', true, 'demo'],
+    ['id', 'string', true, 'example'],
+  ])
+  expect(tests[0]?.parameters).toEqual({ path: '/a', project: 'demo', id: 'example' })
+})
+
 test('keeps examples that look like YAML, comments or numbers', () => {
   const values = { a: '*/ { x: 1 }', b: true, c: '1.10', d: "null'\n# no", e: -5, f: null }
   const { definition, tests } = create('SELECT @a, @b, @c, @d, @e, @f', values)

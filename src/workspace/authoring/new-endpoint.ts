@@ -3,16 +3,13 @@ import { grouped } from '../../base/grouped.ts'
 import { newSourceShape, reservedColumns, type TypedColumn } from '../../catalog/source.ts'
 import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
-import {
-  declarationsOf,
-  type JsonValue,
-  parameterTypes,
-} from '../../endpoints/definition/parameter-declaration.ts'
-import { usedParameters } from '../../endpoints/definition/parameters.ts'
+import { declarationsOf, type JsonValue, typeOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { keysOf } from '../../shared/path-text.ts'
 import { leavesOf } from '../../sources/seen-paths.ts'
-import { inferredTypes } from '../../sql/parameter-types.ts'
+import { sources } from '../../sources/source-kind.ts'
+import { inferredTypes, nullTested } from '../../sql/parameter-types.ts'
 import type { ColumnsOf } from '../../sql/paths.ts'
-import { sourceFiles } from '../kinds/file-kinds.ts'
+import { queryOf } from '../../sql/query.ts'
 import type { Workspace } from '../workspace.ts'
 
 interface NewEndpoint {
@@ -28,7 +25,7 @@ interface NewEndpoint {
 /** Parameters of a query that can be declared, in the order of their first appearance. */
 export function parametersOf(query: string): string[] {
   // Checking the file explains why another name is not allowed.
-  return usedParameters(query).filter((name) => /^[A-Za-z]\w{0,63}$/.test(name))
+  return queryOf(query).parameterNames.filter((name) => /^[A-Za-z]\w{0,63}$/.test(name))
 }
 
 /** The endpoint file and a test that gets rows from the fixtures of the workspace. */
@@ -39,12 +36,14 @@ export function newEndpointFiles(
 ): Record<string, string> {
   const newest = newestEntry(fixtures)
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
-  const told = inferredTypes(query, columnsOf)
+  const told = inferredTypes(queryOf(query), columnsOf)
+  const optional = nullTested(queryOf(query))
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
+    if (optional.has(parameter)) return null
     const type = told.get(parameter) ?? 'string'
     const isText = type === 'string' || type === 'regex'
-    return parameter === 'project' ? project : isText ? 'example' : parameterTypes[type].samples[1]
+    return parameter === 'project' ? project : isText ? 'example' : typeOf({ type }).samples[1]
   }
   const examples = Object.fromEntries(
     parametersOf(query).map((parameter) => [parameter, exampleOf(parameter)]),
@@ -53,6 +52,8 @@ export function newEndpointFiles(
   const parameters: Record<string, object> = declarationsOf(examples)
   for (const [parameter, type] of told)
     if (parameters[parameter]) Object.assign(parameters[parameter], { type })
+  for (const parameter of optional)
+    if (parameters[parameter]) Object.assign(parameters[parameter], { required: false })
   const content = formatDefinition(parseDefinition({ id, name, query, parameters, published }))
   return { [`endpoints/${name}.sql`]: content, [`tests/${name}.yaml`]: testFile(name, now, examples) }
 }
@@ -96,7 +97,11 @@ const maxExampleLength = 40
 /** Longer text is read for one entry at a time, where a column does not help. */
 const maxTextLength = 200
 
-/** The file of a source whose columns hold what many entries have. */
+/** Paths whose names say that they identify a customer. */
+const ownerPath =
+  /(?:^|[._])(?:project|tenant|customer|account|org|organization|team|workspace)(?:[._-]?(?:id|ref|slug))?$/i
+
+/** The file of a source whose columns hold what many entries have, and the path that probably has the project. */
 export function newSourceFile(name: string, entries: readonly { metadata: object }[], from: string) {
   const leaves = entries.flatMap(({ metadata }) => [...leavesOf(metadata)])
   const scalars = leaves.filter(([, value]) => value !== null && !Array.isArray(value))
@@ -115,13 +120,16 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
     return `# ${Math.round((100 * found.length) / entries.length)} % of the entries, such as ${text}`
   }
   const notes = columns.map(noteOf)
-  const content = sourceFiles
+  const content = sources.file
     .write({ ...newSourceShape.parse({ name }), columns })
     .replace(/^ +- .*$/gm, (line) => `${line} ${notes.shift()}`)
   const head = `# Proposed from ${entries.length} entries of ${JSON.stringify(from)}. Remove columns that queries seldom read:
 # a column only makes reading its path faster. SQL reads every path as metadata.<path>.
 `
-  return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content }
+  const [project] = [...seen.keys()]
+    .filter((path) => ownerPath.test(keysOf(path).join('.')))
+    .sort((one, other) => (seen.get(other)?.length ?? 0) - (seen.get(one)?.length ?? 0))
+  return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content, project }
 }
 
 /** The path in the form of a name. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { packageFile } from '../../base/package-file.ts'
-import { withId } from './missing-id.ts'
+import { withId } from '../../endpoints/definition/missing-id.ts'
 
-export const templates = ['supabase', 'nginx', 'otel', 'empty'] as const
+export const templates = ['supabase', 'supabase-hosted', 'nginx', 'otel', 'empty'] as const
 
 export type Template = (typeof templates)[number]
 
@@ -15,11 +15,11 @@ export function newWorkspaceFiles(template: Template, newId: () => string): Reco
       entry.isFile(),
     )
     for (const path of entries.map(({ parentPath, name }) => join(parentPath, name)).sort()) {
-      // npm leaves files named .gitignore out of packages.
+      // npm leaves such files out of packages.
       const file = relative(root, path)
         .split(sep)
         .join('/')
-        .replace(/^gitignore$/, '.gitignore')
+        .replace(/^git(?=ignore$|attributes$)/, '.git')
       const content = readFileSync(path, 'utf8')
       files[file] = file.endsWith('.sql') ? (withId(content, newId()) ?? content) : content
     }

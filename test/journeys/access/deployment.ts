@@ -132,19 +132,55 @@ export function deploymentJourneys(running: () => RunningService): void {
       await remove('set.one', 'set.two')
     })
 
-    test('an editor deploys endpoints and alerts, and sources need an admin', async () => {
-      const { token } = await makeToken(running(), { scopes: ['edit'] })
-      const deployed = (body: unknown) => ask(running(), token, 'POST', '/api/deployments', body)
-      expect((await deployed({ endpoints: [one], sources: [] })).status).toBe(200)
-      expect((await admin('GET', '/api/endpoints/set.one')).body.updated_by).not.toBe('admin')
-      for (const body of [{ sources: [{ name: 'set_source' }] }, { delete: { sources: ['edge_logs'] } }]) {
-        const { status, body: refusal } = await deployed({ ...body, dry_run: true })
-        expect([status, refusal.error.message]).toEqual([
-          403,
-          'A deployment with sources requires the scope admin.',
-        ])
+    test('an editor deploys with sources that stay the same, a token with deploy also changes sources, and nobody but admins deletes them', async () => {
+      const { id: editor, token: edit } = await makeToken(running(), { scopes: ['edit'] })
+      const { id: ci, token: deploying } = await makeToken(running(), { scopes: ['deploy'] })
+      const source = { name: 'set_source', retention_days: 7, columns: [] }
+      const deployed = async (token: string, body: object) => {
+        const answer = await ask(running(), token, 'POST', '/api/deployments', body)
+        const { sources, error } = answer.body
+        return [answer.status, error?.message ?? sources.map(({ action }: { action: string }) => action)]
       }
+      const refusal = (verb: string, scope: string) => [
+        403,
+        `set_source: ${verb} sources requires a token with the scope ${scope}.`,
+      ]
+      const created = {
+        sources: [source],
+        endpoints: [{ name: 'set.one', query: 'SELECT id FROM set_source' }],
+      }
+      for (const dry_run of [true, false]) {
+        expect(await deployed(edit, { ...created, dry_run })).toEqual(refusal('Creating', 'deploy'))
+      }
+      expect((await admin('GET', '/api/sources/set_source')).status).toBe(404)
+      expect(await deployed(deploying, created)).toEqual([200, ['created']])
+      expect((await admin('GET', '/api/sources/set_source')).body.updated_by).toBe(ci)
+      const described = { ...created.endpoints[0], description: 'by an editor' }
+      expect(await deployed(edit, { ...created, endpoints: [described] })).toEqual([200, ['unchanged']])
+      expect((await admin('GET', '/api/endpoints/set.one')).body.updated_by).toBe(editor)
+      const changed = { sources: [{ ...source, retention_days: 8 }] }
+      expect(await deployed(edit, changed)).toEqual(refusal('Changing', 'deploy'))
+      expect(await deployed(deploying, changed)).toEqual([200, ['updated']])
+      for (const token of [edit, deploying]) {
+        const deletion = { delete: { sources: ['set_source'], endpoints: ['set.one'] } }
+        expect(await deployed(token, deletion)).toEqual(refusal('Deleting', 'admin'))
+        for (const [method, path] of [
+          ['DELETE', '/api/sources/set_source?confirm=set_source'],
+          ['POST', '/api/access-tokens'],
+          ['GET', '/api/access-tokens'],
+          ['GET', '/api/people'],
+          ['GET', '/api/backup'],
+        ] as const) {
+          expect([path, (await ask(running(), token, method, path, undefined)).status]).toEqual([path, 403])
+        }
+      }
+      const patch = (token: string) =>
+        ask(running(), token, 'PATCH', '/api/sources/set_source', { description: 'x' })
+      expect([(await patch(edit)).status, (await patch(deploying)).status]).toEqual([403, 200])
+      const { role } = (await ask(running(), deploying, 'GET', '/api/whoami')).body
+      expect(role).toBe('editor')
       await remove('set.one')
+      expect((await admin('DELETE', '/api/sources/set_source?confirm=set_source')).status).toBe(204)
     })
 
     test('of two concurrent deployments with the same expected versions, one succeeds and the other changes nothing', async () => {

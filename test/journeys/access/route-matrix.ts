@@ -40,6 +40,10 @@ const requests: Record<string, Expected> = {
   'POST /api/alerts/:reference/versions/:version/restore': { status: 400 },
   'POST /api/dashboards/:reference/versions/:version/restore': { status: 400 },
   'POST /api/sources/:reference/versions/:version/restore': { status: 400 },
+  'POST /api/alerts/:reference/groups/:id/mute': { status: 400 },
+  'POST /api/plans/:reference/versions/:version/restore': { status: 400 },
+  'PUT /api/projects/:project': { status: 400 },
+  'POST /api/tables/:reference/versions/:version/restore': { status: 400 },
   // An empty one changes nothing.
   'POST /api/deployments': { status: 200 },
   // Every token can create sessions of itself.
@@ -71,21 +75,27 @@ type Outcomes = Record<RouteAccess, Outcome>
 const noAccess: Outcomes = {
   ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
   'query or dashboard': 401,
-  ...{ ingest: 401, read: 401, edit: 401, admin: 401 },
+  'read or project': 401,
+  ...{ ingest: 401, read: 401, edit: 401, deploy: 401, admin: 401 },
 }
 const noScope: Outcomes = {
   ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
   ...{ query: 403, search: 403, 'query or search': 403, 'query or dashboard': 403 },
-  ...{ ingest: 403, read: 403, edit: 403, admin: 403 },
+  'read or project': 403,
+  ...{ ingest: 403, read: 403, edit: 403, deploy: 403, admin: 403 },
 }
 const querying: Outcomes = {
   ...noScope,
   ...{ query: 'allowed', 'query or search': 'allowed', 'query or dashboard': 'allowed' },
 }
 const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
-const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
+const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed', 'read or project': 'allowed' }
 const editing: Outcomes = { ...reading, edit: 'allowed' }
+const deploying: Outcomes = { ...editing, deploy: 'allowed' }
 const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
+
+/** A token with a project sees what that used. */
+const ofProject = { 'read or project': 'allowed' } as const
 
 /** Of a browser: what a cookie allows depends on the page that sends it. */
 const ownPage = (url: string) => ({ Origin: url })
@@ -108,16 +118,17 @@ const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
   'a wrong token': { outcomes: noAccess },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
-  admin: { outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' } },
-  'a cookie of an admin': { page: ownPage, outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' } },
+  admin: { outcomes: { ...deploying, ingest: 'allowed', admin: 'allowed' } },
+  'a cookie of an admin': { page: ownPage, outcomes: { ...deploying, ingest: 'allowed', admin: 'allowed' } },
   'a cookie of an admin, on a page of another site': {
     page: otherPage,
-    outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' },
+    outcomes: { ...deploying, ingest: 'allowed', admin: 'allowed' },
   },
   'a cookie of an admin, without a page': {
     page: () => ({}),
-    outcomes: { ...editing, ingest: 'allowed', admin: 'allowed' },
+    outcomes: { ...deploying, ingest: 'allowed', admin: 'allowed' },
   },
+  deploy: { fields: { scopes: ['deploy'] }, outcomes: deploying },
   edit: { fields: { scopes: ['edit'] }, outcomes: editing },
   read: { fields: { scopes: ['read'] }, outcomes: reading },
   query: { fields: { scopes: ['query'] }, outcomes: querying },
@@ -148,11 +159,20 @@ const callers: Record<string, CallerKind> = {
   },
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
-    outcomes: querying,
+    outcomes: { ...querying, ...ofProject },
   },
-  'query with a project': { fields: { scopes: ['query'], project: 'a' }, outcomes: querying },
-  'search with a project': { fields: { scopes: ['search'], project: 'a' }, outcomes: searching },
-  'ingest with a project': { fields: { scopes: ['ingest'], project: 'a' }, outcomes: ingesting },
+  'query with a project': {
+    fields: { scopes: ['query'], project: 'a' },
+    outcomes: { ...querying, ...ofProject },
+  },
+  'search with a project': {
+    fields: { scopes: ['search'], project: 'a' },
+    outcomes: { ...searching, ...ofProject },
+  },
+  'ingest with a project': {
+    fields: { scopes: ['ingest'], project: 'a' },
+    outcomes: { ...ingesting, ...ofProject },
+  },
 }
 
 export function routeMatrix(running: () => RunningService): void {

@@ -348,10 +348,58 @@ describe('a cookie', () => {
     const https = service.url.replace('http:', 'https:')
     const { set } = await signIn(service.adminToken.token, { Origin: https })
     expect(set).toMatch(/^__Host-wellhead=whs_.*; Secure$/)
-    expect((await send(set.split(';')[0] as string)).status).toBe(200)
+    const cookie = set.split(';')[0] as string
+    // Over HTTPS, browsers always say where a request comes from.
+    expect((await send(cookie)).body.error.code).toBe('cross_site')
+    expect((await send(cookie, 'GET', '/api/whoami', { 'Sec-Fetch-Site': 'same-origin' })).status).toBe(200)
     expect((await signIn(service.adminToken.token, { Origin: 'https://other.example.com' })).status).toBe(403)
     expect((await signIn(service.adminToken.token, {})).status).toBe(204)
     expect((await signIn('wh_wrong')).status).toBe(401)
+  })
+
+  test('works only for pages of this service and for addresses that somebody types', async () => {
+    const cookie = await cookieOf(service.adminToken.token)
+    const statusOf = async (path: string, site: string, method = 'GET') =>
+      (await send(cookie, method, path, { 'Sec-Fetch-Site': site })).status
+    const paths = ['/api/backup?_format=none', '/api/endpoints/query/counted', '/api/whoami']
+    for (const path of paths) {
+      // Twice, so that the fast path knows it.
+      const own = [await statusOf(path, 'same-origin'), await statusOf(path, 'none')]
+      expect([path, own]).toEqual([path, path.includes('backup') ? [406, 406] : [200, 200]])
+      for (const site of ['cross-site', 'same-site', '']) {
+        expect([path, site, await statusOf(path, site)]).toEqual([path, site, 403])
+      }
+      expect([path, await statusOf(path, 'cross-site', 'HEAD')]).toEqual([path, 403])
+    }
+    // A link of another site opens it as for everybody.
+    expect(await statusOf('/openapi.json', 'cross-site')).toBe(200)
+    // Other sites do not have a token.
+    const { token } = service.adminToken
+    const more = { 'Sec-Fetch-Site': 'cross-site' }
+    expect((await ask(service, token, 'GET', '/api/whoami', undefined, more)).status).toBe(200)
+  })
+
+  test('is given 60 times a minute to a token and to an address', async () => {
+    const [one, other] = [
+      await makeToken(service, { scopes: ['query'] }),
+      await makeToken(service, { scopes: ['query'] }),
+    ]
+    const from = async (token: string, remoteAddress: string) => {
+      const headers = { 'x-api-key': token }
+      const { statusCode } = await service.http.inject({
+        ...{ method: 'POST', url: '/auth/token', headers, remoteAddress },
+      })
+      return statusCode
+    }
+    const [here, there] = ['203.0.113.20', '203.0.113.21']
+    const statuses = await Promise.all(Array.from({ length: 64 }, () => from(one.token, here)))
+    expect(statuses.sort()).toEqual([...Array(60).fill(204), ...Array(4).fill(429)])
+    expect([await from(one.token, there), await from(other.token, here)]).toEqual([429, 429])
+    expect(await from(other.token, there)).toBe(204)
+    // Requests are not limited by it.
+    expect(await call(one.token)).toBe(200)
+    clock.advance(60_000)
+    expect(await from(one.token, here)).toBe(204)
   })
 
   test('that is not one of ours is ignored: a token, a foreign signature, 8 KB', async () => {
@@ -368,5 +416,45 @@ describe('a cookie', () => {
       expect([value.length, (await send(value)).status]).toEqual([value.length, 401])
     expect((await send(`other=${'x'.repeat(8192)}; ${cookie}`)).status).toBe(200)
     expect((await send(`${cookie}; ${foreign}`)).status).toBe(200)
+  })
+})
+
+describe('a link', () => {
+  const path = '/api/dashboards/shared/links'
+  const share = async (body = {}) => {
+    const made = await admin('POST', path, { all_projects: true, ...body })
+    const open = () => fetch(`${made.body.url}/session`, { method: 'POST' })
+    return { ...made, open }
+  }
+  const inDays = (days: number) => new Date(clock.now() + days * 86_400_000).toISOString()
+
+  test('has sessions that cannot sign in', async () => {
+    expect((await admin('POST', '/api/dashboards', { name: 'shared' })).status).toBe(201)
+    const { open } = await share()
+    const { token } = (await (await open()).json()) as { token: string }
+    expect(await ask(service, token, 'POST', '/auth/token')).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', message: expect.stringContaining('session of a link') } },
+    })
+    expect((await ask(service, token, 'GET', '/api/dashboards')).status).toBe(200)
+  })
+
+  test('works for 90 days at most', async () => {
+    const { open, body } = await share()
+    const listed = async (id: string) =>
+      (await admin('GET', path)).body.find((link: { id: string }) => link.id === id).expires_at
+    expect(await listed(body.id)).toBe(inDays(90))
+    const short = await share({ expires_at: inDays(10) })
+    expect(await listed(short.body.id)).toBe(inDays(10))
+    const long = await share({ expires_at: inDays(91) })
+    expect([long.status, long.body.error.parameter, long.body.error.message]).toEqual([
+      400,
+      'expires_at',
+      expect.stringContaining('at most 90 days'),
+    ])
+    clock.advance(90 * 86_400_000 - 1)
+    expect((await open()).status).toBe(201)
+    clock.advance(1)
+    expect((await open()).status).toBe(404)
   })
 })

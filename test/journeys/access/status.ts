@@ -3,13 +3,11 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { Access } from '../../../src/access/access.ts'
-import { systemClock } from '../../../src/base/clock.ts'
+import { createStorage } from '../../../src/app/create-storage.ts'
+import { unstartedOptions } from '../../../src/app/documented-routes.ts'
+import { createParts } from '../../../src/app.ts'
 import { listErrors } from '../../../src/base/errors.ts'
-import { createServer } from '../../../src/http/server.ts'
-import type { ServerOptions } from '../../../src/http/server-options.ts'
-import { SessionCookies } from '../../../src/http/session-cookies.ts'
-import { RequestCounts } from '../../../src/observability/metrics.ts'
+import type { Phase } from '../../../src/http/phase.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
 import { rawRequest } from '../../support/network/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -176,8 +174,8 @@ export function statusJourneys(running: () => RunningService): void {
 
     test('the service is starting, or an internal error occurs', async () => {
       const lines: string[] = []
-      let open = false
-      const door = halfServer(lines, () => open)
+      let phase: Phase = 'starting'
+      const door = await halfServer(lines, () => phase)
       const headers = { 'x-api-key': token }
       const early = await door.inject({ url: `${call}/logs.all`, headers })
       expect([early.statusCode, early.headers['retry-after']]).toEqual([503, '1'])
@@ -188,7 +186,7 @@ export function statusJourneys(running: () => RunningService): void {
       // An unauthorized caller does not learn that the service is starting.
       expect((await door.inject({ url: `${call}/logs.all` })).statusCode).toBe(401)
 
-      open = true
+      phase = 'open'
       const broken = await door.inject({
         url: '/api/status',
         headers: { ...headers, 'x-request-id': 'look-here' },
@@ -231,63 +229,20 @@ function expectError(answer: JsonResponse, status: number, error: Record<string,
 
 const token = 'the-token-of-a-half-server'
 
-/** A server whose engine status throws. The requests above use no other part of it. */
-function halfServer(lines: string[], open: () => boolean) {
+/** The server of a service that is not started, and whose engine status throws. */
+async function halfServer(lines: string[], phase: () => Phase) {
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
       lines.push(String(chunk))
       done()
     },
   })
-  const unreached = {} as never
-  const access = new Access(token, systemClock)
-  const options: ServerOptions = {
-    log: pino(sink),
-    access,
-    people: unreached,
-    oidc: undefined,
-    publicUrl: undefined,
-    corsOrigins: [],
-    brandName: undefined,
-    audit: unreached,
-    cookies: new SessionCookies({ access, publicUrl: undefined, sessionHours: 1 }),
-    engineStatus: () => {
-      throw new Error('the pump is broken')
-    },
-    leak: () => undefined,
-    stopping: () => false,
-    open,
-    intake: unreached,
-    sources: unreached,
-    tail: unreached,
-    streams: unreached,
-    endpoints: { onChange: () => {} } as never,
-    dashboards: { onChange: () => {} } as never,
-    calls: unreached,
-    results: unreached,
-    definitions: unreached,
-    replays: unreached,
-    drafts: unreached,
-    search: unreached,
-    searches: unreached,
-    alertTests: unreached,
-    links: unreached,
-    usage: unreached,
-    reports: undefined,
-    console: { assets: new Map() },
-    embedOrigins: [],
-    logflare: false,
-    mcpWrite: false,
-    tokens: unreached,
-    backups: unreached,
-    maxStreams: 100,
-    statistics: undefined,
-    metrics: unreached,
-    openMetrics: false,
-    requests: new RequestCounts(),
-    tracing: undefined,
+  const engineStatus = () => {
+    throw new Error('the pump is broken')
   }
-  return createServer(options)
+  const options = unstartedOptions(pino(sink))
+  const storage = { ...createStorage(options), engineStatus }
+  return (await createParts(options, storage, token, phase)).http.server
 }
 
 /** Only quoted codes count, not words of a sentence. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { randomOf } from '../../../src/demo/random.ts'
+import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many, natively } from '../../support/engines.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
@@ -14,10 +14,11 @@ import {
   projects,
   readers,
   secretOf,
+  tableReaders,
 } from './ways-to-read.ts'
 
 /** All ways to read, or a quarter of them where the engine is emulated. */
-const allWays = [...readers, ...failingReaders]
+const allWays = [...readers, ...failingReaders, ...tableReaders]
   .map((sql, n) => ({ sql, name: `tenants.way-${n}` }))
   .filter((_, n) => n % natively(1, 4) === 0)
 const pathOf = ({ name }: { name: string }, project: string) =>
@@ -37,11 +38,16 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
     /** Responses of the first tenant, before and after others had entries. */
     let alone: unknown[]
     let among: unknown[]
+    const rows: object[] = []
     const send = async (senders: readonly string[]) => {
       const at = new Date(clock.now() - 60_000).toISOString()
       for (const source of ['edge_logs', 'auth_logs']) {
         const entries = senders.flatMap((project) => entriesOf(project, at))
         expect((await admin('POST', `/api/logs?source=${source}`, entries)).body.rejected).toBe(0)
+      }
+      rows.push(...senders.flatMap((project) => entriesOf(project, at)).map(({ metadata: _, ...row }) => row))
+      for (const table of ['edge_rows', 'auth_rows']) {
+        expect((await admin('PUT', `/api/tables/${table}/rows`, rows)).status).toBe(200)
       }
     }
     const responses = async (token: string, project: string) => {
@@ -61,8 +67,11 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       // ClickHouse refuses correlated subqueries over distributed tables.
       const onCluster = topologyOf(running().engine).cluster !== undefined
       ways = allWays.filter(({ sql }) => !(onCluster && sql.includes('EXISTS')))
+      const columns = ['project', 'id', 'event_message'].map((name) => ({ name, type: 'text' }))
+      columns.push({ name: 'timestamp', type: 'timestamp' })
+      const tables = ['edge_rows', 'auth_rows'].map((name) => ({ name, columns }))
       const endpoints = ways.map(({ name, sql }) => ({ name, query: sql, published: true }))
-      const made = await admin('POST', '/api/deployments', { endpoints })
+      const made = await admin('POST', '/api/deployments', { tables, endpoints })
       expect(made.status, JSON.stringify(made.body)).toBe(200)
       const [first, ...others] = projects
       await send([first])

@@ -121,3 +121,11 @@ export const failingReaders: readonly string[] = [
   `SELECT sum(k) OVER () AS s FROM (SELECT ${failing()} AS k FROM edge_logs) WHERE k = 1 LIMIT 1`,
   `SELECT id FROM edge_logs WHERE ${failing()} = 1 ORDER BY timestamp, id LIMIT 1`,
 ]
+
+/** The same ways with tables in the place of both sources. Tables have neither typed columns nor metadata. */
+export const tableReaders: readonly string[] = [...readers, ...failingReaders]
+  .filter((sql) => !/metadata|request_|_format|EXISTS/.test(sql))
+  .filter((_, n) => n % 2 === 0)
+  // Values can be null, which would not be read as a number.
+  .map((sql) => sql.replace(/toUInt8\((if\(startsWith[^)]*\)[^)]*\))\)/g, 'toUInt8(assumeNotNull($1))'))
+  .map((sql) => sql.replaceAll('edge_logs', 'edge_rows').replaceAll('auth_logs', 'auth_rows'))

@@ -63,7 +63,7 @@ export function alertClient({ service, receiver, time }: AlertStage) {
         expect(Date.parse(alert.evaluated_at)).toBeGreaterThanOrEqual(sinceMs)
         return alert
       },
-      { interval: 20 },
+      { interval: 50 },
     )
   }
 

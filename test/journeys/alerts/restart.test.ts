@@ -9,6 +9,7 @@ import { openService, type RunningService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
 import { openEngine, workerServer } from '../../support/worker-server.ts'
 import { runOn } from '../server/run-on.ts'
+import { alertClient, level, types } from './alert-client.ts'
 
 runOn(workerServer)
 const directory = scratchDirectory()
@@ -98,6 +99,34 @@ test('delivers what was stored before a restart, without the oldest of too many,
   expect(received[0]?.headers['webhook-id']).toBe('msg_3')
   await until(async () => expect((await admin(third, 'GET', '/api/alerts/restarted')).error).toBeNull())
   await third.close()
+})
+
+test('repeats nothing for an alert whose repetition is overdue at a start and whose evaluations fail', async () => {
+  let service = await open()
+  const { send, create, change, evaluated, next } = alertClient({
+    service: () => service,
+    receiver: () => receiver,
+    time,
+  })
+  await admin(service, 'POST', '/api/sources', { name: 'signals' })
+  await admin(service, 'POST', '/api/endpoints', level)
+  await send('overdue', 20)
+  await create('overdue', { repeat_seconds: 60 })
+  await receiver.until('/overdue', 1)
+  const needed = { parameters: { ...level.parameters, region: { required: true } } }
+  await admin(service, 'PATCH', `/api/endpoints/${level.name}?breaking=true`, needed)
+  await service.close()
+  time.advance(3_600_000)
+  service = await open()
+  expect(await evaluated('overdue')).toMatchObject({
+    state: 'firing',
+    error: expect.stringContaining('region'),
+  })
+  expect(await next('overdue')).toMatchObject({ state: 'firing' })
+  expect(await next('overdue')).toMatchObject({ state: 'failing' })
+  expect(types(await receiver.until('/overdue', 2))).toEqual(['alert.firing', 'alert.failing'])
+  await change('overdue', { enabled: false })
+  await service.close()
 })
 
 test('a notification without a response is sent again after a kill, and after a stop, which does not wait for it', async () => {

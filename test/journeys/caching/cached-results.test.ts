@@ -124,6 +124,8 @@ describe('GET /api/usage', () => {
       expect(body.cache).toMatchObject({ max_bytes: expect.any(Number), hits: expect.any(Number) })
       expect(body.cache.bytes).toBeLessThanOrEqual(body.cache.max_bytes)
     }
+    const { paths } = (await admin('GET', '/openapi.json')).body
+    expect(paths['/api/usage'].get.description).toContain('by their timestamps')
     const refused = await admin('GET', '/api/usage?interval=1year')
     expect([refused.status, refused.body.error.parameter]).toEqual([400, 'interval'])
   })

@@ -11,8 +11,21 @@ let service: RunningService
 
 const get = (of: string) => ask(service, service.adminToken.token, 'GET', of)
 const post = (to: string, body: unknown) => ask(service, service.adminToken.token, 'POST', to, body)
-/** An engine that was killed starts again. */
-const isReady = () => vi.waitFor(async () => expect((await get('/ready')).status).toBe(200))
+const enginePid = () => (service.engine as unknown as { pid: number | undefined }).pid
+let killed: number | undefined
+
+function killEngine(): void {
+  killed = enginePid()
+  expect(killed).toBeGreaterThan(0)
+  process.kill(killed as number, 'SIGKILL')
+}
+
+/** An engine that was killed starts again. It may take a while to end. */
+const isReady = () =>
+  vi.waitFor(async () => {
+    expect(enginePid()).not.toBe(killed)
+    expect((await get('/ready')).status).toBe(200)
+  })
 
 beforeAll(async () => {
   service = await openService({ time, engine: 'embedded' })
@@ -25,9 +38,7 @@ afterAll(() => service?.close())
 test('cached results are served while the engine is down', async () => {
   const before = await get(path)
   expect(before.body.result).not.toEqual([])
-  const { pid } = service.engine as unknown as { pid: number | undefined }
-  expect(pid).toBeGreaterThan(0)
-  process.kill(pid as number, 'SIGKILL')
+  killEngine()
   const seen = new Set<string>()
   for (const step of [0, 200_000, 200_000, 400_000, 200_000]) {
     time.advance(step)
@@ -56,7 +67,7 @@ test('an endpoint is refused with the values that stopped the engine three times
       const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
       expect(body.toString().trim()).toBe('1')
     })
-    process.kill((service.engine as unknown as { pid: number }).pid, 'SIGKILL')
+    killEngine()
     expect((await crashed).body.error.code).toBe('engine_unavailable')
     await isReady()
     time.advance(1_000)

@@ -27,9 +27,7 @@ export function resultsOfSource(service: () => RunningService, time: ReturnType<
       const query =
         "SELECT toDateTime64(toStartOfMinute(redefined_logs.timestamp), 6, 'UTC') AS timestamp, any(kind) AS kind " +
         'FROM redefined_logs WHERE redefined_logs.timestamp > @now - INTERVAL 1 HOUR GROUP BY timestamp ORDER BY timestamp'
-      const span = { window_seconds: 3600, bucket_seconds: 60 }
-      const incremental = { column: 'timestamp', otherwise: span }
-      const cached = { cache_seconds: 900, warm_seconds: 300, incremental }
+      const cached = { cache_seconds: 900, warm_seconds: 300 }
       expect((await post('/api/endpoints', { name: 'redefined', query, ...cached })).status).toBe(201)
       for (const minutesAgo of [1, 30]) await store('redefined_logs', { a: 'old', b: 'new' }, minutesAgo)
       const kinds = async () => {

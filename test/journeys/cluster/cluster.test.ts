@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
+import { ClusterEngine, createDatabase, topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
+import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import {
   changeRetention,
   changeTypedColumns,
+  changeWordIndex,
   createMigrationsTable,
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
+  fillWordIndex,
   storedColumns,
-} from '../../../src/catalog/tables.ts'
-import { ClusterEngine, createDatabase, topologyOf } from '../../../src/cluster/cluster-engine.ts'
-import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
+} from '../../../src/engine/tables.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { log } from '../../support/engines.ts'
@@ -60,7 +62,7 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
-test('a table that is created again has its columns in the order of the others, and an older one gets the settings for merges', async () => {
+test('a table that is created again has its columns in the order of the others, and an older one gets the settings for merges and the index of words', async () => {
   const fields = (...paths: string[]) => ({
     columns: paths.map((path) => ({ name: path, path, type: 'text' })),
   })
@@ -76,6 +78,10 @@ test('a table that is created again has its columns in the order of the others, 
   expect(await columns('shaped_local')).toEqual(['a', '_rest_a', 'b', '_rest_b', 'c', '_rest_c'])
   await command('DROP TABLE shaped_local SYNC')
   await command('ALTER TABLE orders_local RESET SETTING merge_selector_base')
+  await command('ALTER TABLE orders_local DROP INDEX _text')
+  await command(
+    'ALTER TABLE orders_local ADD INDEX _words event_message TYPE ngrambf_v1(4, 8192, 1, 0) GRANULARITY 1',
+  )
   const another = await openService()
   await another.close()
   expect(
@@ -83,6 +89,14 @@ test('a table that is created again has its columns in the order of the others, 
       "SELECT name FROM system.tables WHERE name = 'orders_local' AND engine_full LIKE '%merge_selector_base = 3%'",
     ),
   ).toHaveLength(1)
+  const indexes =
+    "SELECT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table = 'orders_local'"
+  expect(await read(indexes)).toEqual([{ name: '_text' }])
+  // Entries of before have the index, too.
+  const filled =
+    'SELECT toUInt32(countIf(secondary_indices_compressed_bytes = 0)) AS n FROM system.parts ' +
+    "WHERE database = currentDatabase() AND table = 'orders_local' AND active"
+  await expect.poll(() => count(filled)).toBe(0)
   expect(await columns('shaped_local')).toEqual(['a', '_rest_a', 'b', '_rest_b', 'c', '_rest_c'])
   expect((await admin('POST', '/api/logs?source=shaped', [{ c: 'x' }])).body.accepted).toBe(1)
   expect(await count("SELECT count() AS n FROM shaped WHERE c = 'x'")).toBe(1)
@@ -254,6 +268,7 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     description: '',
     aliases: [],
     retention_days: 90,
+    search_index: true,
     columns: [column, number],
     project: null,
     list_columns: [],
@@ -275,6 +290,14 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     'another retention': changeRetention('orders', 30, topology),
     'other typed columns': changeTypedColumns('orders', { added, removed: ['status'] }, topology),
     'values of new typed columns': fillTypedColumns('orders', added, topology),
+    'the index of words instead of an earlier one': [
+      ...changeWordIndex(
+        { name: 'orders_local', merged: true, indexed: false, outdated: true },
+        true,
+        topology,
+      ),
+      ...fillWordIndex('orders_local', topology),
+    ],
     'a deleted source': dropSourceTable('orders', topology),
   }
   const text: string[] = []

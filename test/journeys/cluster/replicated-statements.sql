@@ -5,7 +5,8 @@ CREATE DATABASE IF NOT EXISTS wellhead ON CLUSTER main;
 CREATE TABLE IF NOT EXISTS wellhead._migrations ON CLUSTER main
 (
     `id` UInt32,
-    `at` DateTime64(6, 'UTC') DEFAULT now64(6)
+    `at` DateTime64(6, 'UTC') DEFAULT now64(6),
+    `wellhead` String
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_migrations', '{shard}-{replica}')
 ORDER BY id
@@ -63,6 +64,45 @@ ORDER BY id
 TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
 SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
+-- migration 11
+ALTER TABLE wellhead._idempotency ON CLUSTER main
+    (ADD COLUMN IF NOT EXISTS `project` String DEFAULT '');
+
+CREATE TABLE IF NOT EXISTS wellhead._projects ON CLUSTER main
+(
+    `project` String,
+    `plan` LowCardinality(String),
+    `at` DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_projects', '{shard}-{replica}')
+ORDER BY project;
+
+CREATE TABLE IF NOT EXISTS wellhead._project_usage ON CLUSTER main
+(
+    `day` Date,
+    `project` String,
+    `writer` String,
+    `entries` UInt64,
+    `bytes` UInt64,
+    `requests` UInt64,
+    `hits` UInt64,
+    `engine_ms` Float64,
+    `last_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_project_usage', '{shard}-{replica}')
+ORDER BY (day, project, writer)
+TTL day + toIntervalDay(800);
+
+CREATE TABLE IF NOT EXISTS wellhead._erasures ON CLUSTER main
+(
+    `id` String,
+    `sequence` UInt32,
+    `at` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `body` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/wellhead/_erasures', '{shard}-{replica}')
+ORDER BY (id, sequence);
+
 -- a new source
 CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
 (
@@ -76,7 +116,7 @@ CREATE TABLE IF NOT EXISTS wellhead.orders_local ON CLUSTER main
     `status` Nullable(Float64) MATERIALIZED if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL) COMMENT '{"path":"status","type":"number","searched":false}' CODEC(ZSTD(1)),
     `_rest_status` Nullable(Float64) MATERIALIZED if(isNull(if(isFinite(toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)'))), toFloat64OrNull(JSONExtract(metadata, 'status', 'Nullable(String)')), NULL)), JSONExtract(metadata, 'status', 'Nullable(Float64)'), NULL) COMMENT '{"rest":"status","type":"number"}' CODEC(ZSTD(1)),
     INDEX path_ngrams path TYPE ngrambf_v1(4, 8192, 2, 0) GRANULARITY 16,
-    INDEX _words lower(concat(event_message, '\n', metadata)) TYPE ngrambf_v1(4, 8192, 1, 0) GRANULARITY 1
+    INDEX _text replaceAll(replaceAll(lowerUTF8(concat(event_message, '\n', JSONExtractString(concat('"', replaceAll(concat(replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), '', replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022')), '"[^"]*":', ' '), replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022'), ''), '"[^"]*":|"([^"]*)"', ' \\1 ')), '"', ' '), '"')))), 'ς', 'σ'), 'i̇', 'İ') TYPE text(tokenizer = splitByNonAlpha, posting_list_codec = 'bitpacking', dictionary_block_frontcoding_compression = 0) GRANULARITY 100000000
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/wellhead/orders-00000000-0000-4000-8000-000000000001', '{replica}')
 PARTITION BY toDate(timestamp)
@@ -117,6 +157,16 @@ ALTER TABLE wellhead.orders_local ON CLUSTER main
     (MATERIALIZE COLUMN path),
     (MATERIALIZE INDEX path_ngrams),
     (MATERIALIZE COLUMN _rest_path);
+
+-- the index of words instead of an earlier one
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (DROP INDEX IF EXISTS _words);
+
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (ADD INDEX IF NOT EXISTS _text replaceAll(replaceAll(lowerUTF8(concat(event_message, '\n', JSONExtractString(concat('"', replaceAll(concat(replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), '', replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022')), '"[^"]*":', ' '), replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022'), ''), '"[^"]*":|"([^"]*)"', ' \\1 ')), '"', ' '), '"')))), 'ς', 'σ'), 'i̇', 'İ') TYPE text(tokenizer = splitByNonAlpha, posting_list_codec = 'bitpacking', dictionary_block_frontcoding_compression = 0) GRANULARITY 100000000);
+
+ALTER TABLE wellhead.orders_local ON CLUSTER main
+    (MATERIALIZE INDEX _text);
 
 -- a deleted source
 DROP TABLE IF EXISTS wellhead.orders ON CLUSTER main;

@@ -250,10 +250,10 @@ describe('a download', () => {
 
   test('of a draft has the rows of the draft', () =>
     visit('/console/endpoints/charts.number', admin(), async (page) => {
-      await write(page, 'SELECT 7 AS lucky')
+      await write(page, "SELECT 7 AS lucky, '=1+1' AS formula")
       await page.keyboard.press('Control+Enter')
       await page.getByRole('columnheader', { name: 'lucky' }).waitFor()
-      expect((await fileOf(page, 'CSV')).content.toString()).toBe('"lucky"\n7\n')
+      expect((await fileOf(page, 'CSV')).content.toString()).toBe(`"lucky","formula"\n7,"'=1+1"\n`)
       expect((await fileOf(page, 'Parquet')).content.subarray(0, 4).toString()).toBe('PAR1')
     }))
 })

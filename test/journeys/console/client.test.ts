@@ -23,14 +23,16 @@ const run = promisify(execFile)
 const { path: folder, remove } = scratchDirectory()
 afterAll(remove)
 let token: string
+let archive: string
 
 beforeAll(async () => {
-  const installed = join(folder, 'node_modules/wellhead')
+  const installed = join(folder, 'node_modules/@wellhead/client')
   mkdirSync(installed, { recursive: true })
   const packed = await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: repository,
+    cwd: join(repository, 'client'),
   })
-  await run('tar', ['xzf', join(folder, packed.stdout.trim()), '-C', installed, '--strip-components=1'])
+  archive = join(folder, packed.stdout.trim())
+  await run('tar', ['xzf', archive, '-C', installed, '--strip-components=1'])
   for (const name of ['react', 'react-dom', '@types', 'csstype']) {
     symlinkSync(join(repository, 'node_modules', name), join(folder, 'node_modules', name))
   }
@@ -43,7 +45,8 @@ beforeAll(async () => {
   await stage.asAdmin('POST', '/api/endpoints', {
     ...{ name: 'client.sizes', published: true, cache_seconds: 60, parameters },
     query:
-      "SELECT @size AS size, toInt32(@days) AS days, toDateTime('2026-01-01 00:00:00') AS at, ['a'] AS tags, @project AS owner",
+      "SELECT @size AS size, toInt32(@days) AS days, toDateTime('2026-01-01 00:00:00') AS at, ['a'] AS tags, @project AS owner, " +
+      'count() AS sizes, sumOrNull(1) AS total, 1::UInt128 AS large',
   })
   token = (await makeToken(stage.service(), { scopes: ['query:client.sizes'], project: 'client-a' })).token
 })
@@ -55,13 +58,18 @@ test('types complete names, parameters and rows', async () => {
   expect(written).toMatchObject({ code: 0, stdout: 'wellhead-endpoints.d.ts: 1 endpoints\n' })
   writeFileSync(
     join(folder, 'use.ts'),
-    `import { createClient, WellheadError } from 'wellhead/client'
-import { useEndpoint } from 'wellhead/react'
+    `import { createClient, WellheadError } from '@wellhead/client'
+import { useEndpoint } from '@wellhead/client/react'
 const client = createClient({ url: 'x', getToken: async () => 'y' })
 const rows = await client.call('client.sizes', { size: 's', days: 2 })
 const size: string | null | undefined = rows[0]?.size
 const days: number | undefined = rows[0]?.days
 const tags: string[] | undefined = rows[0]?.tags
+const sizes: number | undefined = rows[0]?.sizes
+const total: number | null | undefined = rows[0]?.total
+const large: number | string | undefined = rows[0]?.large
+// @ts-expect-error can exceed what a number holds
+const small: number | undefined = rows[0]?.large
 client.follow('client.sizes', {}, (live) => live[0]?.at.toUpperCase())
 export const error = (given: unknown) => given instanceof WellheadError && given.code
 export const hook = () => useEndpoint(client, 'client.sizes', { size: 'm' }).rows?.[0]?.owner
@@ -71,16 +79,39 @@ client.call('no.such')
 client.call('client.sizes', { size: 'xl' })
 // @ts-expect-error unknown column
 rows[0]?.absent
-console.log(size, days, tags)
+console.log(size, days, tags, sizes, total, large, small)
 `,
   )
-  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
+  const flags = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom', '--types', 'react']
   const files = ['use.ts', 'wellhead-endpoints.d.ts']
-  const tsc = join(repository, 'node_modules/typescript/bin/tsc')
-  const checked = await run(process.execPath, [tsc, ...flags, '--types', 'react', ...files], {
-    cwd: folder,
-  }).catch(({ stdout }: { stdout: string }) => ({ stdout }))
-  expect(checked.stdout).toBe('')
+  for (const modules of [
+    ['--module', 'nodenext'],
+    ['--module', 'esnext', '--moduleResolution', 'bundler'],
+  ]) {
+    const checked = await runTool('typescript/bin/tsc', [...modules, ...flags, ...files])
+    expect(checked, modules.join(' ')).toBe('')
+  }
+})
+
+/** What a command of a package of the checkout prints if it fails, and otherwise nothing. */
+const runTool = (path: string, args: string[]) =>
+  run(process.execPath, [join(repository, 'node_modules', path), ...args], { cwd: folder }).then(
+    () => '',
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+  )
+
+test('the package has what bundlers and compilers expect, and nothing else', async () => {
+  const { stdout } = await run('tar', ['tzf', archive])
+  const parts = ['client', 'pino', 'react'].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`])
+  const files = ['LICENSE', 'README.md', ...parts, 'package.json'].map((name) => `package/${name}`)
+  expect(stdout.trim().split('\n').toSorted()).toEqual(files)
+  const installed = join(folder, 'node_modules/@wellhead/client')
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  expect(manifest).toMatchObject({ type: 'module', sideEffects: false })
+  expect(manifest.dependencies).toBeUndefined()
+  expect(await runTool('publint/src/cli.js', ['--strict', installed])).toBe('')
+  // It has no CommonJS on purpose: Node 20.19 and newer can require modules.
+  expect(await runTool('@arethetypeswrong/cli/dist/index.js', ['--profile', 'esm-only', archive])).toBe('')
 })
 
 const program = `
@@ -120,7 +151,7 @@ const expected = {
 }
 
 test('the client runs in Node', async () => {
-  const head = `import { createClient } from 'wellhead/client'\nconst [url, token] = process.argv.slice(2)\n`
+  const head = `import { createClient } from '@wellhead/client'\nconst [url, token] = process.argv.slice(2)\n`
   writeFileSync(
     join(folder, 'run.mjs'),
     `${head}${program}\nconsole.log(JSON.stringify(outcome))\nprocess.exit()\n`,
@@ -149,7 +180,7 @@ async function onScript(script: string, use: (page: Page) => Promise<void>): Pro
 }
 
 test('the client runs in a browser', async () => {
-  const script = readFileSync(join(folder, 'node_modules/wellhead/dist/lib/client.js'), 'utf8')
+  const script = readFileSync(join(folder, 'node_modules/@wellhead/client/dist/client.js'), 'utf8')
   await onScript(script, async (page) => {
     const made = `(async () => {
       const { createClient } = await import('/page/script.js')
@@ -165,8 +196,8 @@ const strictPage = `
 import { createElement as h, StrictMode } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
-import { createClient } from 'wellhead/client'
-import { useEndpoint, useLiveEndpoint } from 'wellhead/react'
+import { createClient } from '@wellhead/client'
+import { useEndpoint, useLiveEndpoint } from '@wellhead/client/react'
 
 const [url, token] = ENVIRONMENT
 const clientOf = () => createClient({ url, getToken: () => token })

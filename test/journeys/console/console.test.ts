@@ -152,6 +152,7 @@ describe('the console', () => {
         expect(text).toContain(
           sender === 'Fluent Bit' ? new URL(stage.service().url).port : stage.service().url,
         )
+        if (sender === 'pino') expect(text).toContain('the path of the project in the source')
       }
       await page.goto('/console/sources/quarantine')
       await page

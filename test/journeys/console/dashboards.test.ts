@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
 import { faultsOf, newContext } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { expectFit, expectNoOverflow, onPage, openStage } from './stage/stage.ts'
+import { boxOf, expectFit, expectNoOverflow, onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const stage = openStage()
@@ -158,6 +158,39 @@ test('a customer sees published dashboards of its project, on a phone as well', 
     await page.setViewportSize({ width: 390, height: 800 })
     await expectNoOverflow(page)
     expect(await faultsOf(page)).toEqual([])
+  })
+})
+
+test('panels call columns by words, say since when a number changed, and show every column on a phone', async () => {
+  const wide = Array.from({ length: 8 }, (_, n) => `${n} AS wide_column_${n}`).join(', ')
+  const at = (hour: number) =>
+    `toDateTime('2026-01-31 0${hour}:00:00', 'UTC') AS t, ${hour * 100} AS p95_ms, 1 AS n`
+  await asAdmin('POST', '/api/endpoints', { name: 'board.wide', query: `SELECT ${wide}` })
+  const query = `SELECT ${at(1)} UNION ALL SELECT ${at(2)}`
+  await asAdmin('POST', '/api/endpoints', { name: 'board.times', query })
+  const items = [
+    { endpoint: 'board.times', chart: 'number', y: ['p95_ms', 'n'], labels: { n: 'Visits' }, title: 'Times' },
+    { endpoint: 'board.wide', chart: 'table', title: 'Wide' },
+  ]
+  const { status } = await asAdmin('POST', '/api/dashboards', board('board.words', { rows: [{ items }] }))
+  expect(status).toBe(201)
+  const { token } = await makeToken(stage.service(), { scopes: ['dashboard:board.words'] })
+  await visit(`/embed/dashboards/board.words#token=${token}`, {}, async (page) => {
+    const times = page.getByRole('region', { name: 'Times' })
+    await times.getByText('200 ms').waitFor()
+    expect(await times.locator('dt').allTextContents()).toEqual(['p95', 'Visits'])
+    expect(await times.locator('.under').first().textContent()).toMatch(/^\+100 % since 01-3\d \d\d:00$/)
+    const icon = await boxOf(page.getByRole('button', { name: 'Reload' }).locator('svg'))
+    expect([icon.width, icon.height]).toEqual([16, 16])
+    await page.setViewportSize({ width: 390, height: 800 })
+    const cells = page.getByRole('region', { name: 'Wide' }).getByRole('cell')
+    await page.locator('.grid.stacked').waitFor()
+    for (const cell of await cells.all()) {
+      const { x, width } = await boxOf(cell)
+      expect(x + width).toBeLessThanOrEqual(390)
+    }
+    expect(await cells.first().getAttribute('data-title')).toBe('wide column 0')
+    await expectFit(page)
   })
 })
 

@@ -30,6 +30,7 @@ beforeAll(async () => {
       WELLHEAD_OIDC_CLIENT_SECRET: clientSecret,
       WELLHEAD_OIDC_ROLES: 'admin=ops,viewer=staff',
       WELLHEAD_OIDC_PROJECT_CLAIM: 'project',
+      WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query,search',
     },
   })
   const query = 'SELECT count() AS n FROM edge_logs'
@@ -105,7 +106,16 @@ describe('people', () => {
 
   test('a viewer reads everything, and is offered no changes', () =>
     as('vera', { name: 'Vera', groups: ['staff'] }, async (page) => {
-      const shown = ['Overview', 'Endpoints', 'Playground', 'Logs', 'Dashboards', 'Alerts', 'Sources']
+      const shown = [
+        'Overview',
+        'Endpoints',
+        'Playground',
+        'Logs',
+        'Dashboards',
+        'Alerts',
+        'Sources',
+        'Projects',
+      ]
       expect((await links(page)).sort()).toEqual(shown.sort())
       expect(await page.getByRole('link', { name: 'New endpoint' }).count()).toBe(0)
       await page.getByRole('link', { name: 'visits', exact: true }).click()

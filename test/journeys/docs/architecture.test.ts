@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { scenarios } from '../../../torture/scenarios.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
@@ -18,7 +19,6 @@ const layers = [
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
   ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
   ['catalog'],
-  ['cluster'],
   ['engine'],
   ['sql'],
   ['base'],
@@ -65,7 +65,13 @@ describe('docs/architecture.md', () => {
   })
 })
 
-test('pages link to and name existing files', () => {
+test('docs/operations/reliability.md describes every scenario of npm run torture', () => {
+  const text = readFileSync(`${root}docs/operations/reliability.md`, 'utf8')
+  const listed = [...text.matchAll(/^- `([\w-]+)`: .+ → .+$/gm)].map(([, name]) => name)
+  expect(listed.toSorted()).toEqual(scenarios.map(({ name }) => name).toSorted())
+})
+
+test('pages link to and name existing files and headings', () => {
   const pages = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`)
@@ -75,11 +81,23 @@ test('pages link to and name existing files', () => {
       .map((path) => `${file}: ${path}`),
   )
   expect(named).toEqual([])
-  const broken = ['README.md', 'CONTRIBUTING.md', 'scripts/emulation/README.md', ...pages].flatMap((file) =>
-    [...readFileSync(root + file, 'utf8').matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)]
-      .map(([, path]) => path as string)
-      .filter((path) => !existsSync(join(root, dirname(file), path)))
-      .map((path) => `${file}: ${path}`),
+  const linking = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', 'scripts/emulation/README.md', ...pages]
+  const broken = linking.flatMap((file) =>
+    [...readFileSync(root + file, 'utf8').matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+      .map(([, path, anchor]) => ({ path: path ? join(dirname(file), path) : file, anchor }))
+      .filter(({ path, anchor }) => !existsSync(root + path) || (anchor && !anchorsOf(path).includes(anchor)))
+      .map(({ path, anchor }) => `${file}: ${path}${anchor ? `#${anchor}` : ''}`),
   )
   expect(broken).toEqual([])
 })
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  const text = readFileSync(root + path, 'utf8').replace(/^```[\s\S]*?^```/gm, '')
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- _]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

@@ -40,8 +40,8 @@ export function describeDashboard({ service, pagePort, setTime }: DashboardTest)
     const directory = scratchDirectory()
     writeFileSync(join(directory.path, 'backend.mjs'), code('js'))
     writeFileSync(join(directory.path, 'dashboard.html'), code('html'))
-    mkdirSync(join(directory.path, 'node_modules'))
-    symlinkSync(repository, join(directory.path, 'node_modules/wellhead'))
+    mkdirSync(join(directory.path, 'node_modules/@wellhead'), { recursive: true })
+    symlinkSync(join(repository, 'client'), join(directory.path, 'node_modules/@wellhead/client'))
     // As the page creates it with the command.
     const [, scope] = /wellhead token create --scope (\S+)/.exec(page) ?? []
     const { token } = await makeToken(service(), { scopes: [scope] })

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { documentedRoutes } from '../../../src/app/documented-routes.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { definitionShape, type EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
 import { readDefinition, readDefinitions } from '../../../src/endpoints/definition/definition-file.ts'
 import { endpointWarnings } from '../../../src/endpoints/manage/endpoint-warnings.ts'
 import { documentsOf } from '../../../src/http/openapi/document.ts'
-import { documentedRoutes } from '../../../src/http/server.ts'
 import { codeTokens } from '../../../src/sql/tokens.ts'
 import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/sql/warnings/warning.ts'
@@ -125,7 +125,7 @@ describe('SQL without any warning', () => {
   test('in the files of a new workspace', async () => {
     const all = templates.flatMap((template) => Object.entries(newWorkspaceFiles(template, () => id)))
     const files = all.filter(([file, text]) => file.endsWith('.sql') && !text.includes('nginx_logs'))
-    expect(files).toHaveLength(3)
+    expect(files).toHaveLength(5)
     expect(await warningsIn(files.map(([file, text]) => read(file, text)))).toEqual([])
   })
 

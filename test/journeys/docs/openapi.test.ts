@@ -71,7 +71,15 @@ describe('the OpenAPI document', () => {
     const { parameters } = narrow.paths['/api/endpoints/query/logs.all'].get
     expect(
       parameters.filter((one: { in: string }) => one.in === 'query').map((one: { name: string }) => one.name),
-    ).toEqual(['iso_timestamp_start', 'iso_timestamp_end', '_format', '_version', '_strict', '_timestamps'])
+    ).toEqual([
+      'iso_timestamp_start',
+      'iso_timestamp_end',
+      '_format',
+      '_version',
+      '_strict',
+      '_timestamps',
+      '_raw',
+    ])
     // A customer sees nothing that the token cannot call.
     expect(Object.keys(narrow.paths)).toEqual(expect.arrayContaining(['/api/logs', '/api/whoami']))
     expect(
@@ -126,7 +134,7 @@ describe('the OpenAPI document', () => {
       path: '/api/endpoints/{reference}/replay',
       address: '/api/endpoints/usage.api-counts/replay',
     }
-    const changed = { query: 'SELECT @project AS project, 1 AS n', incremental: null }
+    const changed = { query: 'SELECT @project AS project, 1 AS n' }
     for (const show_values of [false, true]) {
       const { body } = await check({ ...replay, body: { endpoint: changed, show_values } }, 200)
       expect(body.requests).toHaveLength(1)

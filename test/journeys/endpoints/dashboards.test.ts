@@ -74,6 +74,12 @@ describe('saving a dashboard', () => {
       'must be one of s, m, l',
     ],
     ['an unknown column', 'rows.0.items.0.y.0', withPanel({ y: ['absent'] }), 'has no column "absent"'],
+    [
+      'a label of an unknown column',
+      'rows.0.items.0.labels.absent',
+      withPanel({ labels: { absent: 'x' } }),
+      'absent',
+    ],
     ['text as a number', 'rows.0.items.0.y.0', withPanel({ chart: 'bars', y: ['owner'] }), 'is not a number'],
     [
       'both an endpoint and text',
@@ -153,6 +159,49 @@ describe('the scope of a dashboard', () => {
     expect((await get('/api/dashboards/no.such')).body.error.message).toBe(
       'No dashboard has the id or name "no.such".',
     )
+  })
+
+  test('names the parameter that a call omits, of the panel that is closest to it', async () => {
+    const endpoint = {
+      name: 'dash.span',
+      query: 'SELECT @size AS size, @since AS since, @until AS until',
+      parameters: { size: { required: true }, since: { type: 'integer' }, until: { type: 'integer' } },
+    }
+    const panels = ['s', 'm'].map((size) => ({
+      endpoint: 'dash.span',
+      parameters: { size, since: '@day', until: '@day' },
+    }))
+    const dashboard = {
+      name: 'dash.span',
+      parameters: { day: { type: 'integer' } },
+      rows: [{ items: panels }],
+    }
+    await admin('POST', '/api/deployments', { endpoints: [endpoint], dashboards: [dashboard] })
+    const { token } = await makeToken(service, { scopes: ['dashboard:dash.span'] })
+    const outcome = async (query: string) => {
+      const { status, body } = await asking(token)(`/api/endpoints/query/dash.span?${query}`)
+      return [status, body.error?.message.split('; ')[1]]
+    }
+    expect(await outcome('size=s&since=1&until=1')).toEqual([200, undefined])
+    expect(await outcome('size=s&until=1')).toEqual([403, 'send the parameter since.'])
+    expect(await outcome('size=s&since=1')).toEqual([403, 'send the parameter until.'])
+    expect(await outcome('since=1&until=1')).toEqual([403, 'send the parameter size.'])
+    expect(await outcome('size=s&since=1&until=2')).toEqual([403, 'change the parameter until.'])
+    expect(await outcome('size=m&since=1&until=1&x=1')).toEqual([403, 'omit the parameter x.'])
+    expect(
+      (await asking(token)('/api/endpoints/query/dash.span?size=m&since=x&until=x')).body.error,
+    ).toMatchObject({ code: 'invalid_parameter', parameter: 'since' })
+
+    // A link fixes a number as a panel does.
+    const path = '/api/dashboards/dash.span/links'
+    const link = { all_projects: true, parameters: { day: 7 } }
+    const { status, body } = await admin('POST', path, link)
+    expect([status, (await admin('GET', path)).body]).toMatchObject([
+      201,
+      [{ id: body.id, parameters: { day: '7' } }],
+    ])
+    const refused = await admin('POST', path, { ...link, parameters: { day: [7] } })
+    expect(refused.body.error).toMatchObject({ code: 'invalid_parameter', parameter: 'parameters.day' })
   })
 
   test('keeps to the project of its token', async () => {

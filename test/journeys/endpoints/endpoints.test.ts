@@ -1,6 +1,14 @@
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemTime } from '../../../src/base/clock.ts'
-import { outputFormats, withIsoTimestamps } from '../../../src/endpoints/call/output-formats.ts'
+import { callOf } from '../../../src/endpoints/call/call.ts'
+import {
+  findFormat,
+  type OutputFormat,
+  outputFormats,
+  withIsoTimestamps,
+} from '../../../src/endpoints/call/output-formats.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { many } from '../../support/engines.ts'
@@ -32,6 +40,7 @@ const isoMicros = (micros: number) => new Date(micros / 1000).toISOString().repl
 describe('requests to saved queries', () => {
   const clock = manualClock(now)
   let service: RunningService
+  const logged: { level: number; status?: number }[] = []
   const query = (path: string, init?: RequestInit) => service.call(`/api/endpoints/query/${path}`, init)
   const rows = async (path: string) => ((await (await query(path)).json()) as Rows).result
   const problem = async (path: string, init?: RequestInit) => {
@@ -40,7 +49,13 @@ describe('requests to saved queries', () => {
   }
 
   beforeAll(async () => {
-    service = await openService({ time: systemTime(clock) })
+    const sink = new Writable({
+      write: (chunk, _encoding, done) => {
+        logged.push(JSON.parse(String(chunk)))
+        done()
+      },
+    })
+    service = await openService({ time: systemTime(clock), log: pino(sink) })
     const edge = (id: string, minutes: number, path: string, project = 'abc') => ({
       id,
       project,
@@ -289,14 +304,15 @@ describe('requests to saved queries', () => {
     const caller = new AbortController()
     const runner = openRunner(service.engine, clock, sourceNames)
     const endpoint = await compile('SELECT sum(sipHash64(number)) AS left_alone FROM numbers(1000000000000)')
-    const call = runner.run({
+    const request = {
       endpoint,
-      values: {},
+      parameters: {},
       format: json,
       caller: 'x',
       project: undefined,
-      signal: caller.signal,
-    })
+      retentionDays: undefined,
+    }
+    const call = runner.run(callOf({ ...request, signal: caller.signal }))
     const ended = expect(call).rejects.toMatchObject({ code: 'query_cancelled' })
     const running = async () =>
       (
@@ -316,6 +332,23 @@ describe('requests to saved queries', () => {
     await vi.waitFor(async () => expect(await running()).toBe('0'))
   })
 
+  test('a caller who leaves is not an error in the log', async () => {
+    const sql = 'SELECT sum(sipHash64(number)) AS left_early FROM numbers(1000000000000)'
+    await service.call('/api/endpoints', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'left.early', query: sql, cache_seconds: 60 }),
+    })
+    const caller = new AbortController()
+    const ended = expect(query('left.early', { signal: caller.signal })).rejects.toThrow()
+    const metrics = async () => (await service.call('/metrics')).text()
+    await vi.waitFor(async () => expect(await metrics()).toMatch(/^wellhead_queue_running [1-9]/m))
+    caller.abort()
+    await ended
+    await vi.waitFor(() => expect(logged.filter(({ status }) => status === 499)).toHaveLength(1))
+    expect(logged.filter(({ level }) => level >= 50)).toEqual([])
+  })
+
   const [json] = outputFormats as [(typeof outputFormats)[number]]
   const sourceNames = new Set(['edge_logs', 'auth_logs'])
   const compile = (sql: string, more: object = {}) =>
@@ -331,16 +364,19 @@ describe('requests to saved queries', () => {
     const sql = `SELECT toUInt64(9007199254740990 + number) AS n, toDateTime64('2026-01-01 00:00:00.5', 3, 'UTC') AS t3,
         toDateTime('2026-01-01 00:00:00', 'Europe/Berlin') AS d, toDate('2026-01-01') AS day, CAST(NULL, 'Nullable(DateTime64(6))') AS none
       FROM numbers(1000) ORDER BY n -- no limit`
-    const endpoint = await compile(sql, { max_rows: 3 })
-    const run = (name: string) =>
-      runner.run({
-        endpoint,
-        values: {},
-        project: undefined,
-        format: outputFormats.find((f) => f.name === name) ?? json,
-        caller: 'x',
-      })
-    const result = await run('json')
+    const endpoint = await compile(sql, { max_rows: 3, timestamps: 'logflare' })
+    const run = (format: OutputFormat = json) =>
+      runner.run(
+        callOf({
+          endpoint,
+          parameters: {},
+          project: undefined,
+          retentionDays: undefined,
+          format,
+          caller: 'x',
+        }),
+      )
+    const result = await run()
     expect(result.truncated).toBe(true)
     const instant = {
       t3: Date.UTC(2026, 0, 1) * 1000 + 500_000,
@@ -355,11 +391,8 @@ describe('requests to saved queries', () => {
         { n: '9007199254740992', ...instant },
       ],
     })
-    expect((await run('parquet')).truncated).toBe(true)
-    const iso = await runner.run({
-      ...{ endpoint, values: {}, project: undefined, caller: 'x' },
-      format: withIsoTimestamps(json),
-    })
+    expect((await run(findFormat('parquet'))).truncated).toBe(true)
+    const iso = await run(withIsoTimestamps(json))
     expect(JSON.parse(iso.body.toString()).result[0]).toEqual({
       ...{ n: 9007199254740990, t3: '2026-01-01T00:00:00.500Z', d: '2025-12-31T23:00:00Z' },
       ...{ day: '2026-01-01', none: null },

@@ -331,8 +331,17 @@ export function formatJourneys(running: () => RunningService): void {
       },
     )
 
+    test('is CSV without formulas where a spreadsheet opens it', async () => {
+      const sql = "SELECT '=1+1' AS a, -5 AS b, '-5' AS c, toDateTime64('2026-01-31 12:00:00', 3, 'UTC') AS d"
+      const csv = async (search: string) =>
+        (await body(`_format=csv${search}`, sql)).toString().split('\n')[1]
+      expect(await csv('&_raw=0')).toBe(`"'=1+1",-5,"'-5",1769860800000000`)
+      expect(await csv('&_raw=0&_timestamps=iso')).toBe(`"'=1+1",-5,"'-5","2026-01-31T12:00:00.000Z"`)
+      expect([await csv('&_raw=1'), await csv('')]).toEqual(Array(2).fill('"=1+1",-5,"-5",1769860800000000'))
+    })
+
     test('has every type that the documentation lists, in the documented form', async () => {
-      const page = readFileSync(new URL('../../../docs/guides/calling-endpoints.md', import.meta.url), 'utf8')
+      const page = readFileSync(new URL('../../../docs/guides/endpoints.md', import.meta.url), 'utf8')
       const table = page.slice(page.indexOf('## Types'))
       const listed = [...table.matchAll(/^\| ([^|]*`[^|]*) \| ([^|]*) \|/gm)].flatMap(
         ([, cell = '', form = '']) =>

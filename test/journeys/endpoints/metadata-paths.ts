@@ -1,14 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import type { NewSource } from '../../../src/catalog/source.ts'
-import { createSourceTable } from '../../../src/catalog/tables.ts'
-import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { randomOf } from '../../../src/demo/random.ts'
 import { bindQuery } from '../../../src/endpoints/definition/parameters.ts'
 import { outputSettings } from '../../../src/endpoints/definition/result-columns.ts'
+import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
+import { createSourceTable } from '../../../src/engine/tables.ts'
 import { editSql } from '../../../src/sql/edits.ts'
 import { pathEdits } from '../../../src/sql/paths.ts'
+import { Query } from '../../../src/sql/query.ts'
 import { many } from '../../support/engines.ts'
 import { servedPaths, shadowedPaths, shadowedSources, shadowingStatements } from './shadowed-metadata.ts'
 
@@ -92,7 +93,7 @@ const literal = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("
 
 /** Compares paths of text with paths of the engine's JSON type. */
 export function describePaths(engine: () => Engine): void {
-  const rewritten = (sql: string) => editSql(sql, pathEdits(sql)).text
+  const rewritten = (sql: string) => editSql(sql, pathEdits(new Query(sql))).text
   const rows = async (sql: string) => {
     const statement = { sql, format: 'JSONCompactEachRowWithNames', settings: outputSettings }
     return (await engine().query(statement, limits)).body.toString()

@@ -7,6 +7,7 @@ import type { Engine } from '../../../src/engine/engine.ts'
 export function openRunner(engine: Engine, clock: Clock, sources: Iterable<string>): EndpointRunner {
   return new EndpointRunner({
     engine,
+    hidden: () => undefined,
     queue: new QueryQueue({
       maxRunning: 4,
       maxWaitingPerCaller: 10,
@@ -19,5 +20,6 @@ export function openRunner(engine: Engine, clock: Clock, sources: Iterable<strin
     maxMemoryBytes: 2 ** 30,
     maxThreads: 1,
     sources: () => sources,
+    tables: () => new Map(),
   })
 }

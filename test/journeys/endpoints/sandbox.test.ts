@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
-import { createOwnTables, createSourceTable } from '../../../src/catalog/tables.ts'
-import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
 import { Sandboxes } from '../../../src/endpoints/call/sandboxes.ts'
+import { timeLimit } from '../../../src/endpoints/call/time-limit.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
 import { outputSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
 import { compileSandboxed } from '../../../src/endpoints/definition/sandbox.ts'
+import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import type { Statement } from '../../../src/engine/engine.ts'
+import { createOwnTables, createSourceTable } from '../../../src/engine/tables.ts'
 import { checkSql, checkTree } from '../../../src/sql/check.ts'
 import {
   functionNames,
@@ -159,7 +160,9 @@ describe('sandboxed SQL', () => {
     }
     setImmediate(work)
     const refused = Array.from({ length: 6 }, (_, n) =>
-      sandboxes.compile(endpoint, `SELECT ${n} AS n FROM (`, []).catch(({ code }) => events.push(code)),
+      sandboxes
+        .compile(endpoint, `SELECT ${n} AS n FROM (`, [], timeLimit(30))
+        .catch(({ code }) => events.push(code)),
     )
     await Promise.all(refused)
     isOver = true
@@ -241,16 +244,17 @@ describe('sandboxed SQL', () => {
 
   test('is remembered within a limit of memory, whatever its size', async () => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20)
+    const compile = (sql: string) => sandboxes.compile(endpoint, sql, [], timeLimit(30))
     const words = (name: string) => Array.from({ length: 800 }, (_, n) => `${name}${n}`).join(' ')
     const long = (n: number) => `SELECT id AS id${n} FROM entries -- ${words(`word${n}x`)}\nWHERE id != ''`
-    const first = await sandboxes.compile(endpoint, long(0), [])
-    expect(await sandboxes.compile(endpoint, long(0), [])).toBe(first)
+    const first = await compile(long(0))
+    expect(await compile(long(0))).toBe(first)
     for (let n = 1; n < 40; n++) {
-      await sandboxes.compile(endpoint, long(n), [])
+      await compile(long(n))
       expect(sandboxes.bytes).toBeGreaterThan(long(n).length)
       expect(sandboxes.bytes).toBeLessThanOrEqual(2 ** 20)
     }
-    expect(await sandboxes.compile(endpoint, long(0), [])).not.toBe(first)
+    expect(await compile(long(0))).not.toBe(first)
   })
 
   test.each([
@@ -258,12 +262,8 @@ describe('sandboxed SQL', () => {
     ['the endpoint', 60_000, 1, '1 s'],
   ])('names the time limit of %s if that one applied', async (_, checkMs, timeoutSeconds, named) => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20, checkMs)
-    const limited = {
-      ...endpoint,
-      definition: { ...endpoint.definition, timeout_seconds: timeoutSeconds },
-    }
     const slow = 'SELECT (SELECT max(sipHash64(number)) FROM numbers(100000000000)) AS n FROM entries'
-    await expect(sandboxes.compile(limited, slow, [])).rejects.toMatchObject({
+    await expect(sandboxes.compile(endpoint, slow, [], timeLimit(timeoutSeconds))).rejects.toMatchObject({
       code: 'query_timeout',
       message: expect.stringContaining(`its time limit of ${named}.`),
     })

@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Access } from '../../../src/access/access.ts'
 import { Audit } from '../../../src/access/audit.ts'
-import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
+import { People } from '../../../src/access/people.ts'
+import { systemTime } from '../../../src/base/clock.ts'
+import { auditSource, builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { Catalog, maxDefinitionBytes } from '../../../src/catalog/catalog.ts'
 import type { CatalogRecord } from '../../../src/catalog/catalog-state.ts'
 import { migrate } from '../../../src/catalog/migrations.ts'
-import { createSourceTable } from '../../../src/catalog/tables.ts'
-import { topologyOf } from '../../../src/cluster/cluster-engine.ts'
+import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import { queryText } from '../../../src/engine/json-rows.ts'
-import { auditSource } from '../../../src/sql/audit-source.ts'
+import { createSourceTable } from '../../../src/engine/tables.ts'
 import { log, type OpenEngine } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openEngine } from '../../support/worker-server.ts'
@@ -27,7 +30,7 @@ async function start(shared = false) {
   const { engine } = opened
   const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
   const received: CatalogRecord[] = []
-  catalog.onChange('search', (records) => {
+  catalog.onChange({ name: 'search', plural: 'saved searches', most: 500 }, (records) => {
     received.push(...records)
   })
   await catalog.open()
@@ -86,10 +89,9 @@ test('removes the older versions of deleted records, and keeps their ids', async
   const { catalog } = await start()
   const text = 'x'.repeat(maxDefinitionBytes / 2)
   const ids = Array.from({ length: 6 }, (_, index) => `gone-${index}`)
-  for (const id of ids) {
-    await catalog.append('me', search(id, 1, { text }))
-    await catalog.append('me', { ...search(id, 2), deleted: true })
-  }
+  for (const id of ids) await catalog.append('me', search(id, 1, { text }))
+  // Together, since versions are removed once there are enough of them.
+  await catalog.append('me', ...ids.map((id) => ({ ...search(id, 2), deleted: true })))
   await catalog.stop()
   await expect
     .poll(() => read("SELECT groupUniqArray(version) FROM _catalog WHERE id LIKE 'gone-%'"))
@@ -177,6 +179,40 @@ test('services at the same catalog come to the same state, also if rows have the
   }
 })
 
+/** What an audit stores. As the engine does, it stores lines once for each token. */
+function storing(catalog: Catalog) {
+  const stored = new Map<string, string[]>()
+  let lost = 0
+  const store = async (lines: Buffer, token: string) => {
+    const texts = lines.toString().trim().split('\n')
+    if (!stored.has(token))
+      stored.set(
+        token,
+        texts.map((line) => JSON.parse(line).id as string),
+      )
+    if (lost === 0 || stored.size < lost) return
+    lost = 0
+    throw new Error('The response was lost.')
+  }
+  const actorOf = (id: string) => ({ type: 'token', id, name: id }) as const
+  const options = {
+    ...{
+      catalog,
+      engine: opened.engine,
+      clock,
+      log,
+      store,
+      actorOf,
+      retentionDays: () => 36_500,
+      dataDir: '',
+    },
+    after: systemTime(clock).after,
+  }
+  /** Loses the response to the insert with this number; returns the number while it is not lost. */
+  const lose = (nth = lost) => (lost = nth)
+  return { stored, options, lose }
+}
+
 test('the audit gets each of many changes once, in groups, also if a response is lost and more changes follow', async () => {
   const { engine } = opened
   const source = builtInSources.find(({ name }) => name === auditSource)
@@ -190,27 +226,70 @@ test('the audit gets each of many changes once, in groups, also if a response is
   await addHistory('audited', 2_100, 1)
   const { catalog } = await start()
 
-  // As the engine does, it stores lines once for each token.
-  const stored = new Map<string, string[]>()
-  let isLost = true
-  const store = async (lines: Buffer, token: string) => {
-    const ids = lines
-      .toString()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).id as string)
-    if (!stored.has(token)) stored.set(token, ids)
-    if (stored.size < 3 || !isLost) return
-    isLost = false
-    throw new Error('The response was lost.')
-  }
-  const actorOf = (id: string) => ({ type: 'token', id, name: id }) as const
-  const options = { catalog, engine, clock, log, store, actorOf, retentionDays: () => 36_500, dataDir: '' }
+  const { stored, options, lose } = storing(catalog)
+  lose(3)
   await new Audit(options).open()
-  await vi.waitFor(() => expect(isLost).toBe(false))
+  await vi.waitFor(() => expect(lose()).toBe(0))
   await catalog.append('them', search('after-the-loss', 1))
   const expected = Array.from({ length: (await end()) - first }, (_, n) => `catalog-${first + n}`)
   await vi.waitFor(() => expect([...stored.values()].flat().sort()).toEqual(expected.sort()))
   expect([...stored.values()].slice(0, 2).map(({ length }) => length)).toEqual([1_000, 1_000])
+  await catalog.stop()
+})
+
+test('the audit gets changes in a row as a group without reading them again, each once also if a response is lost', async () => {
+  const { catalog } = await start()
+  const { stored, options, lose } = storing(catalog)
+  const batches = vi.spyOn(catalog.log, 'batches')
+  await new Audit(options).open()
+  await catalog.append('them', search('before-the-row', 1))
+  const first = Number(await read('SELECT max(position) + 1 FROM _catalog'))
+  await vi.waitFor(() => expect([...stored.values()].flat()).toContain(`catalog-${first - 1}`))
+  stored.clear()
+  batches.mockClear()
+
+  const inARow = ['one', 'two', 'three'].map((name) => catalog.append('them', search(`${name}-in-a-row`, 1)))
+  await Promise.all(inARow)
+  await vi.waitFor(() => expect([...stored.values()].flat()).toHaveLength(3))
+  expect(batches).not.toHaveBeenCalled()
+
+  lose(stored.size + 1)
+  await Promise.all(['four', 'five'].map((name) => catalog.append('them', search(`${name}-in-a-row`, 1))))
+  await vi.waitFor(() => expect(lose()).toBe(0))
+  await catalog.append('them', search('six-in-a-row', 1))
+  const expected = Array.from({ length: 6 }, (_, n) => `catalog-${first + n}`)
+  await vi.waitFor(() => expect([...stored.values()].flat().sort()).toEqual(expected.sort()))
+  await catalog.stop()
+})
+
+test('the sign-out of a person after a hundred others ends all of their sessions', async () => {
+  const { engine } = opened
+  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared: false })
+  const access = new Access('the token of the operator', clock)
+  const people = new People({
+    catalog,
+    access,
+    customerScopes: ['query'],
+    links: { deleteMadeBy: async () => {} },
+  })
+  await catalog.open()
+  const id = randomUUID()
+  const person = {
+    name: 'Ada',
+    email: null,
+    role: 'viewer',
+    project: null,
+    hash: 'a'.repeat(64),
+    act: 'sign_in',
+  }
+  const ended = Array.from({ length: 99 }, (_, n) => `cookie-${n}`)
+  const record = { kind: 'person', id, version: 1, deleted: false, body: { ...person, ended } } as const
+  await catalog.append('them', record)
+  const cookies = [0, 1].map(() => access.createCookieOf(id, 60_000)?.text ?? '')
+  const valid = () => cookies.map((cookie) => access.cookieIn(cookie) !== undefined)
+  await people.signOut(id, access.cookieIn(cookies[0] as string)?.id ?? '', 'them')
+  expect(valid()).toEqual([false, true])
+  await people.signOut(id, 'one more', 'them')
+  expect(valid()).toEqual([false, false])
   await catalog.stop()
 })

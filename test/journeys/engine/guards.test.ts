@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -195,6 +196,19 @@ describe('the guards of the embedded engine', () => {
 
   test('the engine has no standard input', () => {
     expect(readlinkSync(`/proc/${engine.pid}/fd/0`)).toBe('/dev/null')
+  })
+
+  test('every thread of the engine gives way to the service', async () => {
+    await text('SELECT count() FROM numbers_mt(10000000) WHERE NOT ignore(number)')
+    // A thread may end meanwhile.
+    await vi.waitFor(() => {
+      const threads = readdirSync(`/proc/${engine.pid}/task`)
+      expect(threads.length).toBeGreaterThan(4)
+      const others = threads.filter((thread) => getPriority(Number(thread)) !== getPriority() + 10)
+      const names = others.map((thread) => readFileSync(`/proc/${engine.pid}/task/${thread}/comm`, 'utf8'))
+      // It measures memory, and takes the highest priority where the engine may.
+      expect(names.filter((name) => name !== 'MemoryWorker\n')).toEqual([])
+    })
   })
 
   test('a second process reports that the data directory is in use, and does not change it', async () => {

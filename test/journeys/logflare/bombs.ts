@@ -44,10 +44,15 @@ export const bombs: [name: string, sql: string, message: RegExp][] = [
   [
     'WITH',
     `with a0 as (select 1 as x)${Array.from({ length: 40 }, (_, n) => `, a${n + 1} as (select * from a${n} union all select * from a${n})`).join('')} select * from a40`,
-    /more than 300 tables/,
+    /more than 500 tables/,
   ],
-  ['tables', `select 1 from edge_logs${many(', edge_logs', 5_000)}`, /more than 300 tables/],
-  ['UNNEST', `select x from edge_logs${many(', unnest(metadata) as m', 2_500)}`, /more than 300 tables/],
+  ['tables', `select 1 from edge_logs${many(', edge_logs', 5_000)}`, /more than 500 tables/],
+  [
+    'tables in UNION',
+    `select 1 from edge_logs${many(' union all select 1 from edge_logs', 600)}`,
+    /more than 500 tables/,
+  ],
+  ['UNNEST', `select x from edge_logs${many(', unnest(metadata) as m', 2_500)}`, /more than 300 UNNESTs/],
   ['a megabyte', `select '${many('x', 1_000_000)}' as x`, /at most 65536 bytes/],
   ['a megabyte of tokens', `select ${many('1,', 500_000)}1`, /at most 65536 bytes/],
   ['a megabyte of quotes', many("'", 1_000_001), /at most 65536 bytes/],

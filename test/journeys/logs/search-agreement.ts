@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { JsonPaths } from '../../../src/base/json/json-paths.ts'
 import type { TypedColumn } from '../../../src/catalog/source.ts'
+import { queryRows } from '../../../src/engine/json-rows.ts'
 import { readEntry } from '../../../src/intake/entry-batch.ts'
 import { LiveEntry } from '../../../src/live/live-reader.ts'
 import { entryMatch } from '../../../src/sources/search/condition-match.ts'
@@ -46,6 +47,52 @@ const values = [
   ],
   ...['"a%b_c"', '"\\\\"', '"\'"', '"\\""', '"😀"', '"*"', '"400..499"', '"null"', '"constructor"', '"5xx"'],
 ]
+/** Texts that are the same without letter case: of another length, at another place in a word, or in scripts with few capitals. */
+const alike = [
+  ['ẞ', 'ß'],
+  ['\u212a', 'k'],
+  ['NETWOR\u212a', 'network'],
+  ['\u212a\u212a\u212a\u212a\u212a', 'kkkkk'],
+  ['ΟΔΟΣ', 'οδος'],
+  ['Σ', 'ς'],
+  ['MINİ', 'mini\u0307'],
+  ['Ა', 'ა'],
+  ['Ꭰ', 'ꭰ'],
+  ['𞤀', '𞤢'],
+] as const
+values.push(...alike.flat().flatMap((text) => [`"${text}"`, `"${text}!"`]))
+// Escapes of letters that the index has as they were sent.
+values.push('"networ\\u212A"', '"\\u1e9e"', '"MINI"')
+
+// Quotes, colons and brackets in texts and keys, where a key could seem to begin or end.
+values.push(
+  ...[
+    '["a1x",5,":x1",7,":"]',
+    '{"a1,":5,"b[":["t2",6,":t3"]}',
+    '{":k4":":t4","":[8,""]}',
+    '"say \\"k5\\": v5"',
+  ],
+  ...[
+    '"end6\\\\"',
+    '["q7\\"",":q8",9]',
+    '"tab\\tstop"',
+    '"\\u0041bc"',
+    '"\\\\u0041bc"',
+    '"trueish"',
+    '[true,null,"fals"]',
+  ],
+)
+const random = randomNumbers(7)
+const nasty = ['"', ':', ',', '[', '{', '}', '\\', '\n', ' ', 'a', 'b', '1', 'e', 'é', 'K', 'u0041']
+const nastyText = () => Array.from({ length: 6 }, () => nasty[Math.floor(random() * nasty.length)]).join('')
+const nastyTexts = Array.from({ length: 24 }, nastyText)
+values.push(
+  ...Array.from({ length: 8 }, (_, at) => {
+    const [key = '', text = '', other = ''] = nastyTexts.slice(3 * at)
+    return JSON.stringify({ [key]: [text, at, other], k: text })
+  }),
+)
+
 const messages = ['GET /rest/v1 500', 'ÜBER Straße', 'ΟΔΟΣ', "it's \\ 100%_", '"quoted"', '', 'null', '😀 İ']
 
 /** Each value in a metadata path, in a typed column of numbers, and in one of text. */
@@ -115,6 +162,40 @@ const words = [
     'error',
     '","',
   ],
+  ...[
+    'x1',
+    ':x1',
+    'a1',
+    'b',
+    't2',
+    't3',
+    'k4',
+    't4',
+    'k5',
+    'v5',
+    'k5": v',
+    'end6',
+    'q7',
+    'q8',
+    '9',
+    'stop',
+    'tstop',
+  ],
+  ...[
+    'abc',
+    'u0041bc',
+    '0041',
+    'trueish',
+    'rue',
+    'fals',
+    'false',
+    'line2 more',
+    'connect refused',
+    'ab',
+    '1e',
+    'é',
+  ],
+  ...nastyTexts.map((text, at) => (at % 2 === 0 ? text : text.slice(1, 4))),
   ...['rest', 'über', 'STRASSE', 'straße', 'οδοσ', 'οδος', "it's", '%', '\\', 'null', '😀', 'i̇', 'e'],
 ]
 const texts = [
@@ -205,20 +286,32 @@ export function searchAgreement(running: () => RunningService): void {
   })
 
   describe('the engine and the live tail understand a query in the same way', () => {
+    // One source has the index of words, which merges build; the entries of the other are read.
+    const sources = ['agreed', 'merged'] as const
+    let turn = 0
     beforeAll(async () => {
-      await admin('POST', '/api/sources', { name: 'agreed', columns: columns })
-      const sent = await send('agreed', entries.join('\n'), { 'Content-Type': 'application/x-ndjson' })
-      expect(sent.body).toMatchObject({ accepted: entries.length, rejected: 0 })
+      for (const name of sources) {
+        await admin('POST', '/api/sources', { name, columns, search_index: name === 'merged' })
+        const sent = await send(name, entries.join('\n'), { 'Content-Type': 'application/x-ndjson' })
+        expect(sent.body).toMatchObject({ accepted: entries.length, rejected: 0 })
+      }
+      const { engine } = running()
+      await engine.command({ sql: 'OPTIMIZE TABLE merged FINAL' }, { deadlineMs: 60_000 })
+      const sql =
+        "SELECT toUInt32(sum(secondary_indices_compressed_bytes)) AS bytes FROM system.parts WHERE table = 'merged' AND active"
+      const [found] = await queryRows<{ bytes: number }>(engine, { sql }, { deadlineMs: 60_000 })
+      expect(found?.bytes).toBeGreaterThan(0)
     })
 
     async function compare(query: string): Promise<'refused' | number> {
-      const found = await admin('POST', '/api/sources/agreed/search', { query, limit: 500 })
+      const source = `/api/sources/${sources[turn++ % 2]}`
+      const found = await admin('POST', `${source}/search`, { query, limit: 500 })
       if (found.status === 400) {
         expect(() => readQuery(query, columns)).toThrow(found.body.error.message)
         return 'refused'
       }
       const ids = found.body.map(({ id }: { id: string }) => id).sort()
-      const sql = (await admin('POST', '/api/sources/agreed/search-sql', { query })).body
+      const sql = (await admin('POST', `${source}/search-sql`, { query })).body
       const rows = await admin('POST', '/api/sql', { query: sql.query, max_rows: 1000 })
       expect([query, rows.status, rows.body.error?.message]).toEqual([query, 200, undefined])
       expect([query, rows.body.result.map(({ id }: { id: string }) => id).sort()]).toEqual([query, ids])
@@ -238,10 +331,21 @@ export function searchAgreement(running: () => RunningService): void {
       const queries = [
         ...[...comparisons, ...exact].map((value) => `plain:${value}`),
         ...['status', 'url', 'level'].flatMap((field) => comparisons.map((value) => `${field}:${value}`)),
-        ...words.map((word) => `"${word.replace(/["\\]/g, '\\$&')}"`),
+        ...words.flatMap((word) => [word, word]).map((word) => `"${word.replace(/["\\]/g, '\\$&')}"`),
       ]
       // Several at once, because most of the time is spent waiting.
       while (queries.length > 0) await Promise.all(queries.splice(0, 8).map(compare))
+    })
+
+    test('for letters whose lower case has another length, and for scripts with few capitals', async () => {
+      for (const pair of alike) {
+        const words = await Promise.all(pair.map((word) => compare(`"${word}"`)))
+        const fields = await Promise.all(pair.map((word) => compare(`plain:*${word}*`)))
+        // Both, alone and with an exclamation mark.
+        expect([pair, words[0], fields[0]]).toEqual([pair, words[1], fields[1]])
+        expect(fields[0]).toBeGreaterThanOrEqual(4)
+      }
+      expect(await compare('"mini"')).toBe(1)
     })
 
     test('for combinations', async () => {

@@ -51,6 +51,42 @@ export function pages(running: () => RunningService): void {
       },
     )
 
+    test.each([1, 2, 7, 25])('of %i entries continue by the header of the page before', async (limit) => {
+      const page = async (body: object) => {
+        const response = await running().call(`${source}/search`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ limit, ...body }),
+        })
+        const next = response.headers.get('Wellhead-Next') ?? undefined
+        return { status: response.status, next, rows: (await response.json()) as Row[] }
+      }
+      const all = await page({ limit: 1000 })
+      expect([all.rows.length, all.next]).toEqual([sent.flat().length, undefined])
+      const read: Row[] = []
+      for (let next: string | undefined; ; ) {
+        const found = await page(next === undefined ? {} : { next })
+        expect(found.status).toBe(200)
+        read.push(...found.rows)
+        next = found.next
+        if (next === undefined) break
+      }
+      expect(read).toEqual(all.rows)
+    })
+
+    test.each([
+      ['', 'next is not a value of the header Wellhead-Next.'],
+      ['bm9uc2Vuc2U', 'next is not a value of the header Wellhead-Next.'],
+      [Buffer.from('{"timestamp":"x","id":"a"}').toString('base64url'), 'next is not a value of the header'],
+      ['x'.repeat(1001), 'next'],
+    ])('refuses %j as the header of the page before', async (next, message) => {
+      const { status, body } = await admin('POST', `${source}/search`, { next })
+      expect([status, body.error.parameter]).toEqual([400, 'next'])
+      expect(body.error.message).toContain(message)
+      const both = { next, before: { timestamp: 0, id: 'a' } }
+      expect((await admin('POST', `${source}/search`, both)).status).toBe(400)
+    })
+
     test('without a number of read entries continue after all entries with that timestamp and id', async () => {
       const [first, second] = (await admin('POST', `${source}/search`, { limit: 2 })).body as Row[]
       expect([first?.id, second?.id]).toEqual(['z', 'same'])

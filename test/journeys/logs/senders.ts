@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http'
@@ -34,17 +35,21 @@ export function describeLogSenders(service: () => RunningService): void {
       expect(JSON.stringify(entry?.metadata)).toContain('"user":{"id":7}')
     })
 
-    test('the pino transport of this package stores everything before the process ends', async () => {
+    test('the pino transport of the client stores everything before the process ends', async () => {
       const program = `
         const { default: pino } = await import('pino')
-        const [url, token, flushTimeoutMs] = process.argv.slice(1)
+        const [target, url, token, flushTimeoutMs] = process.argv.slice(1)
         const options = { url, token, source: 'auth_logs', flushTimeoutMs: Number(flushTimeoutMs) }
-        const log = pino({ base: { project: 'own-pino' } }, pino.transport({ target: 'wellhead/pino', options }))
+        const log = pino({ base: { project: 'own-pino' } }, pino.transport({ target, options }))
         for (let i = 0; i < 20; i++) log.info({ i }, 'kept')
         process.exit(0)`
+      const target = createRequire(new URL('../../../client/package.json', import.meta.url)).resolve(
+        '@wellhead/client/pino',
+      )
       const run = (url: string, flushTimeoutMs: number) =>
         promisify(execFile)(process.execPath, [
-          ...['--input-type=module', '-e', program, url, service().adminToken.token, String(flushTimeoutMs)],
+          ...['--input-type=module', '-e', program, target, url, service().adminToken.token],
+          String(flushTimeoutMs),
         ])
       await run(service().url, 9000)
       const counted =

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { queryRows } from '../../../src/engine/json-rows.ts'
 import type { SourcePath } from '../../../src/sources/seen-paths.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -37,6 +38,57 @@ export function describeSources(running: () => RunningService): void {
     )
     expect((await running().call('/api/sources/my_logs')).status).toBe(404)
     expect((await send('my.logs', '{}')).status).toBe(404)
+  })
+
+  test('adds and drops the index of words, and finds the same words with and without it', async () => {
+    const { engine } = running()
+    const sources = (path: string, method: string, body: object) =>
+      running().call(`/api/sources${path}`, {
+        method,
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const indexes = async () => {
+      const sql =
+        "SELECT sum(name = '_text') AS indexes, (SELECT toUInt32(sum(secondary_indices_compressed_bytes)) FROM system.parts " +
+        "WHERE active AND table = 'unindexed' AND database = currentDatabase()) > 0 AS filled " +
+        "FROM system.data_skipping_indices WHERE table = 'unindexed' AND database = currentDatabase()"
+      const [row] = await queryRows<{ indexes: string; filled: number }>(
+        engine,
+        { sql },
+        { deadlineMs: 60_000 },
+      )
+      return [Number(row?.indexes), row?.filled]
+    }
+    const found = async () => {
+      const query = 'INNER -outer'
+      const entries = (await (await sources('/unindexed/search', 'POST', { query })).json()) as {
+        id: string
+      }[]
+      return entries.map(({ id }) => id).sort()
+    }
+    const made = await sources('', 'POST', { name: 'unindexed', search_index: false })
+    expect([made.status, await made.json()]).toMatchObject([201, { search_index: false }])
+    await send(
+      'unindexed',
+      '[{"id":"a","metadata":{"k":["an inner\\nword"]}},{"id":"b","metadata":{"inner":"outer"}}]',
+    )
+    await send(
+      'unindexed',
+      '[{"id":"c","metadata":{"k":"xINNERx"}},{"id":"d","event_message":"inner outer"}]',
+    )
+    expect([await indexes(), await found()]).toEqual([
+      [0, 0],
+      ['a', 'c'],
+    ])
+    // Entries of before get the index.
+    expect((await sources('/unindexed', 'PATCH', { search_index: true })).status).toBe(200)
+    await expect.poll(indexes).toEqual([1, 1])
+    expect(await found()).toEqual(['a', 'c'])
+    expect((await sources('/unindexed', 'PATCH', { search_index: false })).status).toBe(200)
+    await expect.poll(indexes).toEqual([0, 0])
+    expect(await found()).toEqual(['a', 'c'])
+    expect((await sources('/unindexed', 'PATCH', { search_index: 'no' })).status).toBe(400)
   })
 
   test('adds a typed column to a source with entries, fills it, and removes it', async () => {

@@ -7,7 +7,7 @@ import { Access } from '../../../src/access/access.ts'
 import { hashToken } from '../../../src/access/admin-token.ts'
 import type { StoredToken } from '../../../src/access/token.ts'
 import type { TraceSpan, Tracing } from '../../../src/base/tracing.ts'
-import type { EndpointCall, PreparedCall } from '../../../src/endpoints/call/prepared-call.ts'
+import type { Call } from '../../../src/endpoints/call/call.ts'
 import type { SavedEndpoint } from '../../../src/endpoints/manage/endpoints.ts'
 import { handleError } from '../../../src/http/error-response.ts'
 import { RequestRecorder } from '../../../src/http/request-recorder.ts'
@@ -53,6 +53,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
     requests,
     statistics: undefined,
     metrics: idleMetrics(),
+    usage: { called: () => {} },
     endpoints,
   }).addTo(server)
   server.setErrorHandler(handleError)
@@ -82,11 +83,11 @@ async function openStreams(limits = { maxStreams: 100 }) {
   const bounds = { arrivals: undefined, maxBytes: 2 ** 20 }
   const results = new LiveResults({ ...bounds, time, latest: () => followed.latest(), onFailure: () => {} })
   server.get('/followed', (request, reply) => {
-    const calls = { follow: (call: EndpointCall) => ({ ...call, key: 'k' }) as PreparedCall }
-    const endpoints = { findById: () => followed.endpoint }
-    const call: Partial<EndpointCall> = { endpoint, caller: 'admin', signal: new AbortController().signal }
+    const calls = { follow: (call: Call) => ({ ...call, key: 'k', sources: new Set<string>() }) }
+    const endpoints = { withId: () => followed.endpoint }
+    const call: Partial<Call> = { endpoint, caller: 'admin', signal: new AbortController().signal }
     const parts = { endpoints, calls, results }
-    return followResult({ ...parts, streams }, request, reply, call as EndpointCall)
+    return followResult({ ...parts, streams }, request, reply, call as Call)
   })
   const base = await server.listen({ host: '127.0.0.1', port: 0 })
   close = async () => {

@@ -13,6 +13,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { version } from '../../../src/base/package-file.ts'
+import { fillDisk } from '../../../torture/faults/fill-disk.ts'
+import { LoopDisk, needsForLoopDisk } from '../../../torture/faults/loop-disk.ts'
 import { askEngine } from '../../support/ask-engine.ts'
 import { runCommand } from '../../support/command.ts'
 import { many } from '../../support/engines.ts'
@@ -263,6 +265,29 @@ test('a restore without the key of webhooks says so, and so does the alert', asy
   expect(await shown()).toMatchObject({ error: null })
   await silent.close()
 })
+
+test.skipIf(needsForLoopDisk())(
+  'a full disk keeps nothing of a backup or restore, and is named',
+  async () => {
+    const disk = new LoopDisk(directory.path, 600)
+    try {
+      fillDisk(disk.path, join(disk.path, 'filler'), 0)
+      const to = join(disk.path, 'to')
+      const service = ['--url', restored?.url ?? '', '--token', token]
+      for (const args of [
+        ['backup', to, ...service],
+        ['restore', 'backup', '--data-dir', to],
+      ]) {
+        const { code, stderr } = await runCommand(args, { cwd: directory.path })
+        const full = `the disk of ${to} is full. Nothing was kept. Free some space on it, or choose a directory on`
+        expect([code, stderr]).toEqual([1, expect.stringContaining(full)])
+      }
+      expect(readdirSync(disk.path).toSorted()).toEqual(['filler', 'lost+found'])
+    } finally {
+      await disk.unmount()
+    }
+  },
+)
 
 test('the command refuses damaged backups and existing directories', async () => {
   const refusal = async (...args: string[]) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ClusterEngine, RemoteEngine } from '../../../src/cluster/cluster-engine.ts'
 import { copyInstallation } from '../../../src/copy/copy-installation.ts'
+import { ClusterEngine, RemoteEngine } from '../../../src/engine/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
@@ -126,6 +126,13 @@ async function fill(service: RunningService): Promise<void> {
     201,
     admin(service, 'POST', '/api/searches', { name: 'errors', source: 'shop_logs', query: 'level:error' }),
   )
+  const columns = ['id', 'from', 'project'].map((name) => ({ name, type: 'text' }))
+  await expectStatus(201, admin(service, 'POST', '/api/tables', { name: 'people', columns }))
+  const people = [
+    { id: odd, from: '', project: 'a' },
+    { id: null, from: 'x', project: null },
+  ]
+  await expectStatus(200, admin(service, 'PUT', '/api/tables/people/rows', people))
   reader = (await makeToken(service, { scopes: ['query', 'ingest'], project: 'a' })).token
   keyed = await sendKeyed(service)
   expect(keyed).toMatchObject({ status: 200, body: { accepted: 1 } })
@@ -152,6 +159,8 @@ async function responses(service: RunningService): Promise<unknown[]> {
     '/api/endpoints/shop.projects/versions',
     '/api/sources',
     '/api/searches',
+    '/api/tables',
+    '/api/tables/people/rows?_format=csv',
     '/api/endpoints/query/shop.projects',
     '/api/endpoints/query/logs.all?project=a&project_tier=PRO&iso_timestamp_start=2000-01-01T00:00:00Z',
     '/api/endpoints/query/usage.api-counts?project=a&interval=daily',

@@ -49,6 +49,21 @@ describe('the deployment files', () => {
     }
   })
 
+  test('give the image no rights, and nothing but its volume to write to', () => {
+    for (const [path, service] of Object.entries(composed)) {
+      expect([path, service]).toEqual([
+        path,
+        expect.objectContaining({
+          read_only: true,
+          tmpfs: ['/tmp'],
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+        }),
+      ])
+    }
+    expect(dockerfile).toMatch(/^USER 1000:1000$/m)
+  })
+
   test('never ask a registry for the image', () => {
     expect([wellhead, node].map(({ pull_policy }) => pull_policy)).toEqual(['build', 'build'])
     for (const [directory, { build }] of [

@@ -115,6 +115,25 @@ describe('statistics of requests', () => {
     expect((await ask(service, sender.token, 'GET', '/api/requests')).status).toBe(403)
   })
 
+  test('name endpoints that read the audit for admins only', async () => {
+    await save('report.audit', {
+      query: 'SELECT @n AS n FROM audit_events LIMIT 1',
+      parameters: { n: { type: 'integer' } },
+    })
+    await admin('GET', `${query}/report.audit?n=1`)
+    await admin('GET', `${query}/report.audit?n=two`)
+    const reader = await makeToken(service, { scopes: ['read'] })
+    const fresh = { 'Cache-Control': 'no-cache' }
+    const slow = (token: string) => ask(service, token, 'GET', '/api/slow', undefined, fresh)
+    for (const token of [service.adminToken.token, reader.token]) {
+      const { endpoints, codes } = await report('', token)
+      for (const list of [endpoints, codes, (await slow(token)).body]) {
+        const isNamed = list.some(({ endpoint }: { endpoint: string }) => endpoint === 'report.audit')
+        expect(isNamed).toBe(token !== reader.token)
+      }
+    }
+  })
+
   test("leave out the service's own endpoints unless one is named", async () => {
     await admin('GET', `${query}/wellhead.top-callers`)
     const names = (await report()).endpoints.map(({ endpoint }: { endpoint: string }) => endpoint)
@@ -147,7 +166,7 @@ describe('slow and failed requests', () => {
     await admin('GET', `${query}/slow.two?n=1`)
     await admin('GET', `${query}/slow.two?n=two`)
     await service.statistics?.flush()
-    const { body } = await admin('GET', '/api/slow')
+    const { body } = await admin('GET', '/api/slow', undefined, { 'Cache-Control': 'no-cache' })
     const own = body.filter(({ endpoint }: { endpoint: string }) => endpoint === 'slow.two')
     expect(own.map(({ status, code }: Record<string, unknown>) => [status, code])).toEqual(
       expect.arrayContaining([
@@ -159,6 +178,19 @@ describe('slow and failed requests', () => {
     expect(durations).toEqual(durations.toSorted((one: number, other: number) => other - one))
     expect(durations.length).toBeLessThanOrEqual(60)
     expect((await ask(service, blue.token, 'GET', '/api/slow')).status).toBe(403)
+  })
+
+  test('are listed if the engine was busy with them, also if they were refused', async () => {
+    const parameters = { pattern: { type: 'regex' }, n: { type: 'integer' } }
+    await save('slow.refused', { query: "SELECT match('x', @pattern) AS hit, @n AS n", parameters })
+    expect((await admin('GET', `${query}/slow.refused?pattern=(&n=1`)).status).toBe(400)
+    // The last 20 that were refused are others.
+    for (let n = 0; n < 21; n++) await admin('GET', `${query}/slow.refused?pattern=x&n=no`)
+    await service.statistics?.flush()
+    const { body } = await admin('GET', '/api/endpoints/slow.refused/slow')
+    const busy = body.filter(({ engine_ms }: { engine_ms: number }) => engine_ms > 0)
+    expect(busy.map(({ status }: { status: number }) => status)).toEqual([400])
+    expect(body).toHaveLength(21)
   })
 })
 

@@ -108,7 +108,7 @@ test('doctor reports what a start would refuse, a full disk and a wrong clock', 
   ])
 
   script = (sql) => {
-    if (sql.includes('FROM system.disks')) return '{"name":"default","free":"1000","total":"1000000000"}\n'
+    if (sql.includes('FROM system.disks')) return '{"name":"default","free":1000,"total":1000000000}\n'
     if (sql.includes('Milli(now64')) return '{"ms":"1000"}\n'
     return undefined
   }

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../../support/callers.ts'
-import { runCommand } from '../../support/command.ts'
+import { runCommand, startCommand } from '../../support/command.ts'
 import { openEvents } from '../../support/network/event-reader.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/network/receiver.ts'
 import { openTraceReceiver } from '../../support/network/trace-receiver.ts'
@@ -324,6 +324,23 @@ describe('a service that cannot start prints one line that says what to do', () 
     directory.remove()
     expect(code).toBe(1)
     expect(lines).toEqual([`wellhead: Port ${port} is already in use. Choose another with --port.`])
+  })
+
+  test('for the directory of a demo, which is its own unless another is chosen', async () => {
+    const directory = scratchDirectory()
+    for (const name of ['data', 'demo-data', 'chosen']) writeFileSync(join(directory.path, name), '')
+    const problem = async (...args: string[]) => {
+      const serve = startCommand(['serve', '--port', '0', ...args], { cwd: directory.path })
+      return (await serve.result).stderr.split(': ').slice(0, 2)
+    }
+    const cannotUse = (name: string) => [
+      'wellhead',
+      `Cannot create the data directory ${join(directory.path, name)}`,
+    ]
+    expect(await problem()).toEqual(cannotUse('data'))
+    expect(await problem('--demo')).toEqual(cannotUse('demo-data'))
+    expect(await problem('--demo', '--data-dir', './chosen')).toEqual(cannotUse('chosen'))
+    directory.remove()
   })
 
   test.each(['/dev/null/data', '/proc/no-such/data'])(

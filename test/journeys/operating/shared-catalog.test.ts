@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -192,6 +193,18 @@ async function endOfCatalog(): Promise<number> {
   const { body } = await one.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
   return Number(body.toString())
 }
+
+test('an endpoint that was stored before the field timestamps existed keeps logflare', async () => {
+  const id = randomUUID()
+  const definition = { id, name: 'stored.before', query: 'SELECT now() AS at', incremental: null }
+  const columns = [{ name: 'at', type: 'DateTime' }]
+  const body = JSON.stringify({ definition, columns, created_at: new Date(0).toISOString(), note: '' })
+  await run(insertRow(id, 'endpoint', await endOfCatalog(), body))
+  await soon(async () => {
+    const found = await admin(other, 'GET', '/api/endpoints/stored.before')
+    expect(found.body).toMatchObject({ timestamps: 'logflare', published: false })
+  })
+})
 
 /** Tables of a real cluster cannot be exchanged on one of its nodes. */
 const canRestore = !process.env.WELLHEAD_TEST_CLICKHOUSE_CLUSTER

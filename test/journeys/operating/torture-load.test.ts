@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conditions } from '../../../torture/scenarios/conditions.ts'
+import { functions } from '../../../torture/scenarios/functions.ts'
 import { fuzzLogflare } from '../../../torture/scenarios/fuzz/logflare.ts'
 import { fuzzSql } from '../../../torture/scenarios/fuzz/sql.ts'
 import { studio } from '../../../torture/scenarios/studio.ts'
@@ -7,7 +8,13 @@ import { testShortForms } from '../../../torture/support/short-form.ts'
 import { leakedProjects, projects, secretOf } from '../access/ways-to-read.ts'
 
 // Most of what lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
-testShortForms('test/journeys/operating/torture-load.test.ts', [conditions, fuzzSql, fuzzLogflare, studio])
+testShortForms('test/journeys/operating/torture-load.test.ts', [
+  functions,
+  conditions,
+  fuzzSql,
+  fuzzLogflare,
+  studio,
+])
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {

@@ -142,7 +142,7 @@ export function describeApiCounts(): void {
     test('an expression that cannot be compiled is an error of the engine', async () => {
       const refused = await call('counts', { project: '(', interval: 'daily' }, now).catch((error) => error)
       expect(engineCodeOf(refused)).toBe(427)
-      expect(saved.counts.patterns).toEqual(['project'])
+      expect([...saved.counts.patterns.values()]).toEqual(['project'])
     })
 
     test.each([

@@ -4,13 +4,11 @@ import { describeApiCounts } from './api-counts.ts'
 import { describeInvocationStats } from './invocation-stats.ts'
 import { describeLogsAll } from './logs-all.ts'
 import { at, call, compile, insert, minute, printed, run, withSeedEngine } from './queries.ts'
-import { describeRefresh } from './refresh.ts'
 
 withSeedEngine()
 describeInvocationStats()
 describeLogsAll()
 describeApiCounts()
-describeRefresh()
 
 test('a parameter of every type arrives in the engine as the value that was sent', async () => {
   const types = ['string', 'integer', 'number', 'boolean', 'timestamp', 'regex']

@@ -40,7 +40,11 @@ export async function openIssuer(redirectUri: string): Promise<Issuer> {
       ],
       jwks: { keys: [key.jwk] },
       cookies: { keys: ['a-key-of-cookies'] },
-      claims: { openid: ['sub', 'groups', 'project', 'name', 'email'], profile: [], email: [] },
+      claims: {
+        openid: ['sub', 'groups', 'project', 'name', 'email', 'email_verified'],
+        profile: [],
+        email: [],
+      },
       conformIdTokenClaims: false,
       features: { devInteractions: { enabled: false } },
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },

@@ -1,5 +1,6 @@
+import { parametersIn } from '../../../../src/shared/sql-tokens.ts'
 import type { Parameters } from '../../api/shapes.ts'
-import { likelyType, type ParameterType, parametersIn } from '../../query/run/sql-parameters.ts'
+import { likelyType, type ParameterType } from '../../query/run/sql-parameters.ts'
 import type { EndpointDraft } from '../endpoint-draft.ts'
 
 /** What a link to an unsaved endpoint holds, and the history. */
@@ -47,5 +48,5 @@ export function triedParameters({ query, parameters }: Asked, values: Question['
 }
 
 function undeclared(query: string, declared: Parameters): string[] {
-  return parametersIn(query).filter((name) => !Object.hasOwn(declared, name))
+  return parametersIn(query, true).filter((name) => !Object.hasOwn(declared, name))
 }

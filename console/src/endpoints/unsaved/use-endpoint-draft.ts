@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Endpoint } from '../../api/shapes.ts'
 import { type KeptWork, useDraft } from '../../definitions/use-draft.ts'
+import { ownAddress } from '../../query/own-address.ts'
 import { type EndpointDraft, endpointKind, newDraft } from '../endpoint-draft.ts'
 import { askedBy, type Question, questionFor } from './question.ts'
 import { fragmentOf, questionOf } from './question-link.ts'
@@ -22,9 +23,6 @@ export function startUnsaved(fields: Partial<EndpointDraft>, values: Question['v
   keptValues = values
 }
 
-/** Marks addresses that this page wrote, so that reloading is not mistaken for opening a link. */
-const own = { playground: 'own' }
-
 /** Undefined if the address holds no query. */
 function takeLink(): Origin | undefined {
   const found = questionOf(location.hash)
@@ -35,8 +33,8 @@ function takeLink(): Origin | undefined {
   if (!before || fragmentOf(questionFor(before, keptValues)) !== fragmentOf(found)) {
     startUnsaved(askedBy(found), found.values)
   }
-  const state = history.state as Partial<typeof own> | null
-  return state?.playground === own.playground ? 'own' : 'link'
+  const state = history.state as Partial<typeof ownAddress> | null
+  return state?.playground === ownAddress.playground ? 'own' : 'link'
 }
 
 /**
@@ -76,7 +74,7 @@ export function useEndpointDraft(saved: Endpoint | undefined, start: EndpointDra
       const isWorthIt = isChanged || Object.keys(values).length > 0
       const fragment = (isWorthIt && fragmentOf(question)) || ''
       if (fragment === location.hash) return
-      history.replaceState(own, '', `${location.pathname}${location.search}${fragment}`)
+      history.replaceState(ownAddress, '', `${location.pathname}${location.search}${fragment}`)
     }, pauseMs)
     return () => clearTimeout(timer)
   }, [isNew, isChanged, values, question, origin, links])

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { queries } from '../../api/queries.ts'
 import { useMayChange } from '../../api/rights.ts'
 import type { Endpoint, Whoami } from '../../api/shapes.ts'
@@ -71,13 +71,24 @@ export function EndpointWorkbench({ who, saved, mode }: EndpointWorkbenchProps) 
         }
       >
         {saved ? (
-          <p>{saved.description}</p>
+          <>
+            <p>{saved.description}</p>
+            <Related label="Reads" names={saved.reads_endpoints} />
+            <Related label="Read by" names={saved.read_by_endpoints} />
+          </>
         ) : (
           mode === 'playground' && <p>Ask a question in SQL. Save it as an endpoint when it is right.</p>
         )}
       </PageHead>
       {isBehind && base && saved && (
-        <Conflict {...{ kind: endpointKind, draft, base, saved }} onRebase={rebase} onDiscard={discard} />
+        <Conflict
+          kind={endpointKind}
+          draft={draft}
+          base={base}
+          saved={saved}
+          onRebase={rebase}
+          onDiscard={discard}
+        />
       )}
       {mode === 'new' && <NameFields draft={draft} problem={wrongName} onChange={setDraft} />}
       {mode !== 'playground' && (
@@ -161,4 +172,20 @@ function useLeaveGuard(active: boolean): void {
     addEventListener('beforeunload', ask)
     return () => removeEventListener('beforeunload', ask)
   }, [active])
+}
+
+/** Links to other endpoints. */
+function Related({ label, names }: { label: string; names: readonly string[] }) {
+  if (names.length === 0) return null
+  return (
+    <p className="soft">
+      {label}:{' '}
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          <Link href={`/console/endpoints/${encodeURIComponent(name)}`}>{name}</Link>
+        </span>
+      ))}
+    </p>
+  )
 }

@@ -41,7 +41,9 @@ export function ParameterPanel({ work }: { work: Workbench }) {
       </div>
       <div className="card-body parameter-panel">
         <ParameterForm
-          {...{ parameters, values, seenAt }}
+          parameters={parameters}
+          values={values}
+          seenAt={seenAt}
           problem={runner.problem}
           onChange={work.change}
           tools={(name) => {

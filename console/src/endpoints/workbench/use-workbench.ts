@@ -1,4 +1,5 @@
 import { type RefObject, useCallback, useMemo, useRef, useState } from 'react'
+import { parametersIn } from '../../../../src/shared/sql-tokens.ts'
 import { callEndpoint, previewEndpoint } from '../../api/call-endpoint.ts'
 import type { DraftCheck, Endpoint, Parameters, Whoami } from '../../api/shapes.ts'
 import { changedFields } from '../../definitions/definition.ts'
@@ -6,7 +7,6 @@ import type { SqlEditorControl } from '../../query/editor/sql-editor-view.tsx'
 import { useSqlNames } from '../../query/editor/use-sql-names.ts'
 import type { SqlWarning } from '../../query/editor/warning-list.tsx'
 import { type FileRequest, previewFile } from '../../query/result/download.tsx'
-import { parametersIn } from '../../query/run/sql-parameters.ts'
 import { useLiveResult } from '../../query/run/use-live-result.ts'
 import { useParameterValues } from '../../query/run/use-parameter-values.ts'
 import { type Run, resultOf, useRun } from '../../query/run/use-run.ts'
@@ -50,7 +50,7 @@ export function useWorkbench({ who, saved, mode, isShown }: WorkbenchOptions) {
   // The fields of a saved endpoint do not change with each letter.
   const settled = useSettled(query, pauseMs)
   const read = isNew ? query : settled
-  const used = useMemo(() => parametersIn(read), [read])
+  const used = useMemo(() => parametersIn(read, true), [read])
   const { names, seenAt, isPending } = useSqlNames(query)
   const required = useMemo(() => withUndeclared(declared, used, isNew), [declared, used, isNew])
   const parameterValues = useParameterValues(required, seenAt, { isPending, ...(store && { store }) })

@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { keysOf, pathOf, shownPath } from '../../../../src/shared/path-text.ts'
 import { api, at } from '../../api/api.ts'
 import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Form, TextField } from '../../ui/fields.tsx'
 import { Failure } from '../../ui/states.tsx'
-import { keysOf, pathOf, shownPath } from '../search/paths.ts'
 import type { Columns } from './use-columns.ts'
 
 interface ColumnPickerProps {

@@ -1,35 +1,31 @@
+import { type ColumnKind, columnKindOf } from '../../../../src/shared/column-kind.ts'
+import { keysOf, pathOf, shownPath } from '../../../../src/shared/path-text.ts'
 import { type Unit, valueText } from '../../charts/series.ts'
 import type { FoundEntry } from '../entry-search.ts'
 import { levelName, levelTone } from '../levels.ts'
-import { keysOf, shownPath } from '../search/paths.ts'
 
-type Kind = 'level' | 'method' | 'status' | 'duration' | 'error' | 'message' | 'project' | 'text'
+type Kind = ColumnKind | 'message' | 'project' | 'text'
 
 /** More than fits on any screen. */
 const maxText = 600
-
-const names: readonly (readonly [Kind, RegExp])[] = [
-  ['level', /(?:^|\.)(?:log_?)?level$|(?:^|[._])severity(?:_?text)?$/i],
-  ['method', /(?:^|[._])method$/i],
-  ['status', /(?:^|[._])status(?:_?code)?$/i],
-  [
-    'duration',
-    /(?:^|[._])(?:m?s|duration|elapsed|latency|took|(?:response|origin|execution)_?time)(?:_?(?:[mun]?s|seconds))?$/i,
-  ],
-  ['error', /(?:^|[._])(?:err|error|exception)(?:[._]?(?:message|msg))?$/i],
-]
 
 /** What a column shows, which decides how. */
 export function kindOf(path: string): Kind {
   if (path === 'message' || path === 'event_message') return 'message'
   if (path === 'project') return 'project'
-  const text = keysOf(path).join('.')
-  return names.find(([, form]) => form.test(text))?.[0] ?? 'text'
+  return columnKindOf(path) ?? 'text'
 }
 
 const widths: Record<Kind, number> = {
-  ...{ level: 56, method: 60, status: 52, duration: 84 },
-  ...{ error: 300, message: 280, project: 110, text: 140 },
+  level: 56,
+  method: 60,
+  status: 52,
+  duration: 84,
+  error: 300,
+  message: 280,
+  project: 110,
+  route: 140,
+  text: 140,
 }
 
 /** As wide as its values usually are, and as its title. */
@@ -38,8 +34,15 @@ export const widthOf = (path: string): number =>
 
 /** Columns shrink to this before the list is wider than its window. */
 const leastWidths: Record<Kind, number> = {
-  ...{ level: 50, method: 52, status: 48, duration: 64 },
-  ...{ error: 110, message: 180, project: 84, text: 80 },
+  level: 50,
+  method: 52,
+  status: 48,
+  duration: 64,
+  error: 110,
+  message: 180,
+  project: 84,
+  route: 80,
+  text: 80,
 }
 
 export const leastWidthOf = (path: string): number => leastWidths[kindOf(path)]
@@ -49,7 +52,7 @@ export function titleOf(path: string): string {
   const keys = keysOf(path)
   const last = keys.at(-1) ?? path
   const isVague = /^(?:id|name|code|type|message|value|key|path)$/i.test(last)
-  return shownPath((isVague ? keys.slice(-2) : [last]).map((key) => key.replaceAll('.', '%2E')).join('.'))
+  return shownPath(pathOf(isVague ? keys.slice(-2) : [last]))
 }
 
 export interface Cell {

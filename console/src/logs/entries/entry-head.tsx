@@ -1,5 +1,5 @@
 import { type DragEvent, type PointerEvent, useRef } from 'react'
-import { shownPath } from '../search/paths.ts'
+import { shownPath } from '../../../../src/shared/path-text.ts'
 import { titleOf } from './entry-columns.ts'
 import type { Columns, ShownColumn } from './use-columns.ts'
 

@@ -1,5 +1,5 @@
+import { pathOf } from '../../../../src/shared/path-text.ts'
 import type { Entry } from '../../api/shapes.ts'
-import { pathOf } from '../search/paths.ts'
 
 /** Keys whose values connect entries, in the spellings of log libraries. */
 const traceKey = /^(?:x[-_])?(?:trace|request|correlation|execution)[-_]?id$/i

@@ -1,6 +1,6 @@
 import { at, send } from '../../api/api.ts'
 import { connection } from '../../api/connection.ts'
-import { messagesOf, reconnecting } from '../../api/event-stream.ts'
+import { eventsOf, reconnecting } from '../../api/event-stream.ts'
 import type { Entry } from '../../api/shapes.ts'
 import type { EntryFilter } from '../entry-search.ts'
 
@@ -55,7 +55,7 @@ function streamOf(
       headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
     })
     events.onOpen()
-    for await (const messages of messagesOf(response.body as ReadableStream<Uint8Array>)) {
+    for await (const messages of eventsOf(response.body as ReadableStream<Uint8Array>)) {
       alive()
       const entries: Entry[] = []
       for (const { event, id, data } of messages) {

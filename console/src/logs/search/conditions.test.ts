@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { conditionOf, conditionsIn, excludedValue, withCondition, withoutCondition } from './conditions.ts'
-import { keysOf, pathOf, shownPath } from './paths.ts'
 
 test.each([
   ['', []],
@@ -44,13 +43,6 @@ test('adds a condition once, and around alternatives', () => {
 })
 
 test('writes a key with dots in quotes', () => {
-  expect(pathOf(['a.b', 'c'])).toBe('a%2Eb.c')
-  expect(['a%2Eb.c', 'x."y z".w', 'plain.path'].map(shownPath)).toEqual([
-    '"a.b".c',
-    'x."y z".w',
-    'plain.path',
-  ])
-  expect(keysOf('attributes."http.route".x%2Ey')).toEqual(['attributes', 'http.route', 'x.y'])
   expect(conditionOf('attributes."http.route"', '/a')).toBe('attributes."http.route":/a')
 })
 

@@ -41,7 +41,7 @@ test('a number is the latest one, with its change since the first', () => {
     { t: 2, n: 15 },
     { t: 1, n: '10' },
   ]
-  expect(changeOf(rows, 'n', ({ t }) => t as number)).toEqual({ value: 15, change: 0.5 })
+  expect(changeOf(rows, 'n', ({ t }) => t as number)).toEqual({ value: 15, change: 0.5, sinceMs: 1 })
   expect(changeOf([{ n: 3 }], 'n')).toEqual({ value: 3, change: undefined })
   expect(
     changeOf(

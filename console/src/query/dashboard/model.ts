@@ -1,6 +1,6 @@
 import type { Dashboard, Parameter, Row } from '../../api/shapes.ts'
 
-export type DashboardRow = Dashboard['rows'][number]
+type DashboardRow = Dashboard['rows'][number]
 export type Item = DashboardRow['items'][number]
 type Values = Readonly<Record<string, string>>
 
@@ -116,7 +116,7 @@ export function changeOf(rows: readonly Row[], column: string, instant?: (row: R
   if (!instant || sorted.length < 2) return { value: number(sorted[0]), change: undefined }
   const [first, last] = [number(sorted[0]), number(sorted.at(-1))]
   const change = first === null || last === null || first === 0 ? undefined : (last - first) / Math.abs(first)
-  return { value: last, change }
+  return { value: last, change, sinceMs: instant(sorted[0] as Row) }
 }
 
 export type Place = readonly [row: number, item: number]

@@ -5,8 +5,10 @@ import { Button } from '../../ui/button.tsx'
 import { Figure } from '../../ui/facts.tsx'
 import { Boundary, Waiting } from '../../ui/states.tsx'
 import { count } from '../../ui/text/format.ts'
-import { type Chart, chartColumnsOf, choiceOf, unitOf } from '../result/chart-choice.ts'
+import { showInstant, useZone } from '../../ui/text/instants.ts'
+import { type Chart, chartColumnsOf, choiceOf, labelsOf, unitOf } from '../result/chart-choice.ts'
 import { ResultChart } from '../result/result-chart.tsx'
+import { type Labels, wordLabels } from '../result/result-columns.ts'
 import { ResultTable } from '../result/result-table.tsx'
 import { callOf, changeOf, type Item } from './model.ts'
 import { usePanel } from './use-panel.ts'
@@ -28,7 +30,10 @@ export function Panel({ item, context }: { item: Item; context: PanelContext }) 
   const call = useMemo(() => callOf(item, dashboard, values), [item, dashboard, values])
   const isReady = call.missing.length === 0
   const { rows, error, isLoading, retry } = usePanel(endpoint, {
-    ...{ values: isReady ? call.values : undefined, tick, token, onRefused },
+    values: isReady ? call.values : undefined,
+    tick,
+    token,
+    onRefused,
   })
   const known = dashboard.endpoints.find(({ name }) => name === endpoint)
   if (!isReady) return <p className="panel-note">Choose {call.missing.join(' and ')} above.</p>
@@ -64,7 +69,7 @@ interface PanelRowsProps {
 }
 
 function PanelRows({ item, rows, columns, chart: own }: PanelRowsProps) {
-  const { chart: wanted, x, y, series } = item
+  const { chart: wanted, x, y, series, labels = wordLabels } = item
   const chart = useMemo((): Chart | null => {
     const axes = { x: x ?? null, y: y ? [...y] : [], series: series ?? null }
     const isOwn = wanted === undefined && x === undefined && y === undefined && series === undefined
@@ -73,47 +78,54 @@ function PanelRows({ item, rows, columns, chart: own }: PanelRowsProps) {
   }, [wanted, x, y, series, own])
   if (rows.length === 0) return <p className="panel-note">No data for these parameters.</p>
   const choice = choiceOf(rows, columns, chart)
-  if (choice.type === 'number') return <Numbers rows={rows} columns={columns} y={choice.y} />
+  if (choice.type === 'number') {
+    return <Numbers rows={rows} columns={columns} y={choice.y} labels={labels} />
+  }
   // Without a chart of its own, rows that cannot be drawn are a table.
   if (choice.type === 'table' || (choice.type === 'none' && wanted === undefined)) {
     const shown = y ? columns.filter(({ name }) => y.includes(name)) : columns
     const cut = y ? rows.map((row) => Object.fromEntries(y.map((name) => [name, row[name]]))) : rows
-    return <ResultTable rows={cut} columns={shown} />
+    return <ResultTable rows={cut} columns={shown} labels={labels} />
   }
   return (
     <ResultChart
       rows={rows}
       columns={columns}
       chart={chart}
+      labels={labels}
       isArea={wanted === 'area'}
       height={chartHeight}
     />
   )
 }
 
-function Numbers({
-  rows,
-  columns,
-  y,
-}: {
+interface NumbersProps {
   rows: readonly Row[]
   columns: readonly Column[]
   y: readonly string[]
-}) {
+  labels: Labels
+}
+
+function Numbers({ rows, columns, y, labels }: NumbersProps) {
+  const zone = useZone()
+  const titles = labelsOf(y, labels)
   const [time] = chartColumnsOf(rows, columns).times
   const instant = time && ((row: Row) => time.instant(row[time.name]))
   return (
     <dl className="big-figures">
-      {y.map((name) => {
-        const { value, change } = changeOf(rows, name, instant)
+      {y.map((name, index) => {
+        const { value, change, sinceMs } = changeOf(rows, name, instant)
         const unit = unitOf(name)
         const isPlain = value !== null && unit === undefined && Math.abs(value) >= 1 && Math.abs(value) < 1e9
         return (
           <Figure
             key={name}
-            name={name}
+            name={titles[index] as string}
             value={isPlain ? count(value) : valueText(value, unit)}
-            under={change !== undefined && changeText(change)}
+            under={
+              change !== undefined &&
+              `${changeText(change)} since ${showInstant(sinceMs ?? 0, zone, 'short')}`
+            }
           />
         )
       })}
@@ -122,4 +134,4 @@ function Numbers({
 }
 
 const changeText = (change: number) =>
-  `${change > 0 ? '+' : change < 0 ? '−' : '±'}${Math.abs(change * 100).toFixed(Math.abs(change) < 0.1 ? 1 : 0)} % since the start`
+  `${change > 0 ? '+' : change < 0 ? '−' : '±'}${Math.abs(change * 100).toFixed(Math.abs(change) < 0.1 ? 1 : 0)} %`

@@ -2,6 +2,7 @@ import { type ComponentProps, useEffect, useId, useState } from 'react'
 import type { Parameter } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
+import { ListControl } from '../run/list-control.tsx'
 import { orderedNames, ranges, timeRangeOf } from './model.ts'
 
 interface ParameterBarProps {
@@ -102,7 +103,7 @@ export function ParameterBar(props: ParameterBarProps) {
         )}
       </Labelled>
       {refresh !== 'live' && (
-        <Button icon="run" onClick={onReload}>
+        <Button icon="reload" onClick={onReload}>
           Reload
         </Button>
       )}
@@ -131,6 +132,10 @@ function Control({ id, parameter, value, onChange }: ControlProps) {
   const { type = 'string', required, default: preset, enum: allowed, example } = parameter
   const common = { id, className: 'input' }
   const choices = allowed?.map(String) ?? (type === 'boolean' ? ['true', 'false'] : undefined)
+  if (type === 'list') {
+    const placeholder = String(preset ?? example ?? '')
+    return <ListControl {...common} {...{ choices, value, placeholder, onChange }} />
+  }
   if (choices) {
     return (
       <select {...common} value={value ?? ''} onChange={({ target }) => onChange(target.value || undefined)}>
@@ -142,6 +147,16 @@ function Control({ id, parameter, value, onChange }: ControlProps) {
           <option key={choice}>{choice}</option>
         ))}
       </select>
+    )
+  }
+  if (type === 'date') {
+    return (
+      <input
+        {...common}
+        type="date"
+        value={value ?? ''}
+        onChange={({ target }) => onChange(target.value || undefined)}
+      />
     )
   }
   if (type === 'timestamp') {

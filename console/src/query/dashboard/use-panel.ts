@@ -3,7 +3,7 @@ import { callEndpoint } from '../../api/call-endpoint.ts'
 import { followResult } from '../../api/follow-result.ts'
 import type { Row } from '../../api/shapes.ts'
 
-export interface PanelState {
+interface PanelState {
   /** Of the last result, also while another is loaded. */
   rows: readonly Row[] | undefined
   error: Error | undefined
@@ -23,7 +23,9 @@ interface PanelOptions {
 /** The rows of a panel. */
 export function usePanel(endpoint: string, { values, tick, token, onRefused }: PanelOptions): PanelState {
   const [state, setState] = useState<Omit<PanelState, 'retry'>>({
-    ...{ rows: undefined, error: undefined, isLoading: true },
+    rows: undefined,
+    error: undefined,
+    isLoading: true,
   })
   const [attempt, setAttempt] = useState(0)
   const key = values && JSON.stringify(values)

@@ -32,6 +32,7 @@ function options(marked: string, explicit = false) {
 test.each([
   ['SELECT tostartofmi|', 'toStartOfMinute'],
   ['sel|', 'SELECT'],
+  ['SELECT * FROM edge_logs WHERE matc|', 'matches'],
   ['SELECT count() AS requests FROM edge_logs ORDER BY req|', 'requests'],
   ['SELECT * FROM edge_logs WHERE project = @pro|', '@project'],
   ['SELECT * FROM edge_logs WHERE timestamp > ho|', '@hours'],

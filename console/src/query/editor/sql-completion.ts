@@ -14,6 +14,8 @@ export interface SqlNames {
   /** Paths of metadata, as they are written in SQL, each with the type to read it with. */
   paths: readonly { label: string; cast: string | null }[]
   parameters: string[]
+  /** Other endpoints, which a query reads like a source. */
+  endpoints?: readonly string[]
 }
 
 const typeNames = types.split(' ')
@@ -73,7 +75,8 @@ function candidates(
   })
   const data = [...made(columns, 'property'), ...paths]
   if (isQualified) return data
-  const tables = [...made(views, 'class'), ...made(all, 'class')]
+  const endpoints = (names.endpoints ?? []).map((name) => `\`${name}\``)
+  const tables = [...made(views, 'class'), ...made(all, 'class'), ...made(endpoints, 'class')]
   const parameters = made(
     names.parameters.map((name) => `@${name}`),
     'variable',

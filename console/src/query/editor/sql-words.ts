@@ -10,7 +10,7 @@ export const functions = (
   'toStartOfFiveMinutes toStartOfFifteenMinutes toStartOfHour toStartOfDay toStartOfWeek toStartOfMonth toStartOfInterval ' +
   'toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toDateTime toDateTime64 toDate toUnixTimestamp ' +
   'toUnixTimestamp64Micro parseDateTimeBestEffort formatDateTime dateTrunc dateDiff toString toFloat64 toInt64 ' +
-  'toUInt64 toInt64OrNull toFloat64OrNull match like extract extractAll multiIf if ifNull nullIf coalesce isNull isNotNull ' +
+  'toUInt64 toInt64OrNull toFloat64OrNull matches match like extract extractAll multiIf if ifNull nullIf coalesce isNull isNotNull ' +
   'assumeNotNull arrayJoin arrayMap arrayFilter arraySort arrayElement arrayExists has length empty notEmpty lower upper trim ' +
   'substring position startsWith endsWith concat replaceOne replaceAll replaceRegexpOne replaceRegexpAll splitByChar ' +
   'splitByString JSONExtractString JSONExtractInt JSONExtractFloat JSONExtractBool toJSONString domain path cutQueryString ' +

@@ -22,6 +22,7 @@ function largestSources({ sources }: Usage): string[] {
 /** The sources, columns and paths of metadata that a query can use, and where values of a parameter occur. */
 export function useSqlNames(query: string) {
   const { data: sources, isPending } = useQuery(queries.sources())
+  const { data: endpoints } = useQuery(queries.endpoints())
   const known = useMemo(() => new Set(sources?.map(({ name }) => name)), [sources])
   const named = useMemo(() => sourcesRead(query, known).slice(0, maxSchemas), [query, known])
   // Before a FROM is written, the largest sources are suggested.
@@ -53,8 +54,9 @@ export function useSqlNames(query: string) {
       paths: paths.flatMap((one) =>
         one.paths.map(({ path, cast }) => ({ label: metadataColumn(path), cast })),
       ),
+      endpoints: (endpoints ?? []).map(({ name }) => name),
     }),
-    [sources, paths],
+    [sources, paths, endpoints],
   )
   const seenAt = useCallback(
     (name: string) => {

@@ -1,6 +1,6 @@
 import type { Column, Endpoint, Row } from '../../api/shapes.ts'
 import type { Unit } from '../../charts/series.ts'
-import { columnsOf, type ShownColumn } from './result-columns.ts'
+import { columnsOf, type Labels, type ShownColumn } from './result-columns.ts'
 
 /** What is kept with an endpoint. Null or empty parts are chosen from the columns. */
 export type Chart = NonNullable<Endpoint['chart']>
@@ -161,4 +161,16 @@ const units: readonly (readonly [RegExp, Unit])[] = [
 /** The unit that a column's name ends with. */
 export function unitOf(name: string): Unit | undefined {
   return units.find(([form]) => form.test(name))?.[1]
+}
+
+/** What columns are called beside values that have their unit: `p95_ms` is "p95", unless another column is, too. */
+export function labelsOf(names: readonly string[], labels: Labels): string[] {
+  if (!labels) return [...names]
+  const words = (name: string) => name.replaceAll('_', ' ').trim()
+  const short = (name: string) => {
+    const [unit] = units.find(([form]) => form.test(name)) ?? []
+    return words(unit ? name.replace(unit, '') : name) || words(name)
+  }
+  const isShared = (name: string) => names.some((other) => other !== name && short(other) === short(name))
+  return names.map((name) => labels[name] ?? (isShared(name) ? words(name) : short(name)))
 }

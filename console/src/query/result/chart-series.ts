@@ -1,6 +1,7 @@
 import type { Row } from '../../api/shapes.ts'
 import { highest, type Series } from '../../charts/series.ts'
-import { type Choice, maxSeries, textAt, unitOf } from './chart-choice.ts'
+import { type Choice, labelsOf, maxSeries, textAt, unitOf } from './chart-choice.ts'
+import type { Labels } from './result-columns.ts'
 
 type Drawing = Extract<Choice, { x: unknown }>
 
@@ -19,7 +20,7 @@ interface ChartSeries {
 const maxNames = 60
 
 /** The rows as series of a chart. */
-export function chartSeriesOf(rows: readonly Row[], choice: Drawing): ChartSeries {
+export function chartSeriesOf(rows: readonly Row[], choice: Drawing, labels?: Labels): ChartSeries {
   const { x, isTime, y, series: by } = choice
   const placed = rows.flatMap((row) => {
     const at = isTime ? x.instant(row[x.name]) : textAt(row, x.name)
@@ -29,14 +30,16 @@ export function chartSeriesOf(rows: readonly Row[], choice: Drawing): ChartSerie
   const points = isTime ? (all as number[]).sort((one, other) => one - other) : all.slice(0, maxNames)
   const place = new Map<string | number, number>(points.map((at, index) => [at, index]))
   const lines = new Map<string, Series>()
+  const names = labelsOf(y, labels)
   for (const { row, at } of placed) {
     const index = place.get(at)
     if (index === undefined) continue
-    for (const measure of y) {
-      const name = by === undefined ? measure : textAt(row, by)
-      const line = lines.get(name) ?? { name, values: points.map(() => null), unit: unitOf(measure) }
+    for (const [at, measure] of y.entries()) {
+      const key = by === undefined ? measure : textAt(row, by)
+      const name = by === undefined ? (names[at] as string) : key
+      const line = lines.get(key) ?? { name, values: points.map(() => null), unit: unitOf(measure) }
       line.values[index] = numberAt(row, measure)
-      lines.set(name, line)
+      lines.set(key, line)
     }
   }
   const sorted = [...lines.values()]

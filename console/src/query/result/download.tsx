@@ -14,17 +14,18 @@ type Format = (typeof formats)[number][0]
 export type FileRequest = (format: Format) => Promise<Response>
 
 export function endpointFile(name: string, values: Record<string, string>): FileRequest {
-  return (format) => send(queryPath(name, { ...values, _format: format }))
+  return (format) => send(queryPath(name, { ...values, _format: format, _raw: '0' }))
 }
 
 export function previewFile(
   endpoint: Record<string, unknown>,
   parameters: Readonly<Record<string, string>>,
 ): FileRequest {
-  return (format) => send(`/api/endpoints/preview?_format=${format}`, { body: { endpoint, parameters } })
+  return (format) =>
+    send(`/api/endpoints/preview?_format=${format}&_raw=0`, { body: { endpoint, parameters } })
 }
 
-/** Requests the rows again, because the service writes exact values. */
+/** Requests the rows again, because the service writes exact values, and CSV without formulas. */
 export function Download({ name, file }: { name: string; file: FileRequest }) {
   const download = useMutation({
     mutationFn: async (format: Format) => {

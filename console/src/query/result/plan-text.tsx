@@ -1,8 +1,8 @@
-import type { Plan } from '../../api/shapes.ts'
+import type { QueryPlan } from '../../api/shapes.ts'
 import { counted } from '../../ui/text/format.ts'
 
 /** What the engine reads, and its plan. */
-export function PlanText({ plan: { plan, reads } }: { plan: Plan }) {
+export function PlanText({ plan: { plan, reads } }: { plan: QueryPlan }) {
   return (
     <>
       <ul>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { api } from '../../api/api.ts'
 import { type CallResult, queryPath } from '../../api/call-endpoint.ts'
-import type { Column, Plan } from '../../api/shapes.ts'
+import type { Column, QueryPlan } from '../../api/shapes.ts'
 import { useWindowHeight } from '../../charts/use-window-height.ts'
 import { Button } from '../../ui/button.tsx'
 import { Choices } from '../../ui/choices.tsx'
@@ -221,7 +221,7 @@ function EnginePlan({ name, values }: { name: string; values: Record<string, str
   const query = useQuery({
     queryKey: ['plan', name, values],
     queryFn: ({ signal }) => {
-      return api<Plan>(queryPath(name, { ...values, _explain: '1' }), { signal })
+      return api<QueryPlan>(queryPath(name, { ...values, _explain: '1' }), { signal })
     },
     retry: false,
   })

@@ -6,9 +6,10 @@ import { TimeSeries } from '../../charts/time-series.tsx'
 import { Figure } from '../../ui/facts.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { count, counted, short } from '../../ui/text/format.ts'
-import { type Chart, type Choice, chartColumnsOf, choiceOf } from './chart-choice.ts'
+import { type Chart, type Choice, chartColumnsOf, choiceOf, labelsOf } from './chart-choice.ts'
 import { chartSeriesOf, figuresOf } from './chart-series.ts'
 import { ChartSettings } from './chart-settings.tsx'
+import type { Labels } from './result-columns.ts'
 import { ResultTable } from './result-table.tsx'
 
 interface ResultChartProps {
@@ -16,6 +17,7 @@ interface ResultChartProps {
   columns: readonly Column[]
   /** Null: chosen from the columns. */
   chart: Chart | null
+  labels?: Labels
   /** Undefined where the chart cannot be changed. */
   onChange?: (chart: Chart | null) => void
   hasSettings?: boolean
@@ -26,7 +28,7 @@ interface ResultChartProps {
 
 /** Rows as a chart or as numbers, or why they cannot be drawn. */
 export function ResultChart(props: ResultChartProps) {
-  const { rows, columns, chart, onChange, hasSettings = false, isArea = false, height } = props
+  const { rows, columns, chart, labels, onChange, hasSettings = false, isArea = false, height } = props
   const found = useMemo(() => chartColumnsOf(rows, columns), [rows, columns])
   const choice = useMemo(() => choiceOf(rows, columns, chart), [rows, columns, chart])
   const settings = hasSettings && onChange && (
@@ -36,7 +38,7 @@ export function ResultChart(props: ResultChartProps) {
     return (
       <>
         {settings}
-        <ResultTable rows={rows} columns={columns} />
+        <ResultTable rows={rows} columns={columns} labels={labels} />
       </>
     )
   }
@@ -48,11 +50,12 @@ export function ResultChart(props: ResultChartProps) {
           <p>{choice.why}</p>
         </Empty>
       ) : choice.type === 'number' ? (
-        <Figures rows={rows} y={choice.y} time={found.times[0]} />
+        <Figures rows={rows} y={choice.y} time={found.times[0]} labels={labels} />
       ) : (
         <Drawing
           rows={rows}
           choice={choice}
+          labels={labels}
           isArea={isArea}
           height={height}
           explains={onChange !== undefined}
@@ -67,17 +70,19 @@ interface FiguresProps {
   rows: readonly Row[]
   y: readonly string[]
   time: { name: string; instant: (value: unknown) => number | undefined } | undefined
+  labels: Labels
 }
 
-function Figures({ rows, y, time }: FiguresProps) {
+function Figures({ rows, y, time, labels }: FiguresProps) {
   const instant = time && ((row: Row) => time.instant(row[time.name]) ?? Number.NEGATIVE_INFINITY)
   const figures = figuresOf(rows, y, instant)
+  const titles = labelsOf(y, labels)
   return (
     <dl className="big-figures">
-      {figures.map(({ name, value, unit }) => (
+      {figures.map(({ name, value, unit }, index) => (
         <Figure
           key={name}
-          name={name}
+          name={titles[index] as string}
           value={
             value !== null && unit === undefined && Math.abs(value) >= 1 && Math.abs(value) < 1e9
               ? count(value)
@@ -93,6 +98,7 @@ function Figures({ rows, y, time }: FiguresProps) {
 interface DrawingProps {
   rows: readonly Row[]
   choice: Extract<Choice, { x: unknown }>
+  labels: Labels
   isArea: boolean
   height: number
   /** Whether to name the columns that were chosen and left out. */
@@ -101,8 +107,11 @@ interface DrawingProps {
   others: readonly string[]
 }
 
-function Drawing({ rows, choice, isArea, height, explains, others }: DrawingProps) {
-  const { points, series, left, leftPoints } = useMemo(() => chartSeriesOf(rows, choice), [rows, choice])
+function Drawing({ rows, choice, labels, isArea, height, explains, others }: DrawingProps) {
+  const { points, series, left, leftPoints } = useMemo(
+    () => chartSeriesOf(rows, choice, labels),
+    [rows, choice, labels],
+  )
   const { type, x, y, series: by } = choice
   const label = `Chart of ${by === undefined ? series.map(({ name }) => name).join(', ') : `${y[0]} by ${by}`} over ${x.name}`
   const unused = others.filter((name) => name !== x.name && name !== by && !y.includes(name))

@@ -2,8 +2,16 @@ import type { Column, Row } from '../../api/shapes.ts'
 import { readable } from '../../ui/text/format.ts'
 import { instantOf } from '../../ui/text/instants.ts'
 
+/** What columns are called, by name. Without any, a column is called by its name, as in SQL. */
+export type Labels = Readonly<Record<string, string>> | undefined
+
+/** Columns are called by the words of their names. */
+export const wordLabels: Labels = {}
+
 export interface ShownColumn {
   name: string
+  /** What its head says. */
+  title: string
   type: string
   /** Whether it is aligned to the right, as numbers are. */
   right: boolean
@@ -31,7 +39,7 @@ const leastPx = 72
 const leastTextPx = 94
 
 /** How each column is shown, by its type if that is known, and otherwise by the first rows. */
-export function columnsOf(rows: readonly Row[], known: readonly Column[]): ShownColumn[] {
+export function columnsOf(rows: readonly Row[], known: readonly Column[], labels?: Labels): ShownColumn[] {
   const types = new Map(known.map(({ name, type }) => [name, type]))
   const names = rows[0] ? Object.keys(rows[0]) : known.map(({ name }) => name)
   return names.map((name) => {
@@ -48,14 +56,16 @@ export function columnsOf(rows: readonly Row[], known: readonly Column[]): Shown
     const isWhole = isTime && filled.every((value) => (instant(value) as number) % 1000 === 0)
     const longest = isTime ? (isWhole ? 19 : 23) : Math.max(0, ...lengths)
     const px = (length: number) => Math.round(Math.min(460, Math.max(leastPx, length * textPx + aroundPx)))
-    // The title is wrapped after its underscores.
-    const titlePart = Math.max(...name.split(/(?<=[._:/-])/).map((part) => part.length))
+    const title = labels ? (labels[name] ?? name.replaceAll('_', ' ')) : name
+    // The title is wrapped after its underscores and spaces.
+    const titlePart = Math.max(...title.split(/(?<=[._:/\s-])/).map((part) => part.length))
     const least = isNumber || isTime ? px(longest) : Math.min(px(longest), leastTextPx)
     return {
       name,
+      title,
       type,
       right: isNumber && !isTime,
-      width: px(Math.max(longest, name.length + 2)),
+      width: px(Math.max(longest, title.length + 2)),
       leastWidth: Math.max(least, px(titlePart + 1)),
       text,
       instant: isTime ? instant : () => undefined,

@@ -1,41 +1,50 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ClipboardEvent, useMemo, useRef, useState } from 'react'
+import { type ClipboardEvent, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Column, Row } from '../../api/shapes.ts'
 import { JsonTree } from '../../ui/json-tree.tsx'
 import { Breakable } from '../../ui/table.tsx'
 import { sum } from '../../ui/text/format.ts'
 import { showInstant, useZone, type Zone } from '../../ui/text/instants.ts'
 import { toggled } from '../../ui/toggled.ts'
-import { columnsOf, type ShownColumn } from './result-columns.ts'
+import { columnsOf, type Labels, type ShownColumn } from './result-columns.ts'
 import { orderOf, type Sorting } from './row-order.ts'
 
+/** Columns that do not fit into less are below each other. A wider table is scrolled. */
+const stackedPx = 480
+
+interface ResultTableProps {
+  rows: readonly Row[]
+  columns: readonly Column[]
+  labels?: Labels
+}
+
 /** A virtual table. */
-export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
+export function ResultTable({ rows, columns, labels }: ResultTableProps) {
   const zone = useZone()
   const box = useRef<HTMLDivElement>(null)
   const [sorting, setSorting] = useState<Sorting>()
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
-  const shown = useMemo(() => columnsOf(rows, columns), [rows, columns])
+  const shown = useMemo(() => columnsOf(rows, columns, labels), [rows, columns, labels])
   const order = useMemo(() => orderOf(rows, sorting), [rows, sorting])
+  const leastPx = sum(shown.map(({ leastWidth }) => leastWidth))
+  const widthPx = useWidth(box)
+  const isStacked = widthPx < Math.min(leastPx, stackedPx)
   const virtual = useVirtualizer({
     count: order.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 35,
+    estimateSize: () => (isStacked ? 16 + 27 * shown.length : 35),
     overscan: 12,
   })
-  const template = {
-    gridTemplateColumns: shown
-      .map(({ width, leastWidth }) => `minmax(${leastWidth}px, ${width}fr)`)
-      .join(' '),
-  }
-  const least = { minWidth: sum(shown.map(({ leastWidth }) => leastWidth)) }
+  const tracks = shown.map(({ width, leastWidth }) => `minmax(${leastWidth}px, ${width}fr)`)
+  const template = isStacked ? {} : { gridTemplateColumns: tracks.join(' ') }
+  const least = isStacked ? {} : { minWidth: leastPx }
   const sort = (column: string) =>
     setSorting((now) =>
       now?.column !== column ? { column, down: false } : now.down ? undefined : { column, down: true },
     )
   return (
     <div
-      className={`grid${order.length < 8 ? ' few' : ''}`}
+      className={`grid${order.length < 8 ? ' few' : ''}${isStacked ? ' stacked' : ''}`}
       ref={box}
       role="table"
       aria-label="Result"
@@ -45,13 +54,13 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
     >
       <div className="grid-top" role="rowgroup" style={least}>
         <div className="grid-head" role="row" style={template} aria-rowindex={1}>
-          {shown.map(({ name, right, type }) => {
+          {shown.map(({ name, title, right, type }) => {
             const by = sorting?.column === name ? (sorting.down ? 'descending' : 'ascending') : 'none'
             return (
               <div key={name} role="columnheader" aria-sort={by} className={right ? 'right' : ''}>
                 <button type="button" onClick={() => sort(name)} title={type}>
                   <span>
-                    <Breakable text={name} />
+                    <Breakable text={title} />
                   </span>
                   <span aria-hidden="true">{by === 'none' ? '' : by === 'ascending' ? '↑' : '↓'}</span>
                 </button>
@@ -73,7 +82,12 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
             >
               <div className="grid-row" role="row" style={template} aria-rowindex={item.index + 2}>
                 {shown.map((column) => (
-                  <div key={column.name} role="cell" className={`grid-cell${column.right ? ' right' : ''}`}>
+                  <div
+                    key={column.name}
+                    role="cell"
+                    className={`grid-cell${column.right ? ' right' : ''}`}
+                    data-title={column.title}
+                  >
                     <Cell
                       value={row[column.name]}
                       column={column}
@@ -97,6 +111,18 @@ export function ResultTable({ rows, columns }: { rows: readonly Row[]; columns: 
       </div>
     </div>
   )
+}
+
+/** The width of an element, which is unknown at first. */
+function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(Number.POSITIVE_INFINITY)
+  useLayoutEffect(() => {
+    const box = element.current as HTMLElement
+    const observer = new ResizeObserver(() => setWidth(box.clientWidth))
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [element])
+  return width
 }
 
 interface CellProps {

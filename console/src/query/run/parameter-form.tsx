@@ -4,6 +4,7 @@ import { queries } from '../../api/queries.ts'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
+import { ListControl } from './list-control.tsx'
 import type { SeenAt } from './sql-parameters.ts'
 import type { Run } from './use-run.ts'
 
@@ -99,6 +100,10 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
     'aria-describedby': parameter.description ? `${id}-note` : undefined,
   }
   const choices = allowed ?? (type === 'boolean' ? ['true', 'false'] : undefined)
+  if (type === 'list') {
+    const placeholder = preset ?? example ?? ''
+    return <ListControl {...common} {...{ choices, value, placeholder, onChange }} />
+  }
   if (choices) {
     return (
       <select {...common} value={value ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
@@ -109,6 +114,16 @@ function Control({ id, parameter, value, problem, seen, onChange }: FieldProps &
           <option key={choice}>{choice}</option>
         ))}
       </select>
+    )
+  }
+  if (type === 'date') {
+    return (
+      <input
+        {...common}
+        type="date"
+        value={value ?? ''}
+        onChange={({ target }) => onChange(target.value || undefined)}
+      />
     )
   }
   if (type === 'timestamp') {

@@ -17,22 +17,6 @@ export const parameterTypes: readonly ParameterType[] = [
   'regex',
 ]
 
-/** Comments, strings and quoted names, which hide parameters; or a parameter. */
-const parameterParts =
-  /(?:--|\/\/|#[ !])[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^'\\]|\\[\s\S])*'?|"(?:[^"\\]|\\[\s\S])*"?|`(?:[^`\\]|\\[\s\S])*`?|@@\w*|@([A-Za-z_]\w*)/g
-
-/** Names of the parameters in a query, in order. They are known before the query is valid. */
-export function parametersIn(query: string): string[] {
-  const parts = [...query.matchAll(parameterParts)]
-  // A quote that is not closed yet hides nothing.
-  const open = parts.at(-1)?.[0] ?? ''
-  if (/^['"`]/.test(open) && (open.length === 1 || !open.endsWith(open.charAt(0)))) {
-    parts.push(...open.matchAll(/@@\w*|@([A-Za-z_]\w*)/g))
-  }
-  const names = parts.flatMap(([, name]) => (name === undefined ? [] : [name]))
-  return [...new Set(names)].filter((name) => name !== 'now')
-}
-
 /** The type that a value looks like. Projects are text in every source. */
 export function likelyType(name: string, value: string): ParameterType {
   if (name === 'project') return 'string'

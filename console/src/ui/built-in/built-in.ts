@@ -18,7 +18,10 @@ export const builtInSources: ReadonlySet<string> = new Set([
 
 /** What the service writes itself. */
 export const ownSources: ReadonlySet<string> = new Set([
-  ...['endpoint_requests', 'alert_events', 'audit_events', 'quarantine'],
+  'endpoint_requests',
+  'alert_events',
+  'audit_events',
+  'quarantine',
 ])
 
 /** Built-in endpoints by id, each with the source that it reads. */

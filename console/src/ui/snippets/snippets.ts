@@ -1,3 +1,5 @@
+import { searchOf } from '../../api/search-of.ts'
+
 /** A request or a configuration to copy. It never contains the token, because snippets get shared. */
 export interface Snippet {
   name: string
@@ -10,10 +12,12 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 export function callSnippets(origin: string, name: string, values: Record<string, string>): Snippet[] {
   const parameters = { ...values, _strict: '1' }
   const address = `${origin}/api/endpoints/query/${encodeURIComponent(name)}`
-  const url = `${address}?${new URLSearchParams(parameters)}`
-  const pairs = Object.entries(parameters).map(
-    ([key, value]) => `        ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`,
-  )
+  const search = searchOf(parameters)
+  const url = `${address}?${search}`
+  const pairs = [...new Set(search.keys())].map((key) => {
+    const [value, ...more] = search.getAll(key)
+    return `        ${JSON.stringify(key)}: ${JSON.stringify(more.length > 0 ? [value, ...more] : value)},\n`
+  })
   return [
     { name: 'curl', text: `curl -H "X-API-KEY: $WELLHEAD_TOKEN" \\\n  ${quoted(url)}` },
     {
@@ -55,7 +59,7 @@ export function agentSnippets(origin: string): Snippet[] {
  */
 export function embedSnippet(origin: string, name: string, values: Record<string, string>): Snippet {
   const { project: _, ...parameters } = values
-  const query = new URLSearchParams({ ...parameters, _theme: 'light' })
+  const query = searchOf({ ...parameters, _theme: 'light' })
   const url = `${origin}/embed/${encodeURIComponent(name)}?${query}`
   return {
     name: 'Embed',
@@ -74,7 +78,9 @@ export function embedSnippet(origin: string, name: string, values: Record<string
   }
 }
 
-export function sendSnippets(origin: string, source: string, project = 'demo'): Snippet[] {
+/** Customers have a project; others learn that a source can say where entries have theirs. */
+export function sendSnippets(origin: string, source: string, own?: string): Snippet[] {
+  const project = own ?? 'demo'
   const url = `${origin}/api/logs?source=${source}`
   const { hostname, port, protocol } = new URL(origin)
   const isTls = protocol === 'https:'
@@ -123,10 +129,10 @@ request.headers.Content-Type = "application/x-ndjson"`,
       text: `import pino from 'pino'
 
 const log = pino(pino.transport({
-  target: 'wellhead/pino',
+  target: '@wellhead/client/pino',
   options: { url: '${origin}', token: process.env.WELLHEAD_TOKEN, source: '${source}' },
 }))
-log.info({ project: ${JSON.stringify(project)} }, 'hello')`,
+${own === undefined ? '// Or set the path of the project in the source, such as customer.id.\n' : ''}log.info({ project: ${JSON.stringify(project)} }, 'hello')`,
     },
   ]
 }

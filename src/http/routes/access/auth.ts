@@ -1,13 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { SessionCookie } from '../../../access/access.ts'
-import { attemptMs } from '../../../access/oidc.ts'
+import type { Access } from '../../../access/access.ts'
+import type { Audit } from '../../../access/audit.ts'
+import { attemptMs, type Oidc } from '../../../access/oidc.ts'
+import type { People } from '../../../access/people.ts'
+import type { SessionCookie } from '../../../access/sign-ins.ts'
 import { forbidden, notFound, signInRefused, unauthorized } from '../../../base/errors.ts'
 import { handleError, toKnownError } from '../../error-response.ts'
 import { pathOf } from '../../request-recorder.ts'
 import { tokenOf } from '../../route-access.ts'
 import { pageHeaders } from '../../security-headers.ts'
-import type { ServerOptions } from '../../server-options.ts'
+import type { SessionCookies } from '../../session-cookies.ts'
 import { authorOf, changedBy } from '../management.ts'
 import { json, routesOf } from '../route.ts'
 
@@ -15,20 +18,30 @@ import { json, routesOf } from '../route.ts'
 const attemptName = 'wellhead-sign-in-'
 const maxAttempts = 4
 
-/** Who sent a token that is not valid, and whom the issuer did not name. */
-const nobody = { type: 'token', id: '', name: '' } as const
-const stranger = { ...nobody, type: 'person' } as const
+/** Whom the issuer did not name. */
+const stranger = { type: 'person', id: '', name: '' } as const
 
-const returnTo = z.string().optional().describe('Path of this service to return to.')
+const returnTo = z.string().optional().describe('Page of the console to return to.')
 
 /** Sessions in cookies: with a token, or as a person. */
-export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): void {
-  const { access, cookies, people, oidc, audit } = options
+interface SignInParts {
+  access: Access
+  cookies: SessionCookies
+  people: People
+  /** Undefined: people sign in with tokens only. */
+  oidc: Oidc | undefined
+  audit: Audit
+}
+
+export function addAuthRoutes(
+  server: FastifyInstance,
+  { access, cookies, people, oidc, audit }: SignInParts,
+): void {
   const route = routesOf(server, { tag: 'Signing in', access: 'any' })
   route('POST /auth/token', 'signInWithToken', 'Sign in to the console with a token', {
     description:
       'Sets a cookie with the rights of the token, which works wherever the token does and ends with it. ' +
-      'Requests with the cookie that change something need the header `Origin` of this service.',
+      'Requests with the cookie must come from a page of this service, as the headers `Origin` and `Sec-Fetch-Site` tell.',
     responses: { 204: json('The browser has the cookie.') },
     errors: [403],
     handler: async (request, reply) => {
@@ -37,14 +50,16 @@ export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): 
         throw forbidden('Only pages of this service can sign in.')
       }
       const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
+      access.countSignIn(changedBy(request), request.ip)
       await audit.write('token.sign_in', changedBy(request), authorOf(request))
       cookies.set(request, reply, cookie)
     },
     options: {
       errorHandler: (error, request, reply) => {
-        const isAttempt = unauthorized.is(error) && tokenOf(request) !== undefined
-        const refused = isAttempt && audit.write('token.sign_in_refused', '', authorOf(request), nobody)
-        void Promise.allSettled([refused]).then(() => handleError(error, request, reply))
+        const isRefused = unauthorized.is(error) || forbidden.is(error)
+        if (isRefused && tokenOf(request) !== undefined)
+          audit.refuse('token.sign_in_refused', '', authorOf(request))
+        handleError(error, request, reply)
       },
     },
   })
@@ -58,7 +73,7 @@ export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): 
       // What cannot be stored does not happen, so that it can be tried again.
       if (cookie && people.find(cookie.owner)) {
         await people.signOut(cookie.owner, cookie.id, authorOf(request))
-      } else if (cookie) access.endCookies([cookie.id])
+      } else if (cookie) access.endCookies(cookie.owner, [cookie.id])
       cookies.clear(request, reply)
     },
   })
@@ -91,7 +106,7 @@ export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): 
     query: z.object({ code: z.string().optional(), state: z.string().optional() }),
     unchecked: true,
     responses: { 302: { description: 'To the console.', headers: ['Location'] } },
-    errors: [403, 404, 503],
+    errors: [403, 404, 429, 503],
     handler: async (request, reply) => {
       const { state } = request.query as { state?: unknown }
       const name = attemptName + String(state).slice(0, 8)
@@ -99,20 +114,18 @@ export function addAuthRoutes(server: FastifyInstance, options: ServerOptions): 
       // It works once.
       if (attempt !== undefined) cookies.add(request, reply, name, '; Max-Age=0')
       const { person, returnTo } = await provider(request)
-        .finish(request.url, attempt)
-        .catch(async (error) => {
-          if (signInRefused.is(error)) {
-            // Anybody can cause it.
-            access.countFailure(request.ip)
-            await audit.write('person.sign_in_refused', '', authorOf(request), stranger)
-          }
+        // Requests without an attempt do not count: a page of another site could send them from somebody's browser.
+        .finish(request.url, attempt, () => access.countSignIn(request.ip))
+        .catch((error) => {
+          if (signInRefused.is(error)) audit.refuse('person.sign_in_refused', '', authorOf(request), stranger)
           throw error
         })
+      access.countSignIn(person.id)
       const by = { ...authorOf(request), id: person.id }
-      const isKnown = await people.signIn(person, by)
-      if (!isKnown) {
+      const isStored = await people.signIn(person, by)
+      if (!isStored) {
         const actor = { type: 'person', id: person.id, name: person.name } as const
-        await audit.write('person.sign_in_refused', person.name, by, actor)
+        audit.refuse('person.sign_in_refused', person.name, by, actor)
       }
       if (person.refusal !== undefined) throw signInRefused(person.refusal)
       const cookie = access.createCookieOf(person.id, cookies.lengthMs) as SessionCookie

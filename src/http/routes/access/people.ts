@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { roles } from '../../../access/caller.ts'
-import type { PersonView } from '../../../access/people.ts'
-import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
-import type { ServerOptions } from '../../server-options.ts'
+import type { People, PersonView } from '../../../access/people.ts'
+import type { FieldShapes } from '../../../base/validation.ts'
+import { nameComponents } from '../../openapi/json-schema.ts'
 import { authorOf } from '../management.ts'
 import { json, routesOf } from '../route.ts'
 
@@ -11,20 +11,21 @@ const person = z.object<FieldShapes<PersonView>>({
   id: z.string().describe('The same for the same account of the issuer.'),
   name: z.string().describe('As the issuer says.'),
   email: z.string().nullable().describe('As the issuer says. Null: none.'),
-  role: z.enum(roles).nullable().describe('Null: a customer, or somebody who lost their role.'),
-  project: z.string().nullable().describe('Of a customer.'),
+  role: z.enum(roles).nullable().describe('Null: a tenant, or somebody who lost their role.'),
+  project: z.string().nullable().describe('Of a tenant.'),
   last_seen: z.iso.datetime().describe('When the person last signed in or sent a request to this service.'),
 })
 nameComponents('output', { Person: person })
 
-export function addPeopleRoutes(server: FastifyInstance, { people }: ServerOptions): void {
+export function addPeopleRoutes(server: FastifyInstance, { people }: { people: People }): void {
   const route = routesOf(server, { tag: 'Signing in', access: 'admin' })
   route('GET /api/people', 'listPeople', 'List everybody who has signed in', {
     responses: { 200: json('People, by name.', z.array(person)) },
     handler: async () => people.list(),
   })
   route('DELETE /api/people/:id/sessions', 'endSessions', 'End all sessions of a person', {
-    description: 'Within 2 seconds on every service. The person can sign in again.',
+    description:
+      'Within 2 seconds on every service. Links to dashboards that the person created end, too. The person can sign in again.',
     params: z.object({
       id: z
         .string()

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { NewSession } from '../../../access/access.ts'
 import type { Caller } from '../../../access/caller.ts'
+import type { NewSession } from '../../../access/sessions.ts'
 import {
   rotationShape,
   sessionShape,
@@ -9,10 +9,10 @@ import {
   tokenChangeShape,
   tokenShape,
 } from '../../../access/token.ts'
-import type { TokenView } from '../../../access/token-admin.ts'
-import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
+import type { TokenAdmin, TokenView } from '../../../access/token-admin.ts'
+import type { FieldShapes } from '../../../base/validation.ts'
+import { nameComponents } from '../../openapi/json-schema.ts'
 import { tokenOf } from '../../route-access.ts'
-import type { ServerOptions } from '../../server-options.ts'
 import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
 
@@ -61,7 +61,7 @@ const changing = {
   errors: [412],
 }
 
-export function addTokenRoutes(server: FastifyInstance, { tokens }: ServerOptions): void {
+export function addTokenRoutes(server: FastifyInstance, { tokens }: { tokens: TokenAdmin }): void {
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
   route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {

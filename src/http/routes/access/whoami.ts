@@ -1,23 +1,31 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Caller, roles } from '../../../access/caller.ts'
+import type { People } from '../../../access/people.ts'
+import type { TokenAdmin } from '../../../access/token-admin.ts'
+import { newSourceShape } from '../../../catalog/source.ts'
+import { type Dashboards, maySee } from '../../../dashboards/dashboard-kind.ts'
 import { definitionShape } from '../../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../../endpoints/definition/endpoint.ts'
-import { shownParameters } from '../../../endpoints/definition/parameter-declaration.ts'
-import { maySee } from '../../panel-access.ts'
-import type { ServerOptions } from '../../server-options.ts'
-import { columns, parameter } from '../endpoints.ts'
-import { searchedSources } from '../logs/entry-access.ts'
+import { parameterView, shownParameters } from '../../../endpoints/definition/parameter-declaration.ts'
+import { columnsView } from '../../../endpoints/definition/result-columns.ts'
+import type { Endpoints } from '../../../endpoints/manage/endpoints.ts'
+import type { SourceInfo } from '../../../sources/source-info.ts'
 import { json, routesOf } from '../route.ts'
-import { source } from '../sources.ts'
 
 const callable = z.object({
-  ...{ id: z.string(), name: z.string(), description: z.string() },
-  ...{ parameters: z.record(z.string(), parameter), columns, max_rows: z.int() },
-  ...{ cache_seconds: z.int().nullable(), sandbox: z.boolean(), chart: definitionShape.shape.chart },
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), parameterView),
+  columns: columnsView,
+  max_rows: z.int(),
+  cache_seconds: z.int().nullable(),
+  sandbox: z.boolean(),
+  chart: definitionShape.shape.chart,
   version: z.int(),
 })
-const searched = source.pick({ name: true, description: true, columns: true })
+const searched = newSourceShape.pick({ name: true, description: true, columns: true })
 const permissions = z.object({
   type: z.enum(['person', 'token']),
   id: z.string(),
@@ -43,8 +51,18 @@ const permissions = z.object({
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
 
-export function addWhoamiRoutes(server: FastifyInstance, options: ServerOptions): void {
-  const { endpoints, dashboards, tokens, people, sources, logflare } = options
+interface WhoamiParts {
+  endpoints: Endpoints
+  dashboards: Dashboards
+  tokens: TokenAdmin
+  people: People
+  sources: SourceInfo
+  /** Whether the console can translate BigQuery SQL. */
+  translatesBigQuery: boolean
+}
+
+export function addWhoamiRoutes(server: FastifyInstance, parts: WhoamiParts): void {
+  const { endpoints, dashboards, tokens, people, sources, translatesBigQuery } = parts
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
@@ -57,9 +75,12 @@ export function addWhoamiRoutes(server: FastifyInstance, options: ServerOptions)
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         type: person ? 'person' : 'token',
-        ...{ id: caller.id, name: person?.name ?? name, email: person?.email ?? null },
+        id: caller.id,
+        name: person?.name ?? name,
+        email: person?.email ?? null,
         role: caller.role ?? null,
-        ...{ description: shown, requests_per_minute: requestsPerMinute },
+        description: shown,
+        requests_per_minute: requestsPerMinute,
         session: caller.isSession,
         admin: caller.isAdmin,
         query: caller.mayAny('query'),
@@ -72,10 +93,8 @@ export function addWhoamiRoutes(server: FastifyInstance, options: ServerOptions)
           caller.role !== undefined ||
           dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
         logs: caller.mayReadEntries,
-        sources: caller.mayReadEntries
-          ? searchedSources(sources, caller).map((source) => picked(searched, source))
-          : [],
-        bigquery: logflare && caller.role !== undefined,
+        sources: caller.mayReadEntries ? sources.list(caller).map((source) => picked(searched, source)) : [],
+        bigquery: translatesBigQuery && caller.role !== undefined,
       }
     },
   })

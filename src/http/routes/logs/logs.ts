@@ -3,16 +3,17 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import { invalidParameter } from '../../../base/errors.ts'
+import type { FieldShapes } from '../../../base/validation.ts'
 import type { IntakeOutcome } from '../../../intake/entry-store.ts'
-import type { Upload } from '../../../intake/log-intake.ts'
+import { type LogIntake, oneSource, type Upload } from '../../../intake/log-intake.ts'
 import { bodyLimits, bodyTooLarge } from '../../../intake/request-body.ts'
-import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
-import type { ServerOptions } from '../../server-options.ts'
+import { nameComponents } from '../../openapi/json-schema.ts'
 import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
 
 const sentEntry = z.looseObject({
+  source: z.string().optional().describe('Name or alias of its source, if the request names none.'),
   event_message: z.unknown().optional().describe('Text of the message. Other values are stored as JSON.'),
   message: z.unknown().optional().describe('Alias of event_message.'),
   msg: z.unknown().optional().describe('Alias of event_message, after message.'),
@@ -29,10 +30,16 @@ const sentEntry = z.looseObject({
     .describe('Nested data, with all other keys of the entry.'),
 })
 
-const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> & { message: string }>>({
+const logResponse = z.object<
+  FieldShapes<Omit<IntakeOutcome, 'withoutProject' | 'overQuota'> & { message: string }>
+>({
   message: z.literal('Logged!').describe('Always the same.'),
   accepted: z.int().describe('Number of entries stored on disk.'),
-  rejected: z.int().describe('Number of entries that went to the source `quarantine` instead.'),
+  rejected: z
+    .int()
+    .describe(
+      'Number of entries that were not stored. The source `quarantine` has them, except those over the limits of a plan.',
+    ),
   errors: z
     .array(z.object({ index: z.int(), reason: z.string() }))
     .describe('For each of the first 100 rejected entries its index in the request, and the reason.'),
@@ -41,10 +48,9 @@ const logResponse = z.object<FieldShapes<Omit<IntakeOutcome, 'withoutProject'> &
 nameComponents('input', { LogEntry: sentEntry })
 nameComponents('output', { LogResponse: logResponse })
 
-const oneSource = 'must name one source: POST /api/logs?source=<name>'
 const query = z.object({
   source: z.string(oneSource).optional().meta({
-    description: 'Name or alias of the source. Required, here or as source_name.',
+    description: 'Name or alias of the source. Default: the field `source` of each entry.',
     example: 'edge_logs',
   }),
   source_name: z.string(oneSource).optional().describe('Alias of source.'),
@@ -63,7 +69,7 @@ const example = {
 export const sendErrors = [404, 422, 507]
 const intakeHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
-export function addLogRoutes(server: FastifyInstance, { intake }: Pick<ServerOptions, 'intake'>): void {
+export function addLogRoutes(server: FastifyInstance, { intake }: { intake: LogIntake }): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
     const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })
@@ -92,11 +98,10 @@ export function addLogRoutes(server: FastifyInstance, { intake }: Pick<ServerOpt
         },
         errors: sendErrors,
         handler: async (request, reply) => {
-          const source = request.query.source ?? request.query.source_name
-          if (!source) throw invalidParameter('source', `source ${oneSource}.`)
+          const source = request.query.source || request.query.source_name || undefined
           const contentType = request.headers['content-type'] ?? ''
           const { result, repeated } = await intake.receiveLogs(uploadOf(request), source, contentType)
-          const { withoutProject, ...counts } = result
+          const { withoutProject, overQuota: _, ...counts } = result
           if (repeated) reply.header('Idempotency-Replayed', 'true')
           if (withoutProject > 0) reply.header('Wellhead-Without-Project', withoutProject)
           return { message: 'Logged!', ...counts }

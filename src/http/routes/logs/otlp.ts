@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { unsupportedMediaType } from '../../../base/errors.ts'
+import type { LogIntake } from '../../../intake/log-intake.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../../intake/otlp/otlp.ts'
+import { quotaExceededReason } from '../../../projects/quotas.ts'
 import { setErrorHeaders, toKnownError } from '../../error-response.ts'
 import { text } from '../../request-recorder.ts'
-import type { ServerOptions } from '../../server-options.ts'
 import { routesOf } from '../route.ts'
 import { idempotencyKey, receiveBodiesAsStreams, sendErrors, uploadOf } from './logs.ts'
 
@@ -15,7 +16,7 @@ const partialSuccess = z
 const contentTypes = { protobuf: 'application/x-protobuf', json: 'application/json' } as const
 
 /** OpenTelemetry's protocol over HTTP, which has its own success and error responses. */
-export function addOtlpRoutes(server: FastifyInstance, { intake }: Pick<ServerOptions, 'intake'>): void {
+export function addOtlpRoutes(server: FastifyInstance, { intake }: { intake: LogIntake }): void {
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
     scope.setErrorHandler((error: Error, request, reply) => {
@@ -63,7 +64,10 @@ export function addOtlpRoutes(server: FastifyInstance, { intake }: Pick<ServerOp
         const defaultSource = text(request.headers['x-wellhead-source']) || undefined
         const received = await intake.receiveOtlp(uploadOf(request), encoding, defaultSource)
         const rejected = received.reduce((count, outcome) => count + outcome.rejected, 0)
-        const reason = received.find((outcome) => outcome.rejected > 0)?.errors[0]?.reason ?? ''
+        const reasons = received.flatMap(({ errors }) => errors.map(({ reason }) => reason))
+        const [first = ''] = reasons
+        const isOther = first !== quotaExceededReason && reasons.includes(quotaExceededReason)
+        const reason = isOther ? `${first}; ${quotaExceededReason}` : first
         return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
       },
     })

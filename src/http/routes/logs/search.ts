@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
-import type { Caller } from '../../../access/caller.ts'
+import type { FieldShapes } from '../../../base/validation.ts'
 import { readShape } from '../../../base/validation.ts'
 import { facetShape, valueCounts } from '../../../sources/facets.ts'
 import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
-import type { FoundEntries } from '../../../sources/log-search.ts'
+import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { contextOf, exportEntries, searchSources, searchSql } from '../../../sources/related-entries.ts'
-import { newSearchShape, type SavedSearch } from '../../../sources/saved-searches.ts'
+import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
 import { arrayOfLines } from '../../../sources/search/search-cursor.ts'
 import {
   crossSearchShape,
@@ -18,12 +18,12 @@ import {
   searchSqlShape,
   valuesShape,
 } from '../../../sources/search-shape.ts'
-import { type FieldShapes, nameComponents } from '../../openapi/json-schema.ts'
-import type { ServerOptions } from '../../server-options.ts'
-import { authorOf } from '../management.ts'
+import type { SourceInfo } from '../../../sources/source-info.ts'
+import { nameComponents } from '../../openapi/json-schema.ts'
+import { authorOf, flag } from '../management.ts'
 import { json, jsonBody, routesOf, text } from '../route.ts'
 import { sourceName, storedEntry } from '../sources.ts'
-import { entryReader, searchedSources } from './entry-access.ts'
+import { entryReader } from './entry-access.ts'
 
 const histogram = z.object({
   bucket_seconds: z.int(),
@@ -66,7 +66,10 @@ const around = numberOfEntries(0, 500, 50)
 
 const beginningOfTime = '1970-01-01T00:00:00Z'
 
-export function addSearchRoutes(server: FastifyInstance, { search, sources }: ServerOptions): void {
+export function addSearchRoutes(
+  server: FastifyInstance,
+  { search, sources }: { search: LogSearch; sources: SourceInfo },
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
@@ -74,7 +77,9 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
   route('POST /api/sources/:name/search', 'searchEntries', 'Search the entries of a source', {
     params,
     body: jsonBody(searchShape, example),
-    responses: { 200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Searched-Since']) },
+    responses: {
+      200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Next', 'Wellhead-Searched-Since']),
+    },
     errors,
     handler: async (request, reply) =>
       sendEntries(
@@ -89,16 +94,28 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
     errors: [400, 504],
     handler: async (request, reply) => {
       const body = { limit: request.query.limit, from: beginningOfTime }
-      return sendEntries(reply, await search.entries(request.params.name, body, entryReader(request, reply)))
+      const { lines, searchedSince } = await search.entries(
+        request.params.name,
+        body,
+        entryReader(request, reply),
+      )
+      return sendEntries(reply, { lines, searchedSince })
     },
   })
   route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
     params,
     body: jsonBody(histogramShape, example),
-    responses: { 200: json('Length of a bucket, and the buckets that have entries.', histogram) },
+    responses: {
+      200: json('Length of a bucket, and the buckets that have entries.', histogram, [
+        'Wellhead-Searched-Since',
+      ]),
+    },
     errors,
     handler: async (request, reply) =>
-      search.histogram(request.params.name, request.body ?? {}, entryReader(request, reply)),
+      withoutSince(
+        reply,
+        await search.histogram(request.params.name, request.body ?? {}, entryReader(request, reply)),
+      ),
   })
   route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
@@ -124,10 +141,13 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
   route('POST /api/sources/:name/facets', 'listFacets', 'Count the values of fields', {
     params,
     body: jsonBody(entryFilterShape, example),
-    responses: { 200: json('The most frequent values of each field.', facets) },
+    responses: { 200: json('The most frequent values of each field.', facets, ['Wellhead-Searched-Since']) },
     errors,
     handler: async (request, reply) =>
-      search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
+      withoutSince(
+        reply,
+        await search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
+      ),
   })
   route('GET /api/sources/:name/list-columns', 'listListColumns', 'Show the columns of lists of entries', {
     description:
@@ -166,15 +186,17 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
     },
     errors: [...errors, 404],
     handler: async (request, reply) => {
-      const names = searchedSources(sources, request.caller as Caller).map(({ name }) => name)
+      const names = sources.list(request.caller).map(({ name }) => name)
       const found = await searchSources(search, request.body ?? {}, entryReader(request, reply), names)
       return sendEntries(reply, found)
     },
   })
   route('POST /api/sources/:name/export', 'exportEntries', 'Export the entries of a search', {
     description:
-      'NDJSON or CSV, newest first, at most 100,000 entries. The connection breaks if the export fails.',
+      'NDJSON or CSV, newest first, at most 100,000 entries. The connection breaks if the export fails. ' +
+      "Texts of CSV that begin with `=`, `+`, `-`, `@`, a tab or a return get a leading `'`.",
     params: sourceName,
+    query: z.object({ raw: flag("Whether CSV has all texts as they are, without a leading `'`.") }),
     body: jsonBody(exportShape, { query: 'status:>=500', from: '2026-11-01T00:00:00Z', format: 'csv' }),
     responses: {
       200: {
@@ -186,7 +208,8 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
     handler: async (request, reply) => {
       const { name } = request.params
       const { format, limit } = readShape(exportShape, request.body ?? {})
-      const pages = exportEntries(search, name, request.body ?? {}, entryReader(request, reply))
+      const reader = { ...entryReader(request, reply), raw: request.query.raw }
+      const pages = exportEntries(search, name, request.body ?? {}, reader)
       // The first page tells whether the search is valid.
       const first = [await pages.next(), format === 'csv' ? await pages.next() : undefined]
       const all = async function* () {
@@ -201,7 +224,8 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
     },
   })
   route('POST /api/sources/:name/search-sql', 'getSearchSql', 'Turn a search into SQL', {
-    description: 'For an endpoint or an alert. The SQL returns the same entries as the search.',
+    description:
+      'For an endpoint or an alert. The SQL returns the same entries as the search. `matches` stands for a word.',
     params: sourceName,
     body: jsonBody(searchSqlShape, { query: 'status:>=500', last_seconds: 3600 }),
     responses: {
@@ -215,8 +239,20 @@ export function addSearchRoutes(server: FastifyInstance, { search, sources }: Se
   })
 }
 
-function sendEntries(reply: FastifyReply, { lines, searchedSince }: Omit<FoundEntries, 'count'>) {
-  if (searchedSince) reply.header('Wellhead-Searched-Since', searchedSince.toISOString())
+/** Counts that do not cover the whole range say so in a header. */
+function withoutSince<Found extends { searchedSince: Date | undefined }>(reply: FastifyReply, found: Found) {
+  const { searchedSince, ...body } = found
+  noteSince(reply, searchedSince)
+  return body
+}
+
+function noteSince(reply: FastifyReply, since: Date | undefined): void {
+  if (since) reply.header('Wellhead-Searched-Since', since.toISOString())
+}
+
+function sendEntries(reply: FastifyReply, { lines, searchedSince, next }: Omit<FoundEntries, 'count'>) {
+  noteSince(reply, searchedSince)
+  if (next !== undefined) reply.header('Wellhead-Next', next)
   return reply.type('application/json; charset=utf-8').send(arrayOfLines(lines))
 }
 
@@ -231,11 +267,14 @@ const savedSearch = z.object({ ...view, ...newSearchShape.shape })
 nameComponents('input', { NewSearch: newSearchShape })
 nameComponents('output', { SavedSearch: savedSearch })
 
-export function addSavedSearchRoutes(server: FastifyInstance, { searches }: ServerOptions): void {
+export function addSavedSearchRoutes(
+  server: FastifyInstance,
+  { searches }: { searches: SavedSearches },
+): void {
   const route = routesOf(server, { tag: 'Exploring', access: 'read' })
   route('GET /api/searches', 'listSearches', 'List saved searches', {
     responses: { 200: json('All saved searches, by source and name.', z.array(savedSearch)) },
-    handler: async () => searches.list(),
+    handler: async ({ caller }) => searches.list(caller),
   })
   route('POST /api/searches', 'saveSearch', 'Save a search', {
     access: 'edit',

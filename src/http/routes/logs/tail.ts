@@ -3,15 +3,16 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import type { Source } from '../../../catalog/source.ts'
 import type { EntryQuery } from '../../../live/live-group.ts'
+import type { LiveTail } from '../../../live/live-tail.ts'
 import { entryMatch } from '../../../sources/search/condition-match.ts'
 import { readQuery } from '../../../sources/search/parse-query.ts'
-import { auditSource } from '../../../sql/audit-source.ts'
+import type { SourceInfo } from '../../../sources/source-info.ts'
 import { eventHeaders, eventStream } from '../../openapi/call.ts'
 import { text } from '../../request-recorder.ts'
-import type { ServerOptions } from '../../server-options.ts'
+import type { EventStreams } from '../../streams/event-streams.ts'
 import { routesOf } from '../route.ts'
 import { sourceName } from '../sources.ts'
-import { readableProject, refuseAudit } from './entry-access.ts'
+import { readableProject } from './entry-access.ts'
 
 /** Each is checked for every new entry, in the event loop. */
 const maxConditions = 20
@@ -19,7 +20,7 @@ const once = z.string('was sent twice')
 
 export function addTailRoutes(
   server: FastifyInstance,
-  { sources, tail, streams }: Pick<ServerOptions, 'sources' | 'tail' | 'streams'>,
+  { sources, tail, streams }: { sources: SourceInfo; tail: LiveTail; streams: EventStreams },
 ): void {
   const route = routesOf(server, { tag: 'Sources', access: 'search' })
   route('GET /api/sources/:name/tail', 'tailSource', 'Follow the entries of a source', {
@@ -38,14 +39,15 @@ export function addTailRoutes(
     errors: [400],
     handler: async (request, reply) => {
       const { project: wanted, query } = request.query
-      const project = readableProject(request.caller as Caller, wanted)
-      const source = sources.get(request.params.name)
-      refuseAudit(request.caller, source.name === auditSource)
+      const caller = request.caller as Caller
+      const project = readableProject(caller, wanted)
+      const source = sources.get(request.params.name, caller)
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
       const stream = streams.begin(request, reply)
       if (stream === undefined) return reply
       const { id, project: own = '' } = stream.owner
-      const filter = { caller: `${id} ${own}`, project, query: wantedEntries }
+      const { retentionDays } = caller
+      const filter = { caller: `${id} ${own}`, project, retentionDays, query: wantedEntries }
       stream.follow(tail.subscribe(source.name, filter, stream, text(request.headers['last-event-id'])))
       return reply
     },

@@ -81,17 +81,37 @@ export function auditJourneys(stage: PeopleStage): void {
     })
 
     test('has sign-ins that the issuer refused, but nothing that is no sign-in', async () => {
-      const refused = async () =>
-        (await entries('action:*.sign_in_refused')).filter(({ metadata }) => metadata.actor.name === '')
-          .length
-      const before = await refused()
-      await new CookieJar().send(`${stage.service.url}/auth/callback?code=x&state=y`)
+      const { host } = new URL(stage.service.url)
+      const from = async (method: 'GET' | 'POST', url: string, cookie = '') => {
+        const headers = { cookie, host }
+        return stage.service.http.inject({ method, url, headers, remoteAddress: '203.0.113.50' })
+      }
+      await from('GET', '/auth/callback?code=x&state=y')
+      expect((await from('POST', '/auth/token')).statusCode).toBe(401)
       const jar = new CookieJar()
       const state = new URL(await comeBack(jar)).searchParams.get('state')
       const iss = encodeURIComponent(stage.issuer.url)
-      await jar.send(`${stage.service.url}/auth/callback?error=access_denied&state=${state}&iss=${iss}`)
-      expect((await ask(stage.service, undefined, 'POST', '/auth/token')).status).toBe(401)
-      expect(await refused()).toBe(before + 1)
+      const denied = `/auth/callback?error=access_denied&state=${state}&iss=${iss}`
+      expect((await from('GET', denied, jar.header(stage.service.url))).statusCode).toBe(403)
+      await expect
+        .poll(async () => (await entries('address:203.0.113.50')).map(({ metadata }) => metadata))
+        .toMatchObject([{ action: 'person.sign_in_refused', actor: { name: '' }, count: 1 }])
+    })
+
+    test('counts sign-ins that are refused again, and stores nothing else for them', async () => {
+      who({ groups: ['staff'], name: 'Rosa' }, 'rosa')
+      await login(new CookieJar())
+      who({ groups: [], name: 'Rosa' }, 'rosa')
+      for (let times = 0; times < 3; times++) await login(new CookieJar())
+      const found = async () => {
+        const refused = (await entries('action:person.sign_in_refused')).filter(
+          ({ metadata }) => metadata.actor.name === 'Rosa',
+        )
+        const changes = refused.filter(({ metadata }) => metadata.version !== undefined)
+        const again = refused.map(({ metadata }) => Number(metadata.count ?? 0))
+        return [changes.length, again.reduce((sum, count) => sum + count, 0)]
+      }
+      await expect.poll(found).toEqual([1, 2])
     })
 
     test('is written by the service alone, and read by admins alone', async () => {
@@ -110,6 +130,7 @@ export function auditJourneys(stage: PeopleStage): void {
       expect((await admin('POST', '/api/sql', { query: sql })).status).toBe(200)
       expect((await admin('POST', '/api/logs?source=audit_events', [{ message: 'x' }])).status).toBe(403)
       const alert = { name: 'audit-alert', endpoint: 'audit.all', when: 'rows > 0', notify: [] }
+      const dashboard = { name: 'audit-board', rows: [{ items: [{ endpoint: 'audit.all' }] }] }
       const callers = [
         await makeToken(stage.service, { scopes: ['edit'] }),
         await makeToken(stage.service, { scopes: ['read'] }),
@@ -131,22 +152,28 @@ export function auditJourneys(stage: PeopleStage): void {
           await status('GET', `${source}/schema`),
           await status('POST', '/api/sql', { query: sql }),
           await status('POST', '/api/endpoints/check', { query: sql }),
+          await status('POST', '/api/endpoints/check', { query: sql, source: 'edge_logs' }),
           await status('POST', '/api/endpoints/preview', { endpoint: { query: sql } }),
           await status('POST', '/api/endpoints/audit.old/replay', { endpoint: { query: sql } }),
-          await status('POST', '/api/endpoints/audit.all/replay', { endpoint: {}, show_values: true }),
           await status('POST', '/api/endpoints', { name: 'audit.mine', query: sql }),
           await status('POST', '/api/endpoints/audit.old/versions/1/restore?breaking=true'),
           await status('POST', '/api/deployments', { endpoints: [{ name: 'audit.mine', query: sql }] }),
-          await status('POST', '/api/alerts', alert),
-          await status('POST', '/api/alerts/preview', alert),
+          await status('POST', '/api/searches', { name: 'mine', source: 'audit_events' }),
         ]
         expect([index, answers]).toEqual([index, answers.map(() => 403)])
         const calls = [
           await status('GET', '/api/endpoints/query/audit.all'),
           await status('GET', '/api/endpoints/query/audit.box?sql=SELECT+*+FROM+a'),
           await status('GET', '/api/endpoints/query/audit.old?_version=1'),
+          await status('POST', '/api/endpoints/audit.all/replay', { endpoint: {}, show_values: true }),
         ]
         expect([index, calls.every((one) => one === 403 || one === 404)]).toEqual([index, true])
+        const used = [
+          await status('POST', '/api/alerts', alert),
+          await status('POST', '/api/alerts/preview', alert),
+          await status('POST', '/api/dashboards', dashboard),
+        ]
+        expect([index, used.every((one) => one === 403 || one === 400)]).toEqual([index, true])
         const { body } = await ask(stage.service, token, 'GET', '/api/whoami')
         expect(JSON.stringify(body)).not.toMatch(/audit_events|audit\.all|audit\.box/)
         const found = await ask(stage.service, token, 'POST', '/api/search', { query: '' })
@@ -171,6 +198,121 @@ export function auditJourneys(stage: PeopleStage): void {
         }
       }
       expect((await admin('POST', '/api/alerts', alert)).status).toBe(201)
+    })
+
+    test('what reads it is seen, changed and removed by admins alone', async () => {
+      const query = 'SELECT count() AS secret_count FROM audit_events'
+      const created = async (folder: string, body: object) => {
+        const { status, body: made } = await admin('POST', `/api/${folder}`, body)
+        expect([folder, status]).toEqual([folder, 201])
+        return made as { id: string; version: number }
+      }
+      const endpoint = await created('endpoints', { name: 'own.audit', query, cache_seconds: 60 })
+      const alert = await created('alerts', {
+        ...{ name: 'own-audit', endpoint: 'own.audit', when: 'any(secret_count) > 0', every_seconds: 5 },
+        notify: [],
+      })
+      const items = [{ endpoint: endpoint.id, chart: 'table', y: ['secret_count'] }]
+      const dashboard = await created('dashboards', { name: 'own-audit', rows: [{ items }] })
+      const search = await created('searches', { name: 'own', source: 'audit_events', query: 'action:x' })
+      await created('endpoints', { name: 'was.audit', query })
+      await admin('PATCH', '/api/endpoints/was.audit?breaking=true', { query: 'SELECT 1 AS n' })
+      await admin('GET', '/api/endpoints/query/own.audit')
+      await expect.poll(async () => (await admin('GET', '/api/alerts/own-audit')).body.state).toBe('firing')
+      const events = { query: `alert_id:"${alert.id}" kind:state` }
+      const changes = async () => (await admin('POST', '/api/sources/alert_events/search', events)).body
+      await expect.poll(changes).toMatchObject([{ metadata: { state: 'firing' } }])
+
+      const callers = {
+        deploy: await makeToken(stage.service, { scopes: ['deploy'] }),
+        edit: await makeToken(stage.service, { scopes: ['edit'] }),
+        read: await makeToken(stage.service, { scopes: ['read'] }),
+        board: await makeToken(stage.service, { scopes: ['dashboard:own-audit', 'query', 'search'] }),
+      }
+      for (const [scope, { token }] of Object.entries(callers)) {
+        const send = (method: string, path: string, body?: unknown) =>
+          ask(stage.service, token, method, path, body)
+        const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_alerts' } }
+        const accept = { Accept: 'application/json, text/event-stream' }
+        const seen = await Promise.all([
+          ...['endpoints', 'alerts', 'dashboards', 'searches', 'sources', 'cache'].map((folder) =>
+            send('GET', `/api/${folder}`),
+          ),
+          send('GET', '/api/endpoints/was.audit/versions'),
+          send('GET', '/openapi.json'),
+          send('GET', '/api/endpoints/own.audi'),
+          send('POST', '/api/sources/alert_events/search', events),
+          ask(
+            stage.service,
+            token,
+            'POST',
+            '/mcp',
+            { ...rpc, params: { ...rpc.params, arguments: {} } },
+            accept,
+          ),
+        ])
+        const told = JSON.stringify(seen.map(({ body }) => body))
+        expect([scope, told]).toEqual([
+          scope,
+          expect.not.stringMatching(
+            /own\.audit|secret_count|FROM audit_events|"source":"audit_events"|"value":[1-9]/,
+          ),
+        ])
+        const paths = [
+          ...['', '/versions', '/paths', '/cache', '/slow'].map((path) => `endpoints/own.audit${path}`),
+          ...['alerts/own-audit', 'alerts/own-audit/versions', `alerts/${alert.id}`],
+          ...['dashboards/own-audit', 'dashboards/own-audit/versions', 'dashboards/own-audit/links'],
+          'sources/audit_events',
+        ]
+        for (const path of paths) {
+          const { status } = await send('GET', `/api/${path}`)
+          expect([scope, path, status]).toEqual([scope, path, expect.toBeOneOf([403, 404])])
+        }
+        const attempts: [string, string, unknown?][] = [
+          ['DELETE', 'alerts/own-audit'],
+          ['PATCH', 'alerts/own-audit', { enabled: false }],
+          ['PATCH', 'alerts/own-audit', { endpoint: 'was.audit', when: 'rows > 5' }],
+          ['POST', 'alerts/own-audit/test'],
+          ['POST', 'alerts/own-audit/versions/1/restore'],
+          ['DELETE', 'dashboards/own-audit'],
+          ['PUT', 'dashboards/own-audit', { name: 'own-audit', rows: [] }],
+          ['POST', 'dashboards/own-audit/links', { all_projects: true }],
+          ['PATCH', 'endpoints/own.audit?breaking=true', { query: 'SELECT 1 AS secret_count' }],
+          ['PATCH', 'endpoints/own.audit', { description: 'mine' }],
+          ['PUT', 'endpoints/own.audit?breaking=true', { name: 'own.audit', query: 'SELECT 1 AS n' }],
+          ['DELETE', 'endpoints/own.audit'],
+          ['DELETE', 'endpoints/own.audit/cache'],
+          ['DELETE', `searches/${search.id}`],
+          ['PATCH', 'sources/audit_events', { retention_days: 1 }],
+          [
+            'POST',
+            'deployments',
+            { alerts: [{ name: 'own-audit', endpoint: 'was.audit', when: 'rows > 5' }] },
+          ],
+          ['POST', 'deployments', { dashboards: [{ name: 'own-audit', rows: [] }] }],
+          ['POST', 'deployments', { endpoints: [{ name: 'own.audit', query: 'SELECT 1 AS n' }] }],
+          ['POST', 'deployments', { endpoints: [{ id: endpoint.id, name: 'x', query: 'SELECT 1 AS n' }] }],
+          ['POST', 'deployments', { sources: [{ name: 'audit_events', retention_days: 1 }] }],
+          ['POST', 'deployments', { delete: { alerts: [alert.id] } }],
+          ['POST', 'deployments', { delete: { dashboards: [dashboard.id], endpoints: ['own.audit'] } }],
+        ]
+        for (const [method, path, body] of attempts) {
+          const { status } = await send(method, `/api/${path}`, body)
+          expect([scope, method, path, body, status]).toEqual([
+            ...[scope, method, path, body],
+            expect.toBeOneOf([403, 404]),
+          ])
+        }
+      }
+      for (const path of ['endpoints/own.audit', 'alerts/own-audit', 'dashboards/own-audit']) {
+        expect((await admin('GET', `/api/${path}`)).body.version).toBe(1)
+      }
+      expect((await admin('GET', '/api/endpoints/was.audit/versions')).body).toHaveLength(2)
+      expect((await admin('GET', '/api/searches')).body).toMatchObject([{ id: search.id }])
+      const deletion = {
+        delete: { alerts: ['own-audit'], dashboards: ['own-audit'], endpoints: ['own.audit'] },
+      }
+      expect((await admin('POST', '/api/deployments', deletion)).status).toBe(200)
     })
   })
 }

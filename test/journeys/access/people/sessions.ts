@@ -99,6 +99,36 @@ export function sessionJourneys(stage: PeopleStage): void {
       expect((await admin('DELETE', '/api/people/nobody/sessions')).status).toBe(404)
     })
 
+    test('ends the links of a person with all sessions, or with the role', async () => {
+      who({ groups: ['dev'] }, 'lise')
+      const admin = (method: string, path: string, body?: unknown) =>
+        ask(stage.service, stage.service.adminToken.token, method, path, body)
+      await admin('POST', '/api/dashboards', { name: 'of-lise' })
+      const path = '/api/dashboards/of-lise/links'
+      const share = async () => {
+        const jar = new CookieJar()
+        await login(jar)
+        const { body } = await send(jar, 'POST', path, { all_projects: true })
+        const open = async () => (await fetch(`${body.url}/session`, { method: 'POST' })).status
+        expect(await open()).toBe(201)
+        return open
+      }
+      const first = await share()
+      const [{ created_by: lise }] = (await admin('GET', path)).body
+      expect((await admin('DELETE', `/api/people/${lise}/sessions`)).status).toBe(204)
+      expect([await first(), (await admin('GET', path)).body]).toEqual([404, []])
+      const links = [first]
+      for (const groups of [['staff'], []]) {
+        links.push(await share())
+        who({ groups }, 'lise')
+        await login(new CookieJar())
+        who({ groups: ['dev'] }, 'lise')
+        await login(new CookieJar())
+      }
+      // They stay ended, although their maker has the role again.
+      expect(await Promise.all(links.map((open) => open()))).toEqual([404, 404, 404])
+    })
+
     test('goes on while the issuer is down, and signing in says so', async () => {
       who({ groups: ['ops'] })
       const jar = new CookieJar()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { systemTime } from '../../../../src/base/clock.ts'
 import { ask } from '../../../support/callers.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -43,6 +43,8 @@ export function peopleStage() {
   beforeAll(async () => {
     Object.assign(stage, await openWithIssuer({ time: systemTime(clock) }))
   })
+  // Each test has the sign-ins of a minute.
+  beforeEach(() => clock.advance(60_000))
   afterAll(async () => {
     await stage.service?.close()
     await stage.issuer?.close()

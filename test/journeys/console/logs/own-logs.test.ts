@@ -18,6 +18,7 @@ const customer = 'cus_1007'
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const routes = ['/v1/checkout', '/v1/cart', '/v1/orders']
 const refused = 'connect ECONNREFUSED 10.0.3.7:5432'
+const stack = `Error: ${refused}\n    at checkout (C:\\new.js:1:1)\n\tat last`
 
 /** What an API writes with pino: the customers differ, the messages do not. Five entries of the customer, three of them errors. */
 async function sendWithPino(): Promise<void> {
@@ -30,7 +31,7 @@ async function sendWithPino(): Promise<void> {
       ...{ customer: { id, tier: n % 3 === 0 ? 'gold' : 'free' }, region: n % 2 ? 'eu' : 'us' },
       ...{ req: { method: n % 2 ? 'POST' : 'GET', url: routes[n % 3] }, responseTime: 12.5 + n },
       res: { statusCode: isError ? 503 : 200 },
-      ...(isError && { err: { type: 'Error', message: refused }, trace_id: n === 7 ? trace : `${n}` }),
+      ...(isError && { err: { type: 'Error', message: refused, stack }, trace_id: n === 7 ? trace : `${n}` }),
     }
     if (isError) logger.error(fields, 'request completed')
     else logger.info(fields, 'request completed')
@@ -86,7 +87,8 @@ describe('logs of an own shape', () => {
       await row(page, /error POST \/v1\/cart 503 19\.5 ms connect ECONNREFUSED 10\.0\.3\.7:5432$/).click()
       await found(page, '3 entries')
       expect(await page.locator('.entry').count()).toBe(3)
-      await page.locator('.json', { hasText: refused }).waitFor()
+      const shown = page.locator('.json .value', { hasText: 'at last' })
+      expect(await shown.textContent()).toBe(`"${stack.replaceAll('\\', '\\\\')}"`)
       // Counts of the last search are pale until those of this one arrive.
       await page.locator('.facets.old').waitFor({ state: 'detached' })
       for (const [width, theme] of [
@@ -198,10 +200,20 @@ describe('logs of an own shape', () => {
       await found(page, '3 entries')
       const download = page.waitForEvent('download')
       await page.getByRole('button', { name: 'Export' }).click()
-      await page.getByRole('button', { name: 'CSV, up to 100,000 entries' }).click()
-      const file = readFileSync(await (await download).path(), 'utf8')
-      expect(file.trim().split('\r\n')).toHaveLength(4)
-      expect(file).toContain(refused)
+      await page.getByRole('button', { name: 'CSV', exact: true }).click()
+      const [head, first, ...rest] = readFileSync(await (await download).path(), 'utf8')
+        .trim()
+        .split('\r\n')
+      // Those of the list, which an earlier test chose.
+      expect([head, rest.length]).toEqual([
+        '"timestamp","level","customer.tier","res.statusCode","region"',
+        2,
+      ])
+      expect(first).toMatch(/^"[\dT:.-]+Z",50,"(?:gold|free)",503,"eu"$/)
+      const whole = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Export' }).click()
+      await page.getByRole('button', { name: 'CSV with metadata' }).click()
+      expect(readFileSync(await (await whole).path(), 'utf8')).toContain(refused)
       await page.getByRole('button', { name: 'Alert on this' }).click()
       const dialog = page.getByRole('dialog', { name: 'Alert on this' })
       await dialog.getByLabel('Name of the endpoint').fill('visit.refused')
@@ -213,9 +225,27 @@ describe('logs of an own shape', () => {
       await page.goto(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`)
       await page.getByRole('button', { name: 'Save as endpoint' }).click()
       await page.getByText('The query is valid.').waitFor()
+      await page.getByText("matches('ECONNREFUSED')").waitFor()
+      expect(await page.getByText('This query comes from a link.').count()).toBe(0)
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.locator('.cost').getByText('3 rows').waitFor()
     }))
+
+  test('belong to the project at a path, which the page of the source proposes', async () => {
+    await asAdmin('POST', '/api/sources', { name: 'visit_owned' })
+    await asAdmin('POST', '/api/logs?source=visit_owned', [{ msg: 'a', tenant: { id: 't1' } }])
+    await visit('/console/sources/visit_owned', admin(), async (page) => {
+      const project = page.getByRole('region', { name: 'Project' })
+      await project.getByRole('button', { name: 'Use tenant.id 100 %, such as t1' }).click()
+      await project.getByText('metadata.tenant.id').waitFor()
+      expect(await project.getByLabel('Path of the project').inputValue()).toBe('tenant.id')
+      expect((await asAdmin('GET', '/api/sources/visit_owned')).body.project).toBe('tenant.id')
+      // Examples have the form in which SQL and searches read them.
+      await page.getByRole('cell', { name: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ }).waitFor()
+      await show(page, 390, 'dark')
+      await expectFit(page)
+    })
+  })
 
   test('open again where they were read last', () =>
     visit(`/console/logs?source=${source}`, admin(), async (page) => {

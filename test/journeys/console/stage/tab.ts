@@ -57,14 +57,11 @@ export function openTab(browser: () => Browser, service: () => Pick<RunningServi
   return { visit, close }
 }
 
-/** Signs in before the console is loaded, on a page of its origin without scripts. */
 async function prepare(page: Page, { token, theme = 'light', width = 1280 }: ConsoleOptions): Promise<void> {
   await page.setViewportSize({ width, height: 800 })
   await page.emulateMedia({ colorScheme: theme })
-  await page.goto('/health')
-  await page.evaluate(`localStorage.clear(); sessionStorage.clear()`)
   await page.context().clearCookies()
-  if (token !== undefined) await signIn(page, token)
+  if (token !== undefined) await signIn(page.context(), token)
 }
 
 async function leave(page: Page): Promise<void> {
@@ -75,6 +72,7 @@ async function leave(page: Page): Promise<void> {
   await context.unrouteAll({ behavior: 'ignoreErrors' })
   await context.setOffline(false)
   await context.clearPermissions()
-  // An open page would keep sending requests.
-  await page.goto('about:blank')
+  // An open page would keep sending requests; this one has no scripts, and the storage of the console.
+  await page.goto('/health')
+  await page.evaluate(`localStorage.clear(); sessionStorage.clear()`)
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { type CommandChoices, runCommand, startCommand } from '../../../support/command.ts'
@@ -183,6 +184,27 @@ export function cliJourneys(service: () => LocalService): void {
         { version: 1 },
       ])
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +2 +1h/m)
+      const rollback = (...more: string[]) => run(['endpoint', 'rollback', 'cli.numbers', ...more])
+      expect((await rollback()).stdout).toBe('Restored version 1 of cli.numbers as version 3.\n')
+      expect((await put({ max_rows: 5 }, 'PATCH', '/api/endpoints/cli.numbers?breaking=true')).status).toBe(
+        200,
+      )
+      expect((await put({ max_rows: 9 }, 'PATCH', '/api/endpoints/cli.numbers')).status).toBe(200)
+      expect((await rollback('4')).stderr).toMatch(/Use --breaking.*\(breaking_change.*\n {2}breaking {2}/)
+      expect(await rollback('4', '--breaking', '--note', 'Too many', '--json')).toMatchObject({
+        ...{ code: 0, stdout: expect.stringContaining('"restored": 4') },
+      })
+      expect((await rollback('99')).stderr).toContain('cli.numbers has no version 99.')
+      expect(await data('endpoint', 'versions', 'cli.numbers')).toMatchObject([
+        { version: 6, note: 'Too many', max_rows: 5 },
+        { version: 5, max_rows: 9 },
+        { version: 4 },
+        { version: 3, note: 'Rollback to version 1', description: '' },
+        ...[{ version: 2, description: 'second' }, { version: 1 }],
+      ])
+      expect((await run(['endpoint', 'rollback', 'logs.all'])).stderr).toBe(
+        'wellhead: logs.all has no older version.\n',
+      )
       expect((await put({}, 'DELETE', '/api/endpoints/cli.numbers')).status).toBe(204)
       expect((await run(call)).stderr).toContain('(endpoint_not_found')
     })
@@ -291,20 +313,21 @@ export function cliJourneys(service: () => LocalService): void {
       const total = 600
       // Without ids, only the keys of the batches prevent duplicates.
       const entries = Array.from({ length: total }, (_, n) => JSON.stringify({ message: `kept ${n}` }))
-      const input = file('many.ndjson.gz', gzipSync(entries.join('\n')))
-      const args = ['logs', 'send', input, '--source', 'cli_logs', '--batch-entries', '40']
+      const send = ['logs', 'send', '-', '--source', 'cli_logs', '--batch-entries', '40']
       const stored = async () =>
         (await get<{ event_message: string }[]>('/api/sources/cli_logs/recent?limit=1000'))
           .map(({ event_message }) => event_message)
           .filter((message) => message.startsWith('kept'))
-      const first = startCommand(args, { cwd: files.path, environment: environment() })
+      const half = new PassThrough()
+      half.write(entries.slice(0, total / 2).join('\n'))
+      const first = startCommand(send, { cwd: files.path, environment: environment(), input: half })
       await vi.waitFor(async () => expect((await stored()).length).toBeGreaterThanOrEqual(40), {
         interval: 20,
       })
       first.child.kill('SIGKILL')
       expect((await first.result).signal).toBe('SIGKILL')
       expect((await stored()).length).toBeLessThan(total)
-      const again = await run(args)
+      const again = await run(send, { input: entries.join('\n') })
       const [, fresh, before] =
         /^(\d+) entries stored in cli_logs, (\d+) entries were already stored\.\nWarning: \d+ entries have no project/.exec(
           again.stderr,

@@ -7,6 +7,7 @@ import { type CommandChoices, runCommand } from '../../../support/command.ts'
 import { memoryIo } from '../../../support/memory-io.ts'
 import { scratchDirectory } from '../../../support/scratch.ts'
 import type { LocalService } from './cli.ts'
+import { lockJourneys } from './lock-journeys.ts'
 import { templateJourneys } from './template-journeys.ts'
 
 const id = '6b0c2f2e-8a57-4c1d-9d3e-5f2f7d1f0a11'
@@ -43,9 +44,9 @@ export function deployCommandJourneys(service: () => LocalService): void {
     return all.filter(({ name }) => name === 'order_logs').map(({ retention_days }) => retention_days)
   }
 
-  const remove = async (name: string) => {
+  const remove = async (name: string, folder = 'endpoints') => {
     const headers = { 'X-API-KEY': service().token }
-    return (await fetch(`${service().url}/api/endpoints/${name}`, { method: 'DELETE', headers })).status
+    return (await fetch(`${service().url}/api/${folder}/${name}`, { method: 'DELETE', headers })).status
   }
 
   describe('a workspace with its own source', () => {
@@ -281,6 +282,10 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(await namesThere()).toEqual(before.filter((name) => name !== 'orders.count'))
       expect((await run('source', 'delete', 'order_logs', '--yes')).code).toBe(0)
     })
+  })
+
+  describe('a workspace of several people', () => {
+    lockJourneys({ service, directory: files.path, run, write })
   })
 
   templateJourneys({ directory: files.path, run, write, remove })

@@ -9,8 +9,8 @@ interface Workspace {
   directory: string
   run: (...args: string[]) => ReturnType<typeof runCommand>
   write: (path: string, content: string) => void
-  /** Deletes an endpoint. */
-  remove: (name: string) => Promise<number>
+  /** Deletes an endpoint or a dashboard. */
+  remove: (name: string, folder?: 'dashboards') => Promise<number>
 }
 
 /** Checks, tests and deploys the templates of `wellhead init`. */
@@ -32,7 +32,7 @@ export function templateJourneys({ directory, run, write, remove }: Workspace): 
         1,
         'wellhead: 1 warning found.\n',
         {
-          definitions: 8,
+          definitions: 11,
           problems: [],
           warnings: [
             {
@@ -50,12 +50,13 @@ export function templateJourneys({ directory, run, write, remove }: Workspace): 
     })
 
     test('pass their tests and can be deployed', async () => {
-      expect((await run('test', 'templates')).stdout).toContain('8 passed, 0 failed\n')
+      expect((await run('test', 'templates')).stdout).toContain('10 passed, 0 failed\n')
       const { code, stdout } = await run('deploy', 'templates', '--strict', '--json')
       expect([code, JSON.parse(stdout)]).toMatchObject([
         0,
         { sources: [{ name: 'nginx_logs', action: 'created' }] },
       ])
+      for (const { name } of JSON.parse(stdout).dashboards) await remove(name, 'dashboards')
       for (const { name } of JSON.parse(stdout).endpoints) await remove(name)
       expect((await run('source', 'delete', 'nginx_logs', '--yes')).code).toBe(0)
     })

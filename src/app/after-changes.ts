@@ -1,0 +1,73 @@
+import { resultTag } from '../endpoints/definition/endpoint.ts'
+import type { AccessParts } from './create-access.ts'
+import type { Alerts } from './create-alerts.ts'
+import type { EndpointParts } from './create-endpoints.ts'
+import type { Http } from './create-http.ts'
+import type { Observability } from './create-observability.ts'
+import type { Storage } from './create-storage.ts'
+
+/** What follows from a change of a definition, once it is stored. Nothing else listens to definitions. */
+export function followChanges(
+  { sources, tables, endpoints, dashboards, projects, keys, arrivals, tail }: Storage,
+  { cache, results, warmKeys }: EndpointParts,
+  { access }: AccessParts,
+  { alertParts, evaluator }: Alerts,
+  { metrics, statistics }: Observability,
+  { streams, hot }: Http,
+): void {
+  const sourceChanged = (name: string, isReplaced: boolean) => {
+    // Results that read a source change when it is created, changed or deleted.
+    arrivals.note(name)
+    if (!sources.named(name)) tail.close(name)
+    // Nobody gets entries of a deleted source from a cached result, also not as those of a new source of its name.
+    if (isReplaced) {
+      cache.dropReaders(name)
+      results.drop((result) => result.sources.has(name))
+    }
+    metrics.namesChanged()
+  }
+  sources.follow((changes) => {
+    for (const { before, after, item } of changes) sourceChanged(item.name, !before || !after)
+  })
+  sources.followDrops((name) => sourceChanged(name, true))
+  tables.follow((changes) => {
+    for (const { item } of changes) sourceChanged(item.name, true)
+  })
+  tables.followRows((name) => sourceChanged(name, true))
+  endpoints.follow((changes) => {
+    const names = changes.flatMap(({ before, after }) =>
+      [before?.name, after?.name].filter((name) => name !== undefined),
+    )
+    for (const { id } of endpoints.readersOf(names)) {
+      cache.drop(id)
+      results.drop(({ group }) => group === id)
+    }
+    for (const { id, before, after } of changes) {
+      const isSameResult = before && after && resultTag(before) === resultTag(after)
+      if (!isSameResult) cache.drop(id)
+      // Always: a follower may no longer have access to a renamed or unpublished endpoint.
+      results.drop(({ group }) => group === id)
+    }
+    metrics.namesChanged()
+    hot.clear()
+  })
+  alertParts.alerts.follow((changes) => evaluator.changed(changes.map(({ item }) => item)))
+  projects.definitions.follow(() => projects.plans.changed())
+  // Tokens have the limits of the plans of their projects, and streams end that were begun with others.
+  projects.plans.follow(() => access.plansChanged())
+  projects.erasures.follow(async (project, names) => {
+    await statistics?.flush()
+    // Results of other tenants have no such entries.
+    const hasRows = (call: { project: string | undefined; sources: ReadonlySet<string> }) =>
+      (call.project ?? project) === project && names.some((name) => call.sources.has(name))
+    cache.dropCalls(hasRows)
+    results.drop(hasRows)
+    for (const name of names) tail.forget(name)
+    keys.forget(project)
+    await warmKeys.save()
+  })
+  dashboards.follow(() => {
+    hot.clear()
+    streams.check()
+  })
+}

@@ -1,0 +1,45 @@
+import { availableParallelism } from 'node:os'
+import { LogIntake } from '../intake/log-intake.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { LogSearch } from '../sources/log-search.ts'
+import { SavedSearches } from '../sources/saved-searches.ts'
+import { SourceInfo } from '../sources/source-info.ts'
+import { sourceUsage } from '../sources/source-usage.ts'
+import type { EndpointParts } from './create-endpoints.ts'
+import { maxPendingLogBytes, type Storage } from './create-storage.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+export type LogParts = ReturnType<typeof createLogs>
+
+/** What takes entries in, finds them, and says how many there are. */
+export function createLogs(
+  { settings, time }: ServiceOptions,
+  { engine, catalog, sources, store, keys, disk, freeBytes, projects }: Storage,
+  { runner }: EndpointParts,
+  metrics: Metrics,
+) {
+  const clock = time.wall
+  return {
+    intake: new LogIntake({
+      store,
+      sources,
+      keys,
+      disk,
+      clock,
+      observer: metrics,
+      maxBodyBytes: maxPendingLogBytes,
+      maxReaders: Math.min(2, availableParallelism()),
+    }),
+    sources: new SourceInfo({ engine, sources }),
+    search: new LogSearch({
+      engine,
+      sources,
+      clock,
+      maxMemoryBytes: Math.floor(settings.engineMemory / 2),
+      hidden: () => projects.erasures.hidden,
+      inTurn: (turn, work) => runner.inTurn(turn, work),
+    }),
+    searches: new SavedSearches(catalog, sources),
+    usage: sourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
+  }
+}

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { createParts } from '../app.ts'
+import { systemTime } from '../base/clock.ts'
+import { createLog } from '../base/log.ts'
+import { readSettings } from '../base/settings.ts'
+import type { ListedRoute } from '../http/routes/route.ts'
+import { createStorage } from './create-storage.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+/** Of a service that is not started, so that it writes nothing there. */
+export function unstartedOptions(log = createLog('error')): ServiceOptions {
+  const reading = readSettings({ WELLHEAD_DATA_DIR: tmpdir() })
+  if ('problems' in reading) throw new Error(reading.problems.join('\n'))
+  return { settings: reading.settings, log, time: systemTime(), node: process.execPath, environment: {} }
+}
+
+export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
+  const options = unstartedOptions()
+  const { http } = await createParts(options, createStorage(options), randomUUID(), () => 'starting')
+  await http.server.ready()
+  return http.server.routeList
+}

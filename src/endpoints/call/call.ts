@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { unknownParameter } from '../../base/errors.ts'
+import { type Cacheable, cacheKey } from '../../cache/cache-request.ts'
+import { type Blame, callerBlame } from '../../engine/engine.ts'
+import type { TimeRange } from '../../sql/isolation.ts'
+import { type Endpoint, resultTag } from '../definition/endpoint.ts'
+import type { BoundValues } from '../definition/parameters.ts'
+import type { EngineTime } from './engine-time.ts'
+import { formatOf, type OutputFormat } from './output-formats.ts'
+
+export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
+
+/** A call that is ready to run: everything that its result depends on is checked and bound. */
+export interface Call extends Cacheable {
+  readonly endpoint: Endpoint
+  /** As sent. */
+  readonly parameters: Readonly<Record<string, string>>
+  readonly values: BoundValues
+  /** The caller's SQL, if the endpoint is a sandbox. */
+  readonly sql: string | undefined
+  readonly format: OutputFormat
+  /** The query sees only rows of this project. */
+  readonly project: string | undefined
+  /** Of the project's plan: the query sees no older rows. Undefined: all rows that are stored. */
+  readonly retentionDays: number | undefined
+  /** Callers get equal shares of the engine. */
+  readonly caller: string
+  readonly purpose: RunPurpose
+  readonly engineTime?: EngineTime | undefined
+  /** Value of `@now`. Undefined: the time of the run. */
+  readonly nowMicros?: bigint | undefined
+  /** Undefined: all entries. */
+  readonly range?: TimeRange | undefined
+}
+
+/** A call as it was requested. Its purpose is 'call' by default. */
+export type CallRequest = Pick<
+  Call,
+  'endpoint' | 'parameters' | 'format' | 'project' | 'retentionDays' | 'caller'
+> &
+  Partial<Pick<Call, 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'>>
+
+/** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
+const refresher = { caller: 'wellhead:warming', purpose: 'refresh' } as const
+const follower = { caller: 'wellhead:following', purpose: 'follow' } as const
+
+/** Throws if a parameter is missing or invalid. */
+export function callOf(request: CallRequest): Call {
+  const { endpoint, parameters, project, retentionDays } = request
+  const { definition, compiled } = endpoint
+  const { id, cache_seconds: cacheSeconds, warm_seconds: warmSeconds } = definition
+  const format = formatOf(definition, request.format)
+  const values = compiled.check(parameters)
+  const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
+  const key = cacheKey({
+    endpointId: id,
+    tag: resultTag(endpoint),
+    tenant: project ?? null,
+    retentionDays: retentionDays ?? null,
+    parameters: sql === undefined ? values : { ...values, sql },
+    format: format.id,
+  })
+  return Object.freeze({
+    purpose: 'call',
+    ...request,
+    format,
+    values,
+    sql,
+    key,
+    group: id,
+    sources: sourcesOf(endpoint),
+    policy: { cacheSeconds: cacheSeconds ?? 0, warmSeconds },
+  })
+}
+
+/** A run on behalf of others is not part of the first caller's trace and times. */
+export function onBehalfOfAll(
+  call: Call,
+  purpose: 'refresh' | 'follow',
+  signal: AbortSignal | undefined,
+): Call {
+  const requester = purpose === 'refresh' ? refresher : follower
+  return { ...call, ...requester, signal, trace: undefined, engineTime: undefined }
+}
+
+/** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, of a saved query, and of a caller's drafts. */
+const tolerated = { callerSql: 1, sandbox: 20, saved: 3, drafts: 3 }
+
+/** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
+export function blameFor({ endpoint, sql, project, caller, purpose }: Call): readonly Blame[] {
+  const { id } = endpoint.definition
+  // An endpoint is refused no request if a version that nobody uses crashes the engine.
+  if (purpose === 'replay') return [{ key: `replay:${id}`, crashes: 1 }]
+  if (purpose === 'preview') return callerBlame(caller, undefined, ' draft', tolerated.drafts)
+  if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
+  const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
+  if (caller === refresher.caller || caller === follower.caller) return [sandbox]
+  return [...callerBlame(caller, project, '', tolerated.callerSql), sandbox]
+}
+
+/** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */
+function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
+  return definition.sandbox ? compiled.viewSources : compiled.possibleSources
+}
+
+/** Enough to repeat a call after a restart. */
+export const recipeShape = z.object({
+  endpoint: z.string(),
+  version: z.int(),
+  /** Changes with the result of the endpoint. */
+  tag: z.string(),
+  parameters: z.record(z.string(), z.string()),
+  project: z.string().optional(),
+  format: z.string(),
+})
+
+export function recipeOf({ endpoint, parameters, format, project }: Call) {
+  const { definition, version } = endpoint
+  // Parameters that the endpoint does not know must not take up memory of the cache.
+  const names = parameterNames(endpoint)
+  return {
+    endpoint: definition.id,
+    version,
+    tag: resultTag(endpoint),
+    parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))),
+    ...(project !== undefined && { project }),
+    format: format.id,
+  } satisfies z.output<typeof recipeShape>
+}
+
+/** Throws if a parameter is unknown, as for a strict endpoint. */
+export function refuseUnknown(endpoint: Endpoint, parameters: object, ...added: string[]): void {
+  const known = new Set([...parameterNames(endpoint), ...added])
+  const unknown = Object.keys(parameters).find((name) => !known.has(name))
+  if (unknown === undefined) return
+  throw unknownParameter(unknown, known, ` ${endpoint.definition.name} does not have it.`)
+}
+
+/** Parameters that an endpoint declares, or that its SQL uses. */
+export function parameterNames({ definition, compiled }: Endpoint): Set<string> {
+  const names = new Set([...Object.keys(definition.parameters), ...compiled.names])
+  return definition.sandbox ? names.add('sql') : names
+}

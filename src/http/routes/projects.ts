@@ -1,0 +1,199 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Audit } from '../../access/audit.ts'
+import type { Caller } from '../../access/caller.ts'
+import { notAcceptable, resourceNotFound } from '../../base/errors.ts'
+import { readShape } from '../../base/validation.ts'
+import { type Erasure, erasureShape } from '../../projects/erasure.ts'
+import type { Erasures } from '../../projects/erasures.ts'
+import type { ProjectPlans } from '../../projects/project-plans.ts'
+import {
+  type ProjectReport,
+  projectsQuery,
+  projectView,
+  type UsageRow,
+  usageQuery,
+  usageRow,
+  usageRowOfAdmins,
+} from '../../projects/project-report.ts'
+import { nameComponents } from '../openapi/json-schema.ts'
+import { readableProject } from './logs/entry-access.ts'
+import { authorOf, changedBy } from './management.ts'
+import { json, jsonBody, routesOf } from './route.ts'
+
+interface ProjectRouteParts {
+  projects: { plans: ProjectPlans; report: ProjectReport; erasures: Erasures }
+  audit: Pick<Audit, 'write'>
+}
+
+const assignment = z.strictObject({
+  plan: z.string('must be the name of a plan').max(128).describe('Name of the plan, or `default`.'),
+})
+const erasure = z.object({
+  id: z.uuid().nullable().describe('Null for a dry run.'),
+  project: z.string().describe('The project whose entries are erased.'),
+  source: z.string().nullable().describe('Null: all sources.'),
+  from: z.iso.datetime().nullable().describe('Null: no start.'),
+  to: z.iso.datetime().describe('Entries before this time are erased.'),
+  ids: z.array(z.string()).nullable().describe('Null: all entries.'),
+  state: z.enum(['running', 'done']).nullable().describe('Null for a dry run.'),
+  entries: z.int().describe('Entries that were found when it began.'),
+  created_at: z.iso.datetime().nullable().describe('When it began.'),
+  done_at: z.iso.datetime().nullable().describe('When no entry was left.'),
+  backups_before: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      'Backups taken before this time still contain the entries. Null while it runs: all of them may.',
+    ),
+})
+nameComponents('input', { ProjectPlan: assignment, NewErasure: erasureShape })
+nameComponents('output', { Project: projectView, ProjectUsage: usageRowOfAdmins, Erasure: erasure })
+
+const params = z.object({
+  project: z.string().meta({ description: 'Name of the project.', example: 'demo' }),
+})
+const csvType = 'text/csv'
+
+export function addProjectRoutes(server: FastifyInstance, { projects, audit }: ProjectRouteParts): void {
+  const route = routesOf(server, { tag: 'Projects', access: 'admin' })
+  const find = async (project: string) => {
+    const terms = projectsQuery.parse({ limit: 1 })
+    const [found] = await projects.report.list({ ...terms, project })
+    return found
+  }
+  route('GET /api/projects', 'listProjects', 'List projects', {
+    access: 'read',
+    description: 'Projects that have a plan, or that were active in the last 30 days.',
+    query: projectsQuery,
+    responses: { 200: json('The projects.', z.array(projectView)) },
+    errors: [400, 504],
+    handler: ({ query }) => projects.report.list(query),
+  })
+  route('GET /api/projects/:project', 'getProject', 'Show a project', {
+    access: 'read',
+    params,
+    responses: { 200: json('The project.', projectView) },
+    errors: [504],
+    handler: async ({ params }) => {
+      const found = await find(params.project)
+      if (!found) throw resourceNotFound(`No project "${params.project}" has a plan, or was active lately`)
+      return found
+    },
+  })
+  route('PUT /api/projects/:project', 'assignPlan', 'Set the plan of a project', {
+    description: 'Holds at once, and within 2 seconds on every service.',
+    params,
+    body: jsonBody(assignment, { plan: 'PRO' }),
+    responses: { 200: json('The project.', projectView) },
+    errors: [400],
+    handler: async (request) => {
+      const { project } = request.params
+      const { plan } = readShape(assignment, request.body)
+      projects.plans.check(project, plan)
+      await audit.write('project.update', project, authorOf(request), `plan ${plan}`)
+      await projects.plans.assign(project, plan)
+      return find(project)
+    },
+  })
+  addUsageRoute(server, projects)
+  addErasureRoutes(server, { projects, audit })
+}
+
+function addUsageRoute(server: FastifyInstance, projects: ProjectRouteParts['projects']): void {
+  const route = routesOf(server, { tag: 'Projects', access: 'read or project' })
+  route('GET /api/project-usage', 'getProjectUsage', 'Show what projects used each day', {
+    description:
+      'A row per project and UTC day, by project and day. Days without entries and requests have none. A day that is over ' +
+      'does not change. A token with a project sees its own project.',
+    query: usageQuery.extend({
+      _format: z.enum(['json', 'csv'], 'must be json or csv').optional().describe('Default: by Accept.'),
+    }),
+    responses: {
+      200: {
+        description: 'The rows.',
+        headers: ['Wellhead-Truncated'],
+        content: {
+          'application/json': { schema: z.array(usageRowOfAdmins) },
+          [csvType]: { schema: { type: 'string' } },
+        },
+      },
+    },
+    errors: [400, 406, 504],
+    handler: async (request, reply) => {
+      const caller = request.caller as Caller
+      const { _format, ...terms } = request.query
+      const project = readableProject(caller, terms.project)
+      const format = _format ?? acceptedFormat(request)
+      const { limit } = terms
+      const found = await projects.report.days({
+        ...terms,
+        limit: limit + 1,
+        ...(project !== undefined && { project }),
+      })
+      if (found.length > limit) reply.header('Wellhead-Truncated', 'true')
+      const rows = found.slice(0, limit).map((row) => (caller.isAdmin ? row : usageRow.parse(row)))
+      if (format === 'json') return rows
+      reply.type(`${csvType}; charset=utf-8`)
+      return csvOf(rows, Object.keys((caller.isAdmin ? usageRowOfAdmins : usageRow).shape))
+    },
+  })
+}
+
+function acceptedFormat({ headers: { accept = '' } }: FastifyRequest): 'json' | 'csv' {
+  if (accept.includes(csvType)) return 'csv'
+  if (accept === '' || /\*\/\*|application\/(?:json|\*)/.test(accept)) return 'json'
+  throw notAcceptable(['application/json', csvType])
+}
+
+function csvOf(rows: readonly UsageRow[], columns: readonly string[]): string {
+  const cell = (value: unknown) =>
+    typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value)
+  const lines = rows.map((row) => columns.map((column) => cell(row[column as keyof UsageRow])))
+  return [columns.map(cell), ...lines].map((cells) => `${cells.join(',')}\r\n`).join('')
+}
+
+function addErasureRoutes(server: FastifyInstance, { projects, audit }: ProjectRouteParts): void {
+  const route = routesOf(server, { tag: 'Projects', access: 'admin' })
+  route('POST /api/erasures', 'eraseEntries', 'Erase entries of a project', {
+    description:
+      'Hides the entries at once, then removes them from the disk, from caches, live streams, the quarantine and idempotency ' +
+      'keys. It continues after a crash. A dry run responds with 200 and the number of entries.',
+    body: jsonBody(erasureShape, { project: 'demo', dry_run: true }),
+    responses: { 202: json('The erasure has begun.', erasure), 200: json('A dry run.', erasure) },
+    errors: [400, 404, 429],
+    handler: async (request, reply) => {
+      const counted = await projects.erasures.count(request.body)
+      const { dry_run, rows, entries, to } = counted
+      if (dry_run) return { id: null, ...rows, to, state: null, entries, ...noTimes }
+      const note = (begun: Erasure) =>
+        `erasure ${begun.id}: ${begun.entries} entries of ${begun.source ?? 'all sources'}`
+      const begun = await projects.erasures.begin(counted, changedBy(request), (each) =>
+        audit.write('erasure.create', each.project, authorOf(request), note(each)),
+      )
+      reply.code(202)
+      return view(begun)
+    },
+  })
+  route('GET /api/erasures', 'listErasures', 'List erasures', {
+    responses: { 200: json('Erasures, newest first.', z.array(erasure)) },
+    handler: async () => projects.erasures.list().map(view),
+  })
+  route('GET /api/erasures/:id', 'getErasure', 'Show an erasure', {
+    params: z.object({
+      id: z.string().meta({
+        description: 'Id of the erasure.',
+        example: '0198a3f0-8c1e-7b3a-9d2f-4f6f0f6c2b11',
+      }),
+    }),
+    responses: { 200: json('The erasure.', erasure) },
+    handler: async ({ params }) => view(projects.erasures.get(params.id)),
+  })
+}
+
+const noTimes = { created_at: null, done_at: null, backups_before: null }
+
+function view({ created_by: _, tables: _tables, ...shown }: Erasure) {
+  const state = shown.done_at === null ? ('running' as const) : ('done' as const)
+  return { ...shown, state, backups_before: shown.done_at }
+}

@@ -1,0 +1,81 @@
+import { sourceNotFound, tooLarge } from '../base/errors.ts'
+import { quarantineSource } from '../catalog/built-in-sources.ts'
+import type { EntryReader } from './entry.ts'
+import { type EntryBatch, EntryBatchWriter, type EntrySink } from './entry-batch.ts'
+import { otlpLimits } from './otlp/budget.ts'
+
+export interface TargetSource {
+  name: string
+  retentionDays: number
+  projectPath?: readonly string[] | undefined
+}
+
+/** By name and by alias, each with whether the sender may send to it. */
+export type KnownSources = ReadonlyMap<string, TargetSource & { isOpen: boolean }>
+
+interface RouterOptions {
+  nowMs: number
+  owner: string | undefined
+  sources: KnownSources
+}
+
+/** Sorts the entries of one request by their sources. */
+export class EntryRouter implements EntrySink<EntryBatch[]> {
+  readonly #options: RouterOptions
+  readonly #batches = new Map<string, EntryBatchWriter>()
+  readonly #names = new Set<string>()
+  #index = 0
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+  }
+
+  /** Adds the scanned event to the source that it names. */
+  add(reader: EntryReader, text: Buffer): void {
+    const name = reader.textOf('source')
+    if (name === undefined) this.reject('the entry has no field "source" that names its source', text)
+    else if (this.#options.sources.get(name)?.isOpen) this.addTo(name, reader, text, { isEvent: true })
+    else {
+      this.#batch(quarantineSource).addName(name)
+      // Does not tell whether the source exists.
+      this.reject(`there is no source "${name}" that this token may send to`, text)
+    }
+  }
+
+  /** Adds the scanned entry to the source of this name. */
+  addTo(
+    name: string,
+    reader: EntryReader,
+    text: Buffer,
+    { isEvent, problem }: { isEvent: boolean; problem?: string | undefined },
+  ): void {
+    this.#names.add(name)
+    if (this.#names.size > otlpLimits.maxSources) {
+      throw tooLarge(`A request may name at most ${otlpLimits.maxSources} sources. Send smaller batches.`)
+    }
+    const source = this.#options.sources.get(name)
+    // An entry for an unknown source must not block the others.
+    const batch = this.#batch(source?.name ?? quarantineSource)
+    batch.addName(source?.name ?? name)
+    const index = this.#index++
+    if (source === undefined) batch.reject(sourceNotFound(name).message, text, { source: name, index })
+    else if (problem !== undefined) batch.reject(problem, text, { index })
+    else batch.add(reader, text, index, isEvent)
+  }
+
+  reject(reason: string, text: Buffer): void {
+    this.#batch(quarantineSource).reject(reason, text, { index: this.#index++ })
+  }
+
+  finish(): EntryBatch[] {
+    return [...this.#batches.values()].map((batch) => batch.finish())
+  }
+
+  #batch(name: string): EntryBatchWriter {
+    const { nowMs, owner, sources } = this.#options
+    const batch =
+      this.#batches.get(name) ?? new EntryBatchWriter(name, { nowMs, owner, ...sources.get(name) })
+    this.#batches.set(name, batch)
+    return batch
+  }
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { invalidParameter } from '../base/errors.ts'
+import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { readShape } from '../base/validation.ts'
+import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { instantSql } from '../sql/isolation.ts'
+import { sqlText } from '../sql/names.ts'
+import { projectName } from './plan.ts'
+
+const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable().default(null)
+
+/** Every query has them while they are erased. */
+const maxIdsLength = 40_000
+
+/** What users send. */
+export const erasureShape = z.strictObject({
+  project: projectName.describe('The project whose entries are erased.'),
+  source: z.string().max(200).nullable().default(null).describe('Only entries of this source. Null: of all.'),
+  from: time.describe('Only entries from this time on.'),
+  to: time.describe('Only entries before this time. Null: all that are stored when the erasure begins.'),
+  ids: z
+    .array(z.string().min(1, 'must not be empty').max(128, 'must be at most 128 characters long'))
+    .min(1, 'must have at least one id')
+    .max(1_000, 'must be at most 1000 ids')
+    .refine(
+      (ids) => ids.join('').length <= maxIdsLength,
+      `must have at most ${maxIdsLength} characters together`,
+    )
+    .nullable()
+    .default(null)
+    .describe('Only entries with these ids.'),
+  dry_run: z.boolean().default(false).describe('Counts the entries, and erases nothing.'),
+})
+
+/** What is erased. Never has more than what was asked for: nothing of what is gone. */
+export const storedErasureShape = z.object({
+  id: z.string(),
+  project: z.string(),
+  source: z.string().nullable(),
+  from: z.string().nullable(),
+  to: z.string(),
+  ids: z.array(z.string()).nullable(),
+  /** Tables that had the ids; null for all tables. */
+  tables: z.array(z.string()).nullable(),
+  entries: z.int(),
+  created_at: z.string(),
+  created_by: z.string(),
+  done_at: z.string().nullable(),
+})
+
+export type Erasure = z.output<typeof storedErasureShape>
+/** Without an end: as it was sent. */
+export type ErasedRows = Pick<Erasure, 'project' | 'source' | 'from' | 'ids'> & {
+  to: string | null
+  tables?: string[] | null
+}
+
+export function readErasure(body: unknown) {
+  const sent = readShape(erasureShape, body)
+  const [from, to] = [sent.from, sent.to].map((at) => (at === null ? undefined : parseIsoTimestamp(at)))
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw invalidParameter('to', 'to must be later than from.')
+  }
+  return sent
+}
+
+/** Condition for rows of a table, if an erasure concerns it. The audit keeps who erased what, which has no entries. */
+export function erasedSql(rows: ErasedRows, table: string): string | undefined {
+  const { project, source, from, to, ids, tables } = rows
+  if (tables && !tables.includes(table)) return undefined
+  const isQuarantine = table === quarantineSource
+  if (table === auditSource || (source !== null && source !== table && !isQuarantine)) return undefined
+  const terms = [isQuarantine ? quarantinedSql(project) : `project = ${sqlText(project)}`]
+  if (isQuarantine && source !== null && source !== table) {
+    terms.push(`JSONExtractString(metadata, 'source') = ${sqlText(source)}`)
+  }
+  if (from !== null) terms.push(`timestamp >= ${instantSql(microsOf(from))}`)
+  if (to !== null) terms.push(`timestamp < ${instantSql(microsOf(to))}`)
+  if (ids !== null) {
+    const list = `(${ids.map(sqlText).join(', ')})`
+    const own = `id IN ${list}`
+    terms.push(isQuarantine ? `(${own} OR JSONExtractString(event_message, 'id') IN ${list})` : own)
+  }
+  return terms.join(' AND ')
+}
+
+/**
+ * Rejected entries have the project of the token, if that has one. Otherwise their text may name it, in a form that the intake
+ * could not read.
+ */
+function quarantinedSql(project: string): string {
+  const name = sqlText(project)
+  const paths = ["'project'", "'metadata', 'project_ref'", "'metadata', 'project'"]
+  const named = paths.map((path) => `JSONExtractString(event_message, ${path}) = ${name}`).join(' OR ')
+  const quoted = sqlText(JSON.stringify(project))
+  const unreadable = `(NOT isValidJSON(event_message) AND position(event_message, ${quoted}) > 0)`
+  return `(project = ${name} OR (project = '' AND (${named} OR ${unreadable})))`
+}
+
+function microsOf(at: string): bigint {
+  return parseIsoTimestamp(at) as bigint
+}

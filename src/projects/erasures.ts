@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto'
+import type { Timers } from '../base/clock.ts'
+import { rateLimited, resourceNotFound } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Topology } from '../engine/cluster/topology.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { countRows, isRemoving, removeRows } from '../engine/removed-rows.ts'
+import type { HiddenRows } from '../sql/isolation.ts'
+import { type ErasedRows, type Erasure, erasedSql, readErasure, storedErasureShape } from './erasure.ts'
+import type { ErasureFile } from './erasure-file.ts'
+
+interface ErasuresOptions {
+  engine: Engine
+  time: Timers
+  log: Pick<Log, 'info' | 'warn'>
+  topology: () => Topology
+  /** Whether other services use the same engine. */
+  shared: boolean
+  /** Finds the name of a source by a name or an alias. */
+  sourceOf: (name: string) => string
+  sources: () => Iterable<string>
+  /** Erasures outside of the engine, which a backup of it does not take back. */
+  file: ErasureFile
+  /** Removes what else is stored of a project. */
+  forgetStored: (project: string) => Promise<void>
+  /** Removes the project's rows of tables that users fill. */
+  eraseTables: (project: string) => Promise<unknown>
+}
+
+const limits = { deadlineMs: 120_000 }
+const followEveryMs = 1_000
+const pollEveryMs = 250
+const longestPauseMs = 30_000
+const maxRunning = 50
+/** Others hide the entries within this time, and drop what they computed from them. */
+const othersFollowMs = 3_000
+
+type CountedErasure = Omit<Awaited<ReturnType<Erasures['count']>>, 'dry_run'>
+
+/**
+ * Erases entries of a project: hides them from every query, removes them from the disk, and counts until there are none on any
+ * replica. One at a time, and one table at a time. Each is stored before it begins, so that another start continues it.
+ */
+export class Erasures {
+  readonly #options: ErasuresOptions
+  readonly #byId = new Map<string, Erasure>()
+  #hidden: HiddenRows | undefined
+  #onErase: (project: string, sources: readonly string[]) => Promise<void> = async () => {}
+  #working: Promise<void> | undefined
+  #cancel: (() => void) | undefined
+  #cancelPause: (() => void) | undefined
+  #stopped = false
+
+  constructor(options: ErasuresOptions) {
+    this.#options = options
+  }
+
+  /** Sets what forgets results and entries in memory of a project that are of these sources. See `src/app/after-changes.ts`. */
+  follow(onErase: (project: string, sources: readonly string[]) => Promise<void>): void {
+    this.#onErase = onErase
+  }
+
+  /** Hides what is not erased yet before the first request, also what came back with an old backup. */
+  async open(): Promise<void> {
+    await this.#read()
+    for (const erasure of await this.#options.file.read()) {
+      const known = this.#byId.get(erasure.id)
+      if (!known) await this.#store({ ...erasure, done_at: null })
+    }
+    await this.#hide()
+    this.#work()
+    if (this.#options.shared) this.#followLater()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel?.()
+    this.#cancelPause?.()
+    await this.#working
+  }
+
+  /** Rows that nobody may see anymore; undefined if there are none. */
+  get hidden(): HiddenRows | undefined {
+    return this.#hidden
+  }
+
+  list(): Erasure[] {
+    return [...this.#byId.values()].sort((one, other) => (one.created_at > other.created_at ? -1 : 1))
+  }
+
+  get(id: string): Erasure {
+    const found = this.#byId.get(id.toLowerCase())
+    if (!found) throw resourceNotFound(`No erasure has the id "${id}"`)
+    return found
+  }
+
+  async count(body: unknown) {
+    const { dry_run, ...rows } = this.#check(body)
+    return { dry_run, rows, ...(await this.#count(rows)) }
+  }
+
+  /** Begins an erasure. Resolves once it is stored and its entries are hidden here. */
+  async begin(
+    { rows, ...counted }: CountedErasure,
+    by: string,
+    before: (erasure: Erasure) => Promise<void>,
+  ): Promise<Erasure> {
+    if (this.#running().length >= maxRunning) {
+      throw rateLimited(`At most ${maxRunning} erasures can wait. Try again when some are done.`, 10)
+    }
+    const created_at = new Date(this.#options.time.wall.now()).toISOString()
+    const id = randomUUID()
+    const erasure = { id, ...rows, ...counted, created_at, created_by: by, done_at: null }
+    await before(erasure)
+    await this.#options.file.add(erasure)
+    await this.#store(erasure)
+    await this.#hide(erasure)
+    this.#work()
+    return erasure
+  }
+
+  #check(body: unknown) {
+    const sent = readErasure(body)
+    return { ...sent, source: sent.source === null ? null : this.#options.sourceOf(sent.source) }
+  }
+
+  #tables(rows: ErasedRows): { table: string; sql: string }[] {
+    return [...this.#options.sources()].flatMap((table) => {
+      const sql = erasedSql(rows, table)
+      return sql === undefined ? [] : [{ table, sql }]
+    })
+  }
+
+  /** Without an end, entries count that are ahead of the clock. */
+  async #count(rows: ErasedRows): Promise<Pick<Erasure, 'entries' | 'to' | 'tables'>> {
+    const { engine, topology, time } = this.#options
+    let entries = 0
+    const found: string[] = []
+    let newest = BigInt(time.wall.now()) * 1000n
+    for (const { table, sql } of this.#tables(rows)) {
+      const { rows: count, newestMicros } = await countRows(engine, topology(), table, sql, limits)
+      entries += count
+      if (count > 0) found.push(table)
+      if (count > 0 && newestMicros >= newest) newest = newestMicros + 1n
+    }
+    return {
+      entries: Math.round(entries / this.#replicas()),
+      to: rows.to ?? isoOf(newest),
+      tables: rows.ids === null ? null : found,
+    }
+  }
+
+  /** All replicas are counted, each with the same rows. */
+  #replicas(): number {
+    return (this.#options.topology() as { replicas?: number }).replicas ?? 1
+  }
+
+  #running(): Erasure[] {
+    return [...this.#byId.values()].filter(({ done_at }) => done_at === null)
+  }
+
+  /** Compiled once for each change of what is hidden, since every query asks for it. */
+  async #hide(...added: readonly Erasure[]): Promise<void> {
+    const running = this.#running()
+    const byTable = new Map<string, string | undefined>()
+    this.#hidden =
+      running.length === 0
+        ? undefined
+        : (table) => {
+            if (!byTable.has(table)) {
+              const terms = running.flatMap((rows) => erasedSql(rows, table) ?? [])
+              byTable.set(table, terms.length === 0 ? undefined : terms.map((sql) => `(${sql})`).join(' OR '))
+            }
+            return byTable.get(table)
+          }
+    for (const erasure of added) await this.#forget(erasure)
+  }
+
+  #forget(erasure: Erasure): Promise<void> {
+    return this.#onErase(
+      erasure.project,
+      this.#tables(erasure).map(({ table }) => table),
+    )
+  }
+
+  async #store(erasure: Erasure): Promise<void> {
+    const row = { id: erasure.id, sequence: erasure.done_at === null ? 1 : 2, body: JSON.stringify(erasure) }
+    const target = { table: '_erasures', columns: ['id', 'sequence', 'body'], format: 'JSONEachRow' } as const
+    await this.#options.engine.insert(target, writeJsonRows([row]), limits)
+    this.#byId.set(erasure.id, erasure)
+  }
+
+  /** Returns those that are new here. */
+  async #read(): Promise<Erasure[]> {
+    const sql = 'SELECT id, argMax(e.body, e.sequence) AS body FROM _erasures AS e GROUP BY id ORDER BY id'
+    const rows = await queryRows<{ body: string }>(this.#options.engine, { sql }, limits)
+    const erasures = rows.map(({ body }) => storedErasureShape.parse(JSON.parse(body)))
+    const added = erasures.filter(({ id }) => !this.#byId.has(id))
+    for (const erasure of erasures) this.#byId.set(erasure.id, erasure)
+    return added
+  }
+
+  #followLater(): void {
+    if (this.#stopped) return
+    this.#cancel = this.#options.time.after(followEveryMs, () => {
+      void this.#follow()
+        .catch((error) =>
+          this.#options.log.warn({ err: error }, 'cannot read the erasures of other services'),
+        )
+        .finally(() => this.#followLater())
+    })
+  }
+
+  async #follow(): Promise<void> {
+    const before = this.#running().length
+    const added = await this.#read()
+    for (const erasure of added) await this.#options.file.add(erasure)
+    if (added.length > 0 || this.#running().length !== before) await this.#hide(...added)
+    this.#work()
+  }
+
+  #work(): void {
+    if (this.#working || this.#stopped || this.#running().length === 0) return
+    this.#working = this.#eraseAll().finally(() => {
+      this.#working = undefined
+      this.#work()
+    })
+  }
+
+  async #eraseAll(): Promise<void> {
+    let failures = 0
+    for (let next = this.#running()[0]; next && !this.#stopped; next = this.#running()[0]) {
+      try {
+        await this.#erase(next)
+        failures = 0
+      } catch (error) {
+        // An engine that is away, or a replica that cannot be reached, is asked again.
+        const { id } = next
+        this.#options.log.warn({ err: error, erasure: id }, 'an erasure cannot continue; retrying')
+        await this.#pause(Math.min(longestPauseMs, pollEveryMs * 2 ** ++failures))
+      }
+    }
+  }
+
+  async #erase(erasure: Erasure): Promise<void> {
+    const { shared, time, log, forgetStored, eraseTables } = this.#options
+    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
+    await forgetStored(erasure.project)
+    // Rows of such tables have neither a source nor a time.
+    if (!erasure.source && !erasure.ids && !erasure.from) await eraseTables(erasure.project)
+    if (shared) await this.#pause(othersFollowMs)
+    // Entries of requests that were under way may have arrived since.
+    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
+    await this.#forget(erasure)
+    if (this.#stopped) return
+    await this.#store({ ...erasure, done_at: new Date(time.wall.now()).toISOString() })
+    await this.#hide()
+    log.info({ erasure: erasure.id, entries: erasure.entries }, 'entries were erased')
+  }
+
+  /** Resolves when no replica has such rows. */
+  async #remove(table: string, sql: string): Promise<void> {
+    const { engine, topology } = this.#options
+    while (!this.#stopped) {
+      if (await isRemoving(engine, topology(), table)) {
+        await this.#pause(pollEveryMs)
+        continue
+      }
+      const { rows } = await countRows(engine, topology(), table, sql, limits)
+      if (rows === 0) return
+      await removeRows(engine, topology(), table, sql)
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.#options.time.after(ms, resolve)
+      this.#cancelPause = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+}
+
+function isoOf(micros: bigint): string {
+  const ms = new Date(Number(micros / 1000n)).toISOString()
+  return `${ms.slice(0, -1)}${String(micros % 1000n).padStart(3, '0')}Z`
+}

@@ -1,0 +1,186 @@
+import type { Timers } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Engine } from '../engine/engine.ts'
+import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { usedSql } from '../engine/project-tables.ts'
+import { type Counts, type DayCount, DayCounts } from './day-counts.ts'
+import { limitsDay, type Plan, projectName } from './plan.ts'
+
+interface ProjectUsageOptions {
+  engine: Engine
+  time: Timers
+  log: Pick<Log, 'warn'>
+  planOf: (project: string) => Plan
+  /** Whether other services count, too. */
+  shared: boolean
+  /** Called after each time counts were stored. */
+  afterFlush: () => Promise<void>
+}
+
+/** A request to an endpoint, or what stands for several. */
+interface CountedRequest {
+  project: string
+  isHit: boolean
+  engineMs: number
+}
+
+const limits = { deadlineMs: 30_000 }
+const flushEveryMs = 700
+/** Other services store what they counted within this time. */
+const knownForMs = 2_000
+const maxCounts = 50_000
+/** Projects whose totals one query reads. */
+const maxRead = 1_000
+/** Projects without entries for this time are not asked for again, until their next entries. */
+const forgetAfterMs = 600_000
+
+/** Counts what each project uses in a UTC day, and stores the counts every second. Nothing waits for that. */
+export class ProjectUsage {
+  readonly counts = new DayCounts(maxCounts)
+  readonly #options: ProjectUsageOptions
+  #flushing: Promise<void> | undefined
+  #cancel: (() => void) | undefined
+  #failing = false
+  #stopped = false
+
+  constructor(options: ProjectUsageOptions) {
+    this.#options = options
+  }
+
+  /** Undefined for a name that no tenant can have. */
+  countOf(project: string): DayCount | undefined {
+    this.counts.begin(this.#options.time.wall.now())
+    return projectName.safeParse(project).success ? this.counts.of(project) : undefined
+  }
+
+  /** The projects with most entries today, as far as this service counted them since it started. */
+  top(most: number): DayCount[] {
+    this.counts.begin(this.#options.time.wall.now())
+    const byEntries = (one: DayCount, other: DayCount) => other.entries - one.entries
+    return this.counts.list().sort(byEntries).slice(0, most)
+  }
+
+  called({ project, isHit, engineMs }: CountedRequest): void {
+    if (project === '') return
+    const count = this.countOf(project)
+    if (!count) return
+    count.requests++
+    if (isHit) count.hits++
+    count.engineMs += engineMs
+    this.change(count)
+  }
+
+  stored(count: DayCount, { entries, bytes }: Counts): void {
+    count.entries += entries
+    count.bytes += bytes
+    count.lastMs = this.#options.time.wall.now()
+    this.change(count)
+  }
+
+  change(count: DayCount): void {
+    this.counts.change(count)
+    this.#flushLater()
+  }
+
+  /** Reads what others counted today, of projects that are new here, or had no entries for a while. */
+  async know(counts: readonly DayCount[]): Promise<void> {
+    const { shared, time } = this.#options
+    const sinceMs = shared ? time.now() - knownForMs : -Infinity
+    const unknown = counts.filter(({ others, readAtMs }) => others === undefined || readAtMs < sinceMs)
+    for (let at = 0; at < unknown.length; at += maxRead) await this.#read(unknown.slice(at, at + maxRead))
+  }
+
+  /** Resolves when all counts so far are in the engine. Throws if they cannot be stored. */
+  async flush(): Promise<void> {
+    while (this.#flushing) await this.#flushing.catch(() => {})
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#flushing = this.#store().finally(() => {
+      this.#flushing = undefined
+    })
+    await this.#flushing
+  }
+
+  /** With more projects than fit into memory, senders wait for their counts to be stored. */
+  async room(): Promise<void> {
+    if (this.counts.isFull) await this.flush()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.flush().catch((error) => this.#options.log.warn({ err: error }, 'usage was not stored'))
+  }
+
+  #flushLater(): void {
+    if (this.#stopped) return
+    this.#cancel ??= this.#options.time.after(flushEveryMs, () => {
+      this.#cancel = undefined
+      void this.#work()
+    })
+  }
+
+  async #work(): Promise<void> {
+    const { log, shared, afterFlush } = this.#options
+    try {
+      await this.flush()
+      if (shared) await this.#follow()
+      await afterFlush()
+      this.#failing = false
+    } catch (error) {
+      if (!this.#failing) log.warn({ err: error }, 'usage of projects could not be stored; retrying')
+      this.#failing = true
+      this.#flushLater()
+    }
+  }
+
+  async #store(): Promise<void> {
+    const taken = this.counts.take()
+    if (taken.length === 0) return
+    const rows = taken.map(({ day, project, writer, entries, bytes, requests, hits, engineMs, lastMs }) => ({
+      ...{ day, project, writer, entries, bytes, requests, hits },
+      engine_ms: engineMs,
+      last_at: new Date(lastMs).toISOString().replace('T', ' ').slice(0, -1),
+    }))
+    try {
+      const target = { table: '_project_usage', format: 'JSONEachRow' } as const
+      await this.#options.engine.insert(target, writeJsonRows(rows), limits)
+    } catch (error) {
+      for (const count of taken) this.counts.change(count)
+      throw error
+    }
+  }
+
+  /** What other services counted meanwhile, of projects with a limit that are in use here. */
+  async #follow(): Promise<void> {
+    const { time, planOf } = this.#options
+    const sinceMs = time.wall.now() - forgetAfterMs
+    const used = this.counts.list().filter(({ others, lastMs, project }) => {
+      return others !== undefined && lastMs >= sinceMs && limitsDay(planOf(project))
+    })
+    for (let at = 0; at < used.length; at += maxRead) await this.#read(used.slice(at, at + maxRead))
+    if (used.length > 0) this.#flushLater()
+  }
+
+  async #read(counts: readonly DayCount[]): Promise<void> {
+    const [first] = counts
+    if (!first) return
+    const sql =
+      `${usedSql} WHERE day = toDate({day:String}) AND project IN ` +
+      "(SELECT arrayJoin(JSONExtract({projects:String}, 'Array(String)'))) GROUP BY day, project, writer"
+    const parameters = { day: first.day, projects: JSON.stringify(counts.map(({ project }) => project)) }
+    type Row = Counts & { project: string; writer: string }
+    const statement = { sql, parameters, settings: outputJson }
+    const rows = await queryRows<Row>(this.#options.engine, statement, limits)
+    const found = new Map<string, Row[]>()
+    for (const row of rows) found.set(row.project, [...(found.get(row.project) ?? []), row])
+    const readAtMs = this.#options.time.now()
+    for (const count of counts) {
+      count.readAtMs = readAtMs
+      const others = (found.get(count.project) ?? []).filter(({ writer }) => writer !== count.writer)
+      count.others = {
+        entries: others.reduce((sum, { entries }) => sum + entries, 0),
+        bytes: others.reduce((sum, { bytes }) => sum + bytes, 0),
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Clock } from '../base/clock.ts'
+import { formatMicros } from '../base/text/timestamps.ts'
+import type { QuotaEvent } from './quotas.ts'
+
+const maxWaiting = 10_000
+
+/** Entries that say that a project used up a part of its day, so that an alert can tell people. */
+export class QuotaEvents {
+  readonly #clock: Clock
+  readonly #store: (lines: Buffer, token: string) => Promise<void>
+  #waiting: QuotaEvent[] = []
+
+  constructor(clock: Clock, store: (lines: Buffer, token: string) => Promise<void>) {
+    this.#clock = clock
+    this.#store = store
+  }
+
+  add(event: QuotaEvent): void {
+    if (this.#waiting.length < maxWaiting) this.#waiting.push(event)
+  }
+
+  /** Each has a token: several services, or one that starts again, store it once. */
+  async flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const event = this.#waiting[0] as QuotaEvent
+      const { day, project, limit, percent } = event
+      await this.#store(this.#lineOf(event), JSON.stringify(['quota', day, project, limit, percent]))
+      this.#waiting.shift()
+    }
+  }
+
+  #lineOf({ project, ...event }: QuotaEvent): Buffer {
+    const nowMs = this.#clock.now()
+    const row = {
+      project,
+      id: uuidv7({ msecs: nowMs }),
+      timestamp: formatMicros(BigInt(nowMs) * 1000n),
+      event_message: `Project ${project} has used ${event.percent} % of ${event.limit} of its plan ${event.plan}`,
+      metadata: { kind: 'quota', ...event },
+    }
+    return Buffer.from(`${JSON.stringify(row)}\n`)
+  }
+}

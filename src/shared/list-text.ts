@@ -1,0 +1,15 @@
+/** A list of values as one text, for definitions, fixed values and addresses of pages. A list of one value is that value. */
+export function listText(values: readonly string[]): string {
+  const [only] = values
+  return values.length === 1 && only !== undefined && !only.startsWith('[') ? only : JSON.stringify(values)
+}
+
+export function listValues(text: string): string[] {
+  if (!text.startsWith('[')) return [text]
+  try {
+    const values = JSON.parse(text) as unknown[]
+    return values.every((value) => typeof value !== 'object') ? values.map(String) : [text]
+  } catch {
+    return [text]
+  }
+}

@@ -1,0 +1,143 @@
+import { LRUCache } from 'lru-cache'
+import { grouped } from '../base/grouped.ts'
+import { parametersIn } from '../shared/sql-tokens.ts'
+import { findPaths } from './paths.ts'
+import { scopesOf } from './scopes.ts'
+import { type CodeToken, codeTokens, identifierOf, isKeyword } from './tokens.ts'
+import { finalSelect, namedSubqueries } from './with.ts'
+
+export type WithClause = NonNullable<Query['leadingWith']>
+
+/** What a statement says. Each part is read when it is first needed, and only once. */
+export class Query {
+  readonly sql: string
+  readonly #parts = new Map<string, unknown>()
+
+  constructor(sql: string, tokens?: readonly CodeToken[]) {
+    this.sql = sql
+    if (tokens) this.#parts.set('tokens', tokens)
+  }
+
+  get tokens(): readonly CodeToken[] {
+    return this.#once('tokens', () => codeTokens(this.sql))
+  }
+
+  get scopes() {
+    return this.#once('scopes', () => scopesOf(this.tokens))
+  }
+
+  get selects() {
+    return this.#once('selects', () => [...new Set(this.scopes.of)].filter((scope) => scope !== undefined))
+  }
+
+  /** The SELECTs that a bracket contains, by its index: more than one for a UNION. */
+  get selectsIn() {
+    return this.#once('selectsIn', () => grouped(this.selects, ({ open }) => open))
+  }
+
+  /** Named subqueries at any depth. */
+  get subqueries() {
+    return this.#once('subqueries', () => namedSubqueries(this.tokens))
+  }
+
+  /** A name can have several. */
+  get subqueriesBy() {
+    return this.#once('subqueriesBy', () => grouped(this.subqueries, ({ name }) => name))
+  }
+
+  /** The subquery that a name certainly stands for, with the columns that it selects. */
+  subqueryNamed(name: string) {
+    const named = this.subqueriesBy.get(name)
+    return named?.length === 1 && !named[0]?.renamesColumns ? named[0] : undefined
+  }
+
+  /** For each token, the index of the bracket that it is directly in, or -1. */
+  get brackets() {
+    return this.#once('brackets', () => bracketsOf(this.tokens))
+  }
+
+  /** Paths of metadata. */
+  get paths() {
+    return this.#once('paths', () => findPaths(this))
+  }
+
+  /** Words that have the form of a source name. What is not among them is certainly not read. */
+  get possibleSources(): ReadonlySet<string> {
+    return this.#once('possibleSources', () => {
+      const names = this.tokens.flatMap((token) => identifierOf(token) ?? [])
+      return new Set(names.filter((name) => /^[a-z][a-z0-9_]{0,63}$/.test(name)))
+    })
+  }
+
+  /** Indexes of the tokens that are parameters, by their names, in the order of their first appearance. */
+  get parameters() {
+    return this.#once('parameters', () => {
+      const uses = this.tokens.flatMap(({ kind }, at) => (kind === 'parameter' ? at : []))
+      return grouped(uses, (at) => (this.tokens[at] as CodeToken).text.slice(1))
+    })
+  }
+
+  /** Names of the parameters except @now. */
+  get parameterNames() {
+    return this.#once('parameterNames', () => parametersIn(this.sql))
+  }
+
+  /** The WITH clause that the query starts with, and the subqueries that it names itself. */
+  get leadingWith() {
+    return this.#once('leadingWith', () => {
+      const { sql, tokens, subqueries } = this
+      const final = finalSelect(tokens)
+      if (final < 0) return undefined
+      return {
+        /** From WITH up to the final SELECT. */
+        text: sql.slice(tokens[0]?.start, tokens[final]?.start),
+        names: subqueries.flatMap(({ name, open }) =>
+          open < final && tokens[open]?.depth === 0 ? name : [],
+        ),
+      }
+    })
+  }
+
+  /** Whether it reads a typed column by its name. A path of metadata is not a use: it works without the column. */
+  readsColumn(source: string, column: string): boolean {
+    if (!this.possibleSources.has(source)) return false
+    const { tokens, paths } = this
+    const isInPath = (at: number) => paths.some(({ path: { first, end } }) => at >= first && at < end)
+    const uses = tokens.flatMap((token, at) => (identifierOf(token) === column && !isInPath(at) ? at : []))
+    const isAlias = (at: number) => isKeyword(tokens[at - 1], 'AS')
+    // A name that the query gives to something else hides the column, except where the name is given.
+    const isHidden = uses.some(isAlias)
+    return uses.some((at) => !isAlias(at) && (!isHidden || isKeyword(tokens[at + 1], 'AS')))
+  }
+
+  #once<T>(part: string, read: () => T): T {
+    if (!this.#parts.has(part)) this.#parts.set(part, read())
+    return this.#parts.get(part) as T
+  }
+}
+
+function bracketsOf(tokens: readonly CodeToken[]): number[] {
+  const open: number[] = []
+  return tokens.map(({ depth }, at) => {
+    // The brackets that are open before a token are as many as its depth.
+    open.length = Math.min(open.length, Math.max(0, depth))
+    const bracket = open.at(-1) ?? -1
+    if (/^[([{]$/.test((tokens[at] as CodeToken).text)) open[Math.max(0, depth)] = at
+    return bracket
+  })
+}
+
+/** Tokens take about 15 times the memory of their text, so not those of all definitions are kept. */
+const maxKeptCharacters = 2 ** 19
+
+const kept = new LRUCache<string, Query>({
+  maxSize: maxKeptCharacters,
+  sizeCalculation: ({ sql }) => sql.length + 1,
+})
+
+/** What the text of a definition says, read once for all who ask. */
+export function queryOf(sql: string): Query {
+  const query = kept.get(sql) ?? new Query(sql)
+  kept.set(sql, query)
+  return query
+}

@@ -1,0 +1,159 @@
+import { type Document, isMap, isSeq } from 'yaml'
+import { z } from 'zod'
+import { inUse, invalidParameter, nameTaken, WellheadError } from '../base/errors.ts'
+import { type FieldShapes, readShape } from '../base/validation.ts'
+import { type commonView, type DefinitionChange, kindForm, type Opened } from '../definitions/kind.ts'
+import { yamlFile } from '../definitions/yaml-file.ts'
+import { columnShape, type TableColumn, type TableFields, tableShape } from './table.ts'
+import { readRows, TypeTeller } from './table-rows.ts'
+import type { SavedTable, Tables } from './tables.ts'
+
+export type TableView = ReturnType<typeof view>
+
+const viewShape: FieldShapes<Omit<TableView, keyof TableFields | keyof typeof commonView | 'id'>> = {
+  stored_columns: z.array(columnShape).describe('Columns that SQL can read. Empty: there are no rows yet.'),
+  rows: z.int().describe('Number of rows.'),
+  bytes: z.int().describe('Size of the rows as they were sent.'),
+  digest: z.string().nullable().describe('SHA-256 of the rows as they were sent. Null: none were sent.'),
+  rows_updated_at: z.iso.datetime().nullable().describe('When the rows were replaced.'),
+  rows_updated_by: z.string().nullable().describe('Id of the person or token that replaced the rows.'),
+}
+
+const file = yamlFile('table', tableShape, {
+  example: 'description: Customers and their plans.',
+  format: writeColumnsInLines,
+  // Deleting a table deletes its rows.
+  prunes: false,
+})
+
+const form = kindForm<TableFields>({
+  name: 'table',
+  folder: 'tables',
+  most: 1_000,
+  fields: tableShape,
+  readOnly: Object.keys(viewShape),
+  refersTo: {},
+  file: {
+    ...file,
+    /** Without columns in the file, they are told from the rows. */
+    read(path, name, content, rows) {
+      const reading = file.read(path, name, content)
+      if ('problems' in reading || !rows) return reading
+      const { fields } = reading
+      const { columns } = fields as unknown as TableFields
+      try {
+        const sent = readRows(rows, 'text/csv')
+        const teller = new TypeTeller(sent.names)
+        for (const row of sent.rows()) teller.add(row)
+        return {
+          ...reading,
+          rows,
+          fields: columns.length > 0 ? fields : { ...fields, columns: teller.columns },
+        }
+      } catch (error) {
+        if (!(error instanceof WellheadError)) throw error
+        const csv = path.replace(/\.ya?ml$/, '.csv')
+        return { problems: [{ file: csv, line: 1, column: 1, message: error.message }] }
+      }
+    },
+    rowsSuffix: '.csv',
+  },
+  docs: {
+    fieldsName: 'NewTable',
+    view: viewShape,
+    example: {
+      name: 'customers',
+      columns: [
+        { name: 'id', type: 'text' },
+        { name: 'plan', type: 'text' },
+      ],
+    },
+    changeExample: { description: 'Customers and their plans.' },
+    referenceExample: 'customers',
+    changes: 'edit',
+    texts: {
+      change:
+        'Other columns convert the rows: what does not fit a type becomes null. The name cannot be changed.',
+      delete: 'Deletes its rows as well.',
+    },
+    refusesBreaking: true,
+  },
+})
+
+export const tables = {
+  ...form,
+  open: ({ tables }: { tables: Tables }): Opened<SavedTable> => ({
+    items: tables,
+    fieldsOf: ({ definition }) => definition,
+    deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
+    async prepare(fields, { current, next, at, note }) {
+      const definition = readShape(tableShape, fields)
+      const { name } = definition
+      if (current && current.name !== name)
+        throw invalidParameter('name', 'The name of a table cannot be changed.')
+      if (next.find('sources', name) || next.find('endpoints', name)) throw nameTaken(name)
+      return { body: { definition, created_at: current?.created_at ?? at, note } }
+    },
+    async changes(before, after, next) {
+      if (!after) return [{ kind: 'table_deleted', breaking: true, message: 'table deleted with its rows' }]
+      const changes = changesOf(tables.columnsOf(before), tables.columnsOf(after))
+      const isLost = changes.some(({ kind }) => kind !== 'column_added')
+      const users = isLost ? await next.usersOf('tables', before, 'all') : []
+      const message = `These read the table and would fail: ${users.join(', ')}.`
+      return users.length === 0
+        ? changes
+        : [...changes, { kind: 'endpoints_affected', breaking: true, message }]
+    },
+    async refuseUsed(before, after, next) {
+      const users = after ? [] : await next.usersOf('tables', before, 'all')
+      if (users.length > 0) throw inUse(before.name, users)
+    },
+    removed: (table, by) => tables.dropRows(table, by),
+    views: (items) => items.map((table) => view(table, tables)),
+  }),
+}
+
+/** What queries and those who send rows notice. */
+function changesOf(before: readonly TableColumn[], after: readonly TableColumn[]): DefinitionChange[] {
+  const changes: DefinitionChange[] = []
+  for (const { name, type } of after) {
+    const old = before.find((column) => column.name === name)
+    if (old?.type === type) continue
+    const message = old
+      ? `column ${name} changed from ${old.type} to ${type}`
+      : `column ${name} added: ${type}`
+    changes.push({ kind: old ? 'column_changed' : 'column_added', breaking: false, message, column: name })
+  }
+  for (const { name } of before) {
+    if (after.some((column) => column.name === name)) continue
+    changes.push({
+      kind: 'column_removed',
+      breaking: false,
+      message: `column ${name} removed with its values`,
+      column: name,
+    })
+  }
+  return changes
+}
+
+function view(table: SavedTable, tables: Tables) {
+  const { id, name: _, definition, ...common } = table
+  const rows = tables.rowsOf(table)
+  return {
+    id,
+    ...definition,
+    stored_columns: [...tables.columnsOf(table)],
+    rows: rows?.body.rows ?? 0,
+    bytes: rows?.body.bytes ?? 0,
+    digest: rows?.body.digest || null,
+    rows_updated_at: rows?.changed_at ?? null,
+    rows_updated_by: rows?.changed_by ?? null,
+    ...common,
+  }
+}
+
+/** Each column in one line. */
+function writeColumnsInLines(document: Document): void {
+  const columns = document.get('columns')
+  for (const column of isSeq(columns) ? columns.items : []) if (isMap(column)) column.flow = true
+}

@@ -1,0 +1,248 @@
+import { isUtf8 } from 'node:buffer'
+import { invalidBody, unsupportedMediaType } from '../base/errors.ts'
+import { closeArray, comma, JsonScanner, openArray } from '../base/json/json-scanner.ts'
+import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { type CsvField, CsvProblem, csvRecords } from '../shared/csv.ts'
+import { type ColumnType, columnName, maxColumns, maxRows, type TableColumn } from './table.ts'
+
+type Value = CsvField | number | boolean
+type Row = readonly Value[]
+
+/** Rows as they were sent: the names of their columns, and the values in that order. Reading starts again each time. */
+export interface SentRows {
+  names: readonly string[]
+  rows(): Iterable<Row>
+}
+
+/** Times that the engine's type can hold. */
+const [earliest, latest] = [
+  parseIsoTimestamp('1900-01-01T00:00:00Z'),
+  parseIsoTimestamp('2299-12-31T23:59:59Z'),
+]
+
+/** Longer ones may not be exact. */
+const maxNumberLength = 16
+
+/** Zeros before a number are part of a name, such as 00123. */
+function isPlainNumber(value: string): boolean {
+  const isWritten = value.length <= maxNumberLength && /^[-.\d]+$/.test(value) && /^-?\d/.test(value)
+  return isWritten && /\d$/.test(value) && !/^-?0\d/.test(value) && Number.isFinite(Number(value))
+}
+
+const forms: Record<string, (body: Buffer) => SentRows> = {
+  'text/csv': readCsv,
+  'application/x-ndjson': (body) => readObjects(() => linesOf(body)),
+  'application/json': (body) => readObjects(() => elementsOf(body)),
+}
+
+/** Throws if the body cannot be read. */
+export function readRows(body: Buffer, contentType: string): SentRows {
+  const form = forms[contentType.split(';')[0]?.trim().toLowerCase() ?? '']
+  if (!form) throw unsupportedMediaType(`Send rows as ${Object.keys(forms).join(', ')} in Content-Type.`)
+  if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
+  const sent = form(body)
+  const { names } = sent
+  if (names.length > maxColumns) {
+    throw invalidBody(`The rows have ${names.length} columns. A table has at most ${maxColumns}.`)
+  }
+  for (const [at, name] of names.entries()) {
+    if (names.indexOf(name) < at) throw invalidBody(`The column ${name} is there twice. Remove one of them.`)
+    if (!columnName.test(name)) {
+      const be = 'must be letters, digits and _, starting with a letter, at most 64 characters'
+      throw invalidBody(`The column name ${JSON.stringify(name.slice(0, 80))} ${be}.`)
+    }
+  }
+  return sent
+}
+
+function readCsv(body: Buffer): SentRows {
+  const text = body.toString()
+  const records = function* () {
+    try {
+      yield* csvRecords(text)
+    } catch (error) {
+      throw error instanceof CsvProblem ? invalidBody(error.message) : error
+    }
+  }
+  const { value: header } = records().next()
+  if (!header) throw invalidBody('The body is empty. Send a header with the names of the columns.')
+  return {
+    names: header.map((name) => name ?? ''),
+    *rows() {
+      let row = 0
+      for (const record of records()) {
+        if (row++ === 0) continue
+        if (record.length !== header.length) {
+          const is = `has ${record.length} fields, and the header ${header.length}`
+          throw invalidBody(`Row ${row} ${is}. Put values with commas into quotes.`)
+        }
+        yield record
+      }
+    },
+  }
+}
+
+function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows {
+  const names = new Set<string>()
+  for (const object of objects()) {
+    for (const name of Object.keys(object)) names.add(name)
+    if (names.size > maxColumns) break
+  }
+  return {
+    names: [...names],
+    *rows() {
+      let row = 0
+      for (const object of objects()) {
+        row++
+        yield [...names].map((name) => {
+          const value = Object.hasOwn(object, name) ? object[name] : null
+          if (value === null || typeof value !== 'object') return value as Value
+          throw invalidBody(`Row ${row}: ${name} must be text, a number, true, false or null.`)
+        })
+      }
+    },
+  }
+}
+
+function* linesOf(body: Buffer): Generator<Record<string, unknown>> {
+  let row = 0
+  for (let start = 0; start < body.length; ) {
+    const found = body.indexOf(0x0a, start)
+    const end = found < 0 ? body.length : found
+    const line = body.toString('utf8', start, end).replace(/^\ufeff/, '')
+    start = end + 1
+    if (line.trim() !== '') yield objectOf(line, ++row)
+  }
+}
+
+/** Parses one element after the other, so that no value of the whole body is needed. */
+function* elementsOf(body: Buffer): Generator<Record<string, unknown>> {
+  const scanner = new JsonScanner(body, body.subarray(0, 3).equals(Buffer.from('\ufeff')) ? 3 : 0)
+  const refuse = () => invalidBody('The body is not a JSON array of objects.')
+  if (!scanner.accept(openArray)) throw refuse()
+  if (!scanner.accept(closeArray)) {
+    for (let row = 1; ; row++) {
+      scanner.space()
+      const start = scanner.at
+      if (!scanner.value()) throw refuse()
+      yield objectOf(body.toString('utf8', start, scanner.at), row)
+      if (scanner.accept(closeArray)) break
+      if (!scanner.accept(comma)) throw refuse()
+    }
+  }
+  scanner.space()
+  if (scanner.at < body.length) throw refuse()
+}
+
+function objectOf(json: string, row: number): Record<string, unknown> {
+  const refuse = () => invalidBody(`Row ${row} is not a JSON object, such as {"id": "a", "plan": "pro"}.`)
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch {
+    throw refuse()
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse()
+  return value as Record<string, unknown>
+}
+
+const told = ['boolean', 'number', 'timestamp'] as const
+
+/** Tells the types of columns from rows: text, unless every value has another type. */
+export class TypeTeller {
+  readonly #names: readonly string[]
+  readonly #possible: Set<ColumnType>[]
+  readonly #seen: boolean[]
+  rows = 0
+
+  constructor(names: readonly string[]) {
+    this.#names = names
+    // Tenants are compared with it.
+    this.#possible = names.map((name) => new Set(name === 'project' ? [] : told))
+    this.#seen = names.map(() => false)
+  }
+
+  add(row: Row): void {
+    this.rows++
+    if (this.rows > maxRows) throw invalidBody(`A table has at most ${maxRows} rows.`)
+    for (const [at, value] of row.entries()) {
+      const possible = this.#possible[at] as Set<ColumnType>
+      if (value === null) continue
+      this.#seen[at] = true
+      for (const type of possible) if (!isPlainly(type, value)) possible.delete(type)
+    }
+  }
+
+  get columns(): TableColumn[] {
+    return this.#names.map((name, at) => {
+      const [type = 'text'] = this.#seen[at] ? (this.#possible[at] as Set<ColumnType>) : []
+      return { name, type }
+    })
+  }
+}
+
+function isPlainly(type: ColumnType, value: Exclude<Value, null>): boolean {
+  if (typeof value !== 'string') return typeof value === type
+  if (type === 'number') return isPlainNumber(value)
+  if (type === 'boolean') return /^(?:true|false)$/i.test(value)
+  return type === 'text' || microsOf(value) !== undefined
+}
+
+function microsOf(value: string): bigint | undefined {
+  const micros = parseIsoTimestamp(value.trim())
+  return micros !== undefined && micros >= (earliest as bigint) && micros <= (latest as bigint)
+    ? micros
+    : undefined
+}
+
+const expected: Record<ColumnType, string> = {
+  text: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+  timestamp: 'a date and time in ISO 8601 between 1900 and 2299',
+}
+
+/** A row as the engine reads it: values of the columns, in their order, as JSON. Throws if a value does not fit. */
+export function rowWriter(
+  { names }: SentRows,
+  columns: readonly TableColumn[],
+): (row: Row, index: number) => string {
+  const unknown = names.find((name) => columns.every((column) => column.name !== name))
+  if (unknown !== undefined) {
+    const all = columns.map(({ name }) => name).join(', ')
+    throw invalidBody(`Unknown column ${unknown}. The table has the columns ${all}.`)
+  }
+  const missing = columns.find(({ name }) => !names.includes(name))
+  if (missing && names.length > 0) throw invalidBody(`The column ${missing.name} is missing.`)
+  const places = columns.map(({ name, type }) => ({ name, type, at: names.indexOf(name) }))
+  return (row, index) => {
+    const values = places.map(({ name, type, at }) => {
+      const value = row[at] ?? null
+      const written = value === null ? 'null' : writtenAs(type, value)
+      if (written !== undefined) return written
+      const shown = JSON.stringify(String(value).slice(0, 50))
+      throw invalidBody(`Row ${index}: ${name} must be ${expected[type]}, not ${shown}.`)
+    })
+    return `[${values.join(',')}]\n`
+  }
+}
+
+function writtenAs(type: ColumnType, value: Exclude<Value, null>): string | undefined {
+  if (type === 'text') {
+    const text = String(value)
+    return text.isWellFormed() ? JSON.stringify(text) : undefined
+  }
+  if (type === 'number') {
+    // Empty text and 0x10 are numbers in JavaScript.
+    const isOther =
+      typeof value === 'boolean' || (typeof value === 'string' && !/^[-+.\d][-+.\deE]*$/.test(value))
+    const number = Number(value)
+    return !isOther && Number.isFinite(number) ? String(number) : undefined
+  }
+  if (type === 'boolean') {
+    if (typeof value === 'boolean') return String(value)
+    return typeof value === 'string' && isPlainly('boolean', value) ? value.toLowerCase() : undefined
+  }
+  const micros = typeof value === 'string' ? microsOf(value) : undefined
+  return micros === undefined ? undefined : JSON.stringify(formatMicros(micros))
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { must, text } from '../base/validation.ts'
+import { sourceName } from '../catalog/source.ts'
+
+export const columnTypes = ['text', 'number', 'boolean', 'timestamp'] as const
+export type ColumnType = (typeof columnTypes)[number]
+
+export const maxRows = 1_000_000
+export const maxTableBytes = 64 * 2 ** 20
+export const maxColumns = 200
+
+/** Names that queries already have a meaning for. */
+const reserved = new Set(['system', 'information_schema', 'default', 'numbers', 'zeros', 'values'])
+
+export const columnName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+
+export const columnShape = z.strictObject({
+  name: z
+    .string()
+    .regex(columnName, 'must be letters, digits and _, starting with a letter, at most 64 characters')
+    .describe('Unique in the table.'),
+  type: z.enum(columnTypes, must(`one of ${columnTypes.join(', ')}`)).describe('Type of its values.'),
+})
+
+export type TableColumn = z.output<typeof columnShape>
+
+/** What authors write. */
+export const tableShape = z.strictObject({
+  name: sourceName
+    .refine((name) => !reserved.has(name), 'is reserved')
+    .describe('Unique among tables, sources and endpoints. SQL reads the table by it.'),
+  description: text.max(10_000).default('').describe('What the table is for.'),
+  columns: z
+    .array(columnShape)
+    .max(maxColumns, `must have at most ${maxColumns} columns`)
+    .refine((columns) => new Set(columns.map(({ name }) => name)).size === columns.length, 'must be distinct')
+    .refine((columns) => columns.every(({ name, type }) => name !== 'project' || type === 'text'), {
+      error: 'must have the type text for project',
+    })
+    .default([])
+    .describe(
+      'Columns and their types. Empty: told from the rows. With a column `project`, tenants see their rows only.',
+    ),
+})
+
+export type TableFields = z.output<typeof tableShape>
+
+/** Rows as they were stored last, beside the definition. */
+export const rowsShape = z.object({
+  columns: z.array(columnShape),
+  rows: z.int(),
+  bytes: z.int(),
+  /** SHA-256 of what was sent. */
+  digest: z.string(),
+})
+
+export type StoredRows = z.output<typeof rowsShape>

@@ -1,0 +1,356 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay, setImmediate as giveWay } from 'node:timers/promises'
+import type { Author } from '../base/author.ts'
+import { breakingChange, invalidBody, resourceNotFound, versionConflict } from '../base/errors.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { RecordKind } from '../catalog/catalog-state.ts'
+import { type ItemChange, Items } from '../catalog/items.ts'
+import { readerOf } from '../definitions/kind.ts'
+import { SavedRecords } from '../definitions/saved-records.ts'
+import type { Engine } from '../engine/engine.ts'
+import { queryRows, queryText } from '../engine/json-rows.ts'
+import {
+  convertLookupRows,
+  countLackingRows,
+  createLookupTable,
+  exchangeTables,
+  readLookupTables,
+} from '../engine/lookup-tables.ts'
+import { dropTable } from '../engine/tables.ts'
+import { sqlName, sqlText } from '../sql/names.ts'
+import { rowsShape, type StoredRows, type TableColumn, type TableFields, tableShape } from './table.ts'
+import { rowWriter, type SentRows, TypeTeller } from './table-rows.ts'
+
+const readTable = readerOf<TableFields>(tableShape)
+export type SavedTable = ReturnType<typeof readTable>
+
+interface TablesOptions {
+  catalog: Catalog
+  engine: Engine
+  kind: RecordKind
+  /** Throws if the disk is nearly full. */
+  checkDisk: () => void
+}
+
+interface ReplaceTerms {
+  bytes: number
+  /** Of what was sent. */
+  digest: string
+  /** Names of what works with a table, and would not with another one in its place. Undefined: they may break. */
+  usersOf: ((table: string, other: string) => Promise<string[]>) | undefined
+  by: Author
+}
+
+const limits = { deadlineMs: 120_000 }
+const chunkBytes = 16 * 2 ** 20
+const giveWayAfterMs = 10
+const replicasWithinMs = 20_000
+const askAgainMs = 200
+const leftAfterMs = 3_600_000
+
+/** No table of a user has such a name. */
+const besideName = /^_table_(\d+)_/
+
+/**
+ * Small tables that users fill, to join logs with. Rows are written beside the table, and then both are exchanged in one step. What
+ * is exchanged is always complete, so it does not matter which service does it, or when one ends.
+ */
+export class Tables extends Items<SavedTable> {
+  readonly #options: TablesOptions
+  readonly #rows: SavedRecords<StoredRows>
+  /** The end of the queue of replacements, by the id of the table. */
+  readonly #last = new Map<string, Promise<unknown>>()
+  #onRows: (name: string) => void = () => {}
+  #named = new Map<string, readonly TableColumn[]>()
+
+  constructor(options: TablesOptions) {
+    super(options.catalog, options.kind, readTable)
+    this.#options = options
+    this.#rows = new SavedRecords(
+      options.catalog,
+      { name: 'table_rows', plural: 'tables with rows', most: options.kind.most },
+      rowsShape,
+    )
+    this.#rows.follow((changes) => {
+      this.#index()
+      for (const { id } of changes) {
+        const table = this.withId(id)
+        if (table) this.#onRows(table.name)
+      }
+    })
+  }
+
+  /** Sets what follows from other rows of a table. */
+  followRows(onRows: (name: string) => void): void {
+    this.#onRows = onRows
+  }
+
+  /** Columns of the tables that can be read, by name. Another map whenever something has changed. */
+  get readable(): ReadonlyMap<string, readonly TableColumn[]> {
+    return this.#named
+  }
+
+  columnsOf({ id, definition }: SavedTable): readonly TableColumn[] {
+    return definition.columns.length > 0 ? definition.columns : (this.#rows.withId(id)?.body.columns ?? [])
+  }
+
+  rowsOf({ id }: Pick<SavedTable, 'id'>) {
+    return this.#rows.withId(id)
+  }
+
+  /** Removes tables of definitions that are gone or were never stored, and creates what is missing. */
+  async open(): Promise<void> {
+    const { catalog } = this.#options
+    const existing = await this.#existing()
+    for (const name of existing.keys()) {
+      const [, at] = besideName.exec(name) ?? []
+      const isLeft = at === undefined ? !this.named(name) : Number(at) < Date.now() - leftAfterMs
+      if (catalog.shared ? at !== undefined && isLeft : at !== undefined || isLeft) await this.#drop(name)
+    }
+    for (const table of this.list()) await this.#ensure(table)
+  }
+
+  /** The rows of a table are those that were sent, from one instant on. */
+  async replace(
+    table: SavedTable,
+    sent: SentRows,
+    { bytes, digest, usersOf, by }: ReplaceTerms,
+  ): Promise<StoredRows> {
+    this.#options.checkDisk()
+    return this.#inTurn(table.id, async () => {
+      const teller = new TypeTeller(sent.names)
+      await inSlices(sent.rows(), (row) => teller.add(row))
+      const { definition } = this.#current(table)
+      const isDeclared = definition.columns.length > 0
+      const columns = isDeclared ? definition.columns : teller.columns
+      if (columns.length === 0)
+        throw invalidBody('The rows have no columns. Send at least one row, or declare columns.')
+      const stored = { columns, rows: teller.rows, bytes, digest }
+      await this.#beside(columns, async (beside) => {
+        await this.#insert(beside, sent, columns)
+        await this.#waitForReplicas(beside, teller.rows)
+        const before = this.columnsOf(table)
+        const isLost = ({ name, type }: TableColumn) =>
+          !columns.some((column) => column.name === name && column.type === type)
+        if (usersOf && before.some(isLost)) refuseBreaking(table, await usersOf(table.name, beside))
+        await this.#switch(table, beside)
+        await this.#rows.put(table.id, by, () => stored)
+      })
+      return stored
+    })
+  }
+
+  /** Removes the rows of a project from all tables with a column `project`. Returns how many there were. */
+  async eraseProject(project: string, by: Author): Promise<number> {
+    let erased = 0
+    for (const table of this.list()) {
+      erased += await this.#inTurn(table.id, async () => {
+        const columns = this.#named.get(this.withId(table.id)?.name ?? '')
+        const count = columns ? await this.#countOf(table.name, columns, project) : 0
+        if (!columns || count === 0) return 0
+        await this.#beside(columns, async (beside) => {
+          const kept = `ifNull(project, '') != ${sqlText(project)} OR isNull(project)`
+          const names = columns.map(({ name }) => sqlName(name)).join(', ')
+          const sql = `INSERT INTO ${beside} (${names}) SELECT ${names} FROM ${sqlName(table.name)} WHERE ${kept}`
+          await this.#options.engine.command({ sql }, limits)
+          const rows = Number(
+            await queryText(this.#options.engine, { sql: `SELECT count() FROM ${beside}` }, limits),
+          )
+          await this.#waitForReplicas(beside, rows)
+          await this.#switch(table, beside)
+          // What was sent had other rows, so that it can be sent again.
+          const bytes = this.rowsOf(table)?.body.bytes ?? 0
+          await this.#rows.put(table.id, by, () => ({ columns: [...columns], rows, bytes, digest: '' }))
+        })
+        return count
+      })
+    }
+    return erased
+  }
+
+  /** How many rows of tables belong to a project. */
+  async countProject(project: string): Promise<number> {
+    let count = 0
+    for (const [name, columns] of this.#named) count += await this.#countOf(name, columns, project)
+    return count
+  }
+
+  async #countOf(name: string, columns: readonly TableColumn[], project: string): Promise<number> {
+    if (columns.every((column) => column.name !== 'project')) return 0
+    const sql = `SELECT count() FROM ${sqlName(name)} WHERE project = ${sqlText(project)}`
+    return Number(await queryText(this.#options.engine, { sql }, limits))
+  }
+
+  /** Some rows, in the order in which they were sent. */
+  async page(table: SavedTable, format: string, offset: number, limit: number): Promise<Buffer> {
+    const columns = this.#named.get(table.name)
+    if (!columns) return Buffer.alloc(0)
+    const names = columns.map(({ name, type }) =>
+      type === 'timestamp'
+        ? `formatDateTime(${sqlName(name)}, '%FT%T.%fZ', 'UTC') AS ${sqlName(name)}`
+        : sqlName(name),
+    )
+    const sql = `SELECT ${names.join(', ')} FROM ${sqlName(table.name)} ORDER BY _part, _part_offset LIMIT ${limit} OFFSET ${offset}`
+    const settings = { format_csv_null_representation: '', output_format_json_quote_64bit_integers: 0 }
+    return (await this.#options.engine.query({ sql, format, settings }, limits)).body
+  }
+
+  /** Nobody reads it any more. */
+  async dropRows(table: SavedTable, by: Author): Promise<void> {
+    await this.#drop(table.name)
+    const records = () => this.#rows.values().filter(({ id }) => id === table.id)
+    await this.#rows.delete(records, by, (body) => body)
+  }
+
+  protected override async apply(changes: readonly ItemChange<SavedTable>[]): Promise<void> {
+    for (const { after } of changes) if (after) await this.#ensure(after)
+    this.take(changes)
+  }
+
+  protected override changed(): void {
+    this.#index()
+  }
+
+  #index(): void {
+    const all = this.values().map((table) => [table.name, this.columnsOf(table)] as const)
+    this.#named = new Map(all.filter(([, columns]) => columns.length > 0))
+  }
+
+  /** Creates the table, or gives it the columns of its definition. */
+  async #ensure(table: SavedTable): Promise<void> {
+    const columns = this.columnsOf(table)
+    if (columns.length === 0) return
+    const { catalog } = this.#options
+    const existing = (await this.#existing()).get(table.name)
+    if (existing && JSON.stringify(existing) === JSON.stringify(columns)) return
+    if (!existing) {
+      const id = `${table.name}-${table.id}-${randomBytes(8).toString('hex')}`
+      return catalog.run([createLookupTable(table.name, columns, id, catalog.topology)])
+    }
+    await this.#beside(columns, async (beside) => {
+      await catalog.run([convertLookupRows(table.name, beside, existing, columns)])
+      await catalog.run([exchangeTables(table.name, beside, catalog.topology)])
+    })
+  }
+
+  async #existing(): Promise<Map<string, TableColumn[]>> {
+    const tables = await queryRows<{ name: string; columns: string }>(
+      this.#options.engine,
+      { sql: readLookupTables },
+      limits,
+    )
+    return new Map(tables.map(({ name, columns }) => [name, JSON.parse(columns) as TableColumn[]]))
+  }
+
+  async #beside<T>(columns: readonly TableColumn[], work: (name: string) => Promise<T>): Promise<T> {
+    const { catalog } = this.#options
+    const name = `_table_${Date.now()}_${randomBytes(8).toString('hex')}`
+    try {
+      await catalog.run([createLookupTable(name, columns, name, catalog.topology)])
+      return await work(name)
+    } finally {
+      // After the exchange, it has the old rows.
+      await this.#drop(name).catch(() => {})
+    }
+  }
+
+  /** The catalog changes nothing meanwhile, and no backup begins. */
+  #switch(table: SavedTable, beside: string): Promise<void> {
+    const { catalog } = this.#options
+    return catalog.hold(async () => {
+      this.#current(table)
+      const isThere = (await this.#existing()).has(table.name)
+      if (!isThere) {
+        const columns = (await this.#existing()).get(beside) ?? []
+        await catalog.run([
+          createLookupTable(table.name, columns, `${table.name}-${beside}`, catalog.topology),
+        ])
+      }
+      await catalog.run([exchangeTables(table.name, beside, catalog.topology)])
+    })
+  }
+
+  /** Throws if the definition has changed since a request began. */
+  #current(table: SavedTable): SavedTable {
+    const current = this.withId(table.id)
+    if (!current) throw resourceNotFound(`No table has the id or name "${table.name}"`)
+    if (JSON.stringify(current.definition.columns) === JSON.stringify(table.definition.columns))
+      return current
+    throw versionConflict(String(table.version), current.version)
+  }
+
+  async #insert(beside: string, sent: SentRows, columns: readonly TableColumn[]): Promise<void> {
+    const { engine } = this.#options
+    const write = rowWriter(sent, columns)
+    const target = {
+      table: beside,
+      columns: columns.map(({ name }) => sqlName(name)),
+      format: 'JSONCompactEachRow',
+    } as const
+    let lines: string[] = []
+    let length = 0
+    let index = 1
+    const flush = async () => {
+      const chunk = Buffer.from(lines.join(''))
+      lines = []
+      length = 0
+      if (chunk.length > 0) await engine.insert(target, chunk, limits)
+    }
+    await inSlices(sent.rows(), (row) => {
+      const line = write(row, index++)
+      lines.push(line)
+      length += line.length
+      return length >= chunkBytes ? flush() : undefined
+    })
+    await flush()
+  }
+
+  /** On a cluster, every node gets the rows before any of them reads the table. Those that are away are not waited for. */
+  async #waitForReplicas(name: string, rows: number): Promise<void> {
+    const { catalog } = this.#options
+    const sql = countLackingRows(name, rows, catalog.topology)
+    for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
+      const [row] = await catalog.read<{ lacking: string }>(sql)
+      if (Number(row?.lacking) === 0) return
+      await delay(askAgainMs)
+    }
+  }
+
+  async #drop(name: string): Promise<void> {
+    const { catalog } = this.#options
+    await catalog.run([dropTable(name, catalog.topology)], { max_table_size_to_drop: 0 })
+  }
+
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const run = (this.#last.get(id) ?? Promise.resolve()).then(work)
+    const end = run
+      .catch(() => {})
+      .then(() => {
+        if (this.#last.get(id) === end) this.#last.delete(id)
+      })
+    this.#last.set(id, end)
+    return run
+  }
+}
+
+/** Lets other requests run now and then. */
+async function inSlices<T>(
+  items: Iterable<T>,
+  work: (item: T) => Promise<void> | undefined | void,
+): Promise<void> {
+  let since = performance.now()
+  for (const item of items) {
+    const waiting = work(item)
+    if (waiting) await waiting
+    else if (performance.now() - since < giveWayAfterMs) continue
+    await giveWay()
+    since = performance.now()
+  }
+}
+
+function refuseBreaking({ name }: SavedTable, users: readonly string[]): void {
+  if (users.length === 0) return
+  const message = `other columns; these read the table and would fail: ${users.join(', ')}`
+  const change = { kind: 'columns_changed', breaking: true, message, definition: `tables/${name}` }
+  throw breakingChange([change], 'nothing was changed. Set breaking=true to replace the rows anyway.')
+}

@@ -1,0 +1,242 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { RunningService } from '../../support/service.ts'
+import { sharedService } from '../../support/shared-service.ts'
+
+type Body = {
+  result?: Record<string, unknown>[]
+  error?: Record<string, unknown> & { code: string; message: string }
+}
+
+describe('endpoints over endpoints', () => {
+  let service: RunningService
+  sharedService((shared) => {
+    service = shared
+  })
+
+  const json = async (path: string, method: string, body: unknown) => {
+    const headers = { 'Content-Type': 'application/json' }
+    const response = await service.call(path, { method, headers, body: JSON.stringify(body) })
+    return { status: response.status, body: (await response.json()) as Body & Record<string, unknown> }
+  }
+  const save = (name: string, query: string, parameters: object = {}, rest: object = {}) =>
+    json('/api/endpoints', 'POST', { name, query, parameters, ...rest })
+  const create = async (...endpoint: Parameters<typeof save>) => {
+    const { body } = await save(...endpoint)
+    expect(body, endpoint[0]).not.toHaveProperty('error')
+  }
+  const refusal = async (...endpoint: Parameters<typeof save>) => (await save(...endpoint)).body.error
+  const change = (name: string, fields: object, search = '') =>
+    json(`/api/endpoints/${name}${search}`, 'PATCH', fields)
+  const call = async (name: string, search = '', headers: Record<string, string> = {}) => {
+    const response = await service.call(`/api/endpoints/query/${name}${search}`, { headers })
+    return (await response.json()) as Body
+  }
+  const rows = async (...called: Parameters<typeof call>) => {
+    const { result, error } = await call(...called)
+    return result ?? error?.message
+  }
+
+  beforeAll(async () => {
+    await json('/api/logs?source=edge_logs', 'POST', [
+      {
+        id: 'nested-1',
+        project: 'nested-a',
+        event_message: 'one',
+        metadata: { n: 1, response: { status_code: 200 } },
+      },
+      {
+        id: 'nested-2',
+        project: 'nested-a',
+        event_message: 'two',
+        metadata: { n: 2, response: { status_code: 404 } },
+      },
+      {
+        id: 'nested-3',
+        project: 'nested-b',
+        event_message: 'three',
+        metadata: { n: 3, response: { status_code: 404 } },
+      },
+    ])
+    await create(
+      'nested.by-status',
+      `WITH entries AS (SELECT id, metadata.response.status_code::Nullable(Int32) AS status FROM edge_logs WHERE project = @project)
+       SELECT status, count() AS requests FROM entries WHERE (@least IS NULL OR status >= @least) GROUP BY status`,
+      { project: { required: true }, least: { type: 'integer' } },
+    )
+    await create('nested.outer', 'SELECT status, requests FROM `nested.by-status` ORDER BY status', {
+      project: { required: true },
+      least: { type: 'integer' },
+    })
+  })
+
+  test('read the rows of the inner one, with parameters of the same name', async () => {
+    expect(await rows('nested.outer', '?project=nested-a')).toEqual([
+      { status: 200, requests: 1 },
+      { status: 404, requests: 1 },
+    ])
+    expect(await rows('nested.outer', '?project=nested-a&least=300')).toEqual([{ status: 404, requests: 1 }])
+    expect(await rows('nested.outer', '?project=nested-b')).toEqual([{ status: 404, requests: 1 }])
+    expect(await rows('nested.outer', '?project=nested-b&least=x')).toContain('least must be a whole number')
+  })
+
+  test('are listed on both sides', async () => {
+    const get = async (name: string) => (await service.call(`/api/endpoints/${name}`)).json()
+    expect(await get('nested.outer')).toMatchObject({ reads_endpoints: ['nested.by-status'] })
+    const { read_by_endpoints } = (await get('nested.by-status')) as { read_by_endpoints: string[] }
+    expect(read_by_endpoints).toContain('nested.outer')
+  })
+
+  test('keep names apart, on both sides', async () => {
+    // The subquery of the inner one has the name of one of the outer one, and so does the alias.
+    const query = `WITH entries AS (SELECT 7 AS n) SELECT s.status, requests, (SELECT n FROM entries) AS n
+      FROM \`nested.by-status\` AS s JOIN (SELECT 404 AS status) AS wanted ON s.status = wanted.status`
+    await create('nested.names', query, { project: { required: true } })
+    expect(await rows('nested.names', '?project=nested-a')).toEqual([{ status: 404, requests: 1, n: 7 }])
+    const hidden = 'WITH edge_logs AS (SELECT 1 AS id) SELECT * FROM `nested.by-status`, edge_logs'
+    expect(await refusal('nested.hidden', hidden, { project: { required: true } })).toMatchObject({
+      code: 'invalid_query',
+      message:
+        'nested.by-status reads the source edge_logs, and a subquery here has that name. Rename the subquery.',
+    })
+    expect(
+      await refusal('nested.leak', 'SELECT * FROM `nested.by-status`, entries', {
+        project: { required: true },
+      }),
+    ).toMatchObject({ code: 'invalid_query' })
+  })
+
+  test('are read more than once, with qualified columns and over several levels', async () => {
+    const query = `SELECT a.status AS status, \`nested.by-status\`.requests + a.requests AS twice
+      FROM \`nested.by-status\` JOIN \`nested.outer\` AS a ON a.status = \`nested.by-status\`.status ORDER BY status`
+    await create('nested.twice', query, { project: { required: true } })
+    expect(await rows('nested.twice', '?project=nested-a')).toEqual([
+      { status: 200, twice: 2 },
+      { status: 404, twice: 2 },
+    ])
+  })
+
+  test('take their own defaults for parameters that the outer one does not have', async () => {
+    await create('nested.default', 'SELECT @shown AS shown', { shown: { default: 'preset' } })
+    await create('nested.without', 'SELECT shown FROM `nested.default`')
+    await create('nested.with', 'SELECT shown, @shown AS own FROM `nested.default`', {
+      shown: { default: 'mine' },
+    })
+    expect(await rows('nested.without', '?shown=sent')).toEqual([{ shown: 'preset' }])
+    expect(await rows('nested.with')).toEqual([{ shown: 'mine', own: 'mine' }])
+    expect(await rows('nested.with', '?shown=sent')).toEqual([{ shown: 'sent', own: 'sent' }])
+  })
+
+  test('refuse what cannot be expanded, with a position', async () => {
+    expect(await refusal('nested.missing', 'SELECT 1 AS n,\n  2 AS m FROM `nested.by-status`')).toMatchObject(
+      {
+        message: 'nested.by-status requires the parameter project. Declare it here to hand it on.',
+        line: 2,
+      },
+    )
+    expect((await refusal('nested.unknown', 'SELECT * FROM `nested.by-statuss`'))?.message).toContain(
+      'Did you mean nested.by-status?',
+    )
+    await create('nested.audit', 'SELECT count() AS n FROM audit_events')
+    expect((await refusal('nested.reads-audit', 'SELECT * FROM `nested.audit`'))?.message).toContain(
+      'No endpoint',
+    )
+    const changed = await change('nested.default', { query: 'SELECT shown FROM `nested.with`' })
+    expect(changed.body.error?.message).toContain('nested.default → nested.with → nested.default')
+    const own = 'SELECT * FROM `nested.own`'
+    expect((await refusal('nested.own', own))?.message).toContain('in a circle: nested.own → nested.own')
+  })
+
+  test('are at most five levels deep', async () => {
+    await create('nested.level1', 'SELECT 1 AS n')
+    for (let level = 2; level <= 5; level++)
+      await create(`nested.level${level}`, `SELECT n + 1 AS n FROM \`nested.level${level - 1}\``)
+    expect(await rows('nested.level5')).toEqual([{ n: 5 }])
+    const deeper = await refusal('nested.level6', 'SELECT n FROM `nested.level5`')
+    expect(deeper?.message).toContain('at most 5 levels')
+  })
+
+  test('name the inner endpoint and its line in errors', async () => {
+    await create('nested.fails', "SELECT 1 AS n,\n  @text AS text,\n  toInt32('1') AS number", { text: {} })
+    const query = 'SELECT number, absent FROM `nested.fails`'
+    expect((await refusal('nested.column', query))?.message).toContain('absent')
+  })
+
+  test('follow changes of the inner one, whose results were cached', async () => {
+    await create('nested.inner', 'SELECT 1 AS n')
+    await create('nested.cached', 'SELECT n FROM `nested.inner`', {}, { cache_seconds: 900 })
+    await create('nested.all', 'SELECT * FROM `nested.inner`', {}, { cache_seconds: 900 })
+    expect(await rows('nested.cached')).toEqual([{ n: 1 }])
+    expect(await rows('nested.all')).toEqual([{ n: 1 }])
+    expect((await change('nested.inner', { query: "SELECT 2 AS n, 'x' AS added" })).status).toBe(200)
+    expect(await rows('nested.cached')).toEqual([{ n: 2 }])
+    expect(await rows('nested.all')).toEqual([{ n: 2, added: 'x' }])
+    const { version, columns } = (await json('/api/endpoints/nested.all', 'PATCH', {})).body
+    expect([version, columns]).toMatchObject([3, [{ name: 'n' }, { name: 'added' }]])
+  })
+
+  test('are named by a change that breaks them, and say why once it was made', async () => {
+    await create('nested.base', 'SELECT 1 AS n, 2 AS m')
+    await create('nested.user', 'SELECT m FROM `nested.base`')
+    const refused = await change('nested.base', { query: 'SELECT 1 AS n' })
+    expect(refused).toMatchObject({ status: 409, body: { error: { code: 'breaking_change' } } })
+    expect(JSON.stringify(refused.body)).toContain('endpoints/nested.user would no longer work')
+    const deleted = await service.call('/api/endpoints/nested.base', { method: 'DELETE' })
+    expect([deleted.status, await deleted.text()]).toMatchObject([
+      409,
+      expect.stringContaining('nested.user'),
+    ])
+    expect((await change('nested.base', { query: 'SELECT 1 AS n' }, '?breaking=true')).status).toBe(200)
+    expect(await call('nested.user')).toMatchObject({ error: { code: 'invalid_query' } })
+    // Lists and documents still show it.
+    expect((await service.call('/openapi.json')).status).toBe(200)
+    expect((await service.call('/api/endpoints')).status).toBe(200)
+  })
+
+  test('are deployed together, in any order', async () => {
+    const endpoints = [
+      { name: 'nested.deployed-outer', query: 'SELECT n FROM `nested.deployed-inner`' },
+      { name: 'nested.deployed-inner', query: 'SELECT 5 AS n' },
+    ]
+    const { status } = await json('/api/deployments', 'POST', { endpoints })
+    expect(status).toBe(200)
+    expect(await rows('nested.deployed-outer')).toEqual([{ n: 5 }])
+    const circle = endpoints.map(({ name }, at) => ({
+      name,
+      query: `SELECT n FROM \`${endpoints[1 - at]?.name}\``,
+    }))
+    expect((await json('/api/deployments', 'POST', { endpoints: circle, allow_breaking: true })).status).toBe(
+      422,
+    )
+  })
+
+  test('show tenants rows of their project only, also through unpublished ones and in sandboxes', async () => {
+    await create('nested.rows', 'SELECT id, project FROM edge_logs ORDER BY id LIMIT 2')
+    await create('nested.published', 'SELECT id FROM `nested.rows` ORDER BY id', {}, { published: true })
+    await create(
+      'nested.sandbox',
+      'WITH entries AS (SELECT id, project FROM `nested.rows`) SELECT id FROM entries',
+      {},
+      { published: true, sandbox: true },
+    )
+    const { body } = await json('/api/access-tokens', 'POST', {
+      ...{ description: 'nested', scopes: ['query'], project: 'nested-b' },
+    })
+    const key = { 'X-API-KEY': String(body.token) }
+    const get = async (path: string) =>
+      (await fetch(`${service.url}/api/endpoints/query/${path}`, { headers: key })).json()
+    expect(await get('nested.published')).toEqual({ result: [{ id: 'nested-3' }] })
+    const sql = (text: string) => get(`nested.sandbox?sql=${encodeURIComponent(text)}`)
+    expect(await sql('SELECT count() AS n, any(project) AS p FROM entries')).toEqual({
+      result: [{ n: 1, p: 'nested-b' }],
+    })
+    for (const out of ['`nested.rows`', '`nested.published`', 'edge_logs'])
+      expect(await sql(`SELECT * FROM ${out}`)).toMatchObject({ error: { code: 'invalid_query' } })
+    expect(await get('nested.rows')).toMatchObject({ error: { code: 'endpoint_not_found' } })
+  })
+
+  test('are read by SQL that is not saved', async () => {
+    const query = 'SELECT requests FROM `nested.by-status` WHERE status = 404'
+    const { body } = await json('/api/sql', 'POST', { query, parameters: { project: 'nested-a' } })
+    expect(body).toEqual({ result: [{ requests: 1 }] })
+  })
+})

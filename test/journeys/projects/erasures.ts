@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeToken } from '../../support/callers.ts'
+import { openEvents } from '../../support/network/event-reader.ts'
+import type { RunningService } from '../../support/service.ts'
+
+const hourMs = 3_600_000
+
+export function erasureJourneys(running: () => RunningService): void {
+  const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    ask(running(), running().adminToken.token, method, path, body, headers)
+  const send = (source: string, entries: unknown, headers?: Record<string, string>) =>
+    admin('POST', `/api/logs?source=${source}`, entries, headers)
+  const entryOf = (project: string, id: string, hours = 0) => ({
+    ...{ project, id, event_message: `secret of ${project}` },
+    timestamp: new Date(Date.now() - hours * hourMs).toISOString(),
+  })
+  const idsIn = async (source: string, project: string) => {
+    const search = { project, from: '2020-01-01T00:00:00Z', limit: 100 }
+    const { body } = await admin('POST', `/api/sources/${source}/search`, search)
+    return body.map(({ id }: { id: string }) => id).sort()
+  }
+  const erase = async (body: object) => {
+    const begun = await admin('POST', '/api/erasures', body)
+    expect([begun.status, begun.body], JSON.stringify(begun.body)).toMatchObject([
+      202,
+      { state: expect.any(String) },
+    ])
+    return begun.body as { id: string; entries: number }
+  }
+  const done = (id: string) =>
+    expect
+      .poll(async () => (await admin('GET', `/api/erasures/${id}`)).body, { interval: 100 })
+      .toMatchObject({ state: 'done', backups_before: expect.any(String) })
+
+  describe('erasures', () => {
+    beforeAll(async () => {
+      for (const name of ['erase_logs', 'erase_more']) await admin('POST', '/api/sources', { name })
+      await admin('POST', '/api/endpoints', {
+        name: 'erase.cached',
+        query: 'SELECT id FROM erase_logs WHERE project = @project ORDER BY id',
+        parameters: { project: { required: true } },
+        cache_seconds: 600,
+        published: true,
+      })
+    })
+
+    test('of a whole project remove its rows of tables, and no others', async () => {
+      await admin('POST', '/api/tables', { name: 'erase_customers' })
+      const rows = ['erase-t', 'erase-u', 'erase-t'].map((project, n) => ({ project, n }))
+      expect((await admin('PUT', '/api/tables/erase_customers/rows', rows)).status).toBe(200)
+      const read = async () =>
+        (await admin('POST', '/api/sql', { query: 'SELECT n FROM erase_customers ORDER BY n' })).body.result
+      await done((await erase({ project: 'erase-t', source: 'erase_logs' })).id)
+      expect(await read()).toHaveLength(3)
+      await done((await erase({ project: 'erase-t' })).id)
+      expect(await read()).toEqual([{ n: 1 }])
+    })
+
+    test('erase all entries of a project everywhere, and no others', async () => {
+      const at = Date.now()
+      const key = { 'Idempotency-Key': 'erase-key' }
+      await send('erase_logs', [entryOf('erase-a', '1'), entryOf('erase-a', '2', 5)], key)
+      // Ahead of the clock, as of a sender whose own is.
+      await send('erase_logs', [entryOf('erase-a', '3', -0.5), entryOf('erase-b', '4')])
+      await send('erase_more', [entryOf('erase-a', '5'), entryOf('erase-b', '6')])
+      const rejected = {
+        project: 'erase-a',
+        id: 'q1',
+        timestamp: 'no time',
+        event_message: 'rejected secret',
+      }
+      await send('erase_logs', [rejected, { ...rejected, project: 'erase-b', id: 'q2' }])
+      await send(
+        'erase_logs',
+        '{"project":"erase-a","event_message":"broken secret}\n{"project":"erase-e"}',
+        {
+          'Content-Type': 'application/x-ndjson',
+        },
+      )
+      const tenant = await makeToken(running(), { scopes: ['query', 'search'], project: 'erase-a' })
+      const call = (project: string) => admin('GET', `/api/endpoints/query/erase.cached?project=${project}`)
+      const own = () => ask(running(), tenant.token, 'GET', '/api/endpoints/query/erase.cached')
+      for (const { body } of [await call('erase-a'), await own()]) expect(body.result).toHaveLength(3)
+      expect((await call('erase-b')).body.result).toHaveLength(1)
+      const stream = await openEvents(`${running().url}/api/sources/erase_logs/tail`, tenant.token)
+
+      const dry = await admin('POST', '/api/erasures', { project: 'erase-a', dry_run: true })
+      // Four entries, and two that were rejected.
+      expect([dry.status, dry.body]).toMatchObject([200, { id: null, entries: 6, state: null }])
+      expect((await call('erase-a')).body.result).toHaveLength(3)
+
+      const { id, entries } = await erase({ project: 'erase-a' })
+      // The request that was made meanwhile is an entry of the project, too, once it is stored.
+      expect([6, 7]).toContain(entries)
+      // Hidden at once, before anything is deleted.
+      for (const { body } of [await call('erase-a'), await own()]) expect(body.result).toEqual([])
+      expect(await idsIn('erase_logs', 'erase-a')).toEqual([])
+      await done(id)
+      stream.close()
+      const { body } = await admin('GET', `/api/erasures/${id}`)
+      expect(Date.parse(body.backups_before)).toBeGreaterThanOrEqual(at)
+      for (const source of ['erase_logs', 'erase_more']) {
+        expect(await idsIn(source, 'erase-a')).toEqual([])
+        expect(await idsIn(source, 'erase-b')).toHaveLength(1)
+      }
+      const kept = await admin('POST', '/api/sources/quarantine/search', { query: 'secret', limit: 100 })
+      const texts = kept.body.map(({ event_message }: { event_message: string }) => event_message)
+      expect(texts.filter((text: string) => text.includes('erase-a'))).toEqual([])
+      expect(texts.some((text: string) => text.includes('q2'))).toBe(true)
+      // The key is forgotten, so the same request is a new one.
+      const again = await send('erase_logs', [entryOf('erase-a', '7')], key)
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, null])
+      expect(await idsIn('erase_logs', 'erase-a')).toEqual(['7'])
+      const { body: audit } = await admin('POST', '/api/sources/audit_events/search', { query: id })
+      expect(audit[0].metadata).toMatchObject({ action: 'erasure.create', target: 'erase-a' })
+      expect(JSON.stringify(audit)).not.toContain('secret')
+    })
+
+    test('erase only the source, the time and the ids that were named', async () => {
+      const ids = [1, 2, 3, 4].map(String)
+      for (const source of ['erase_logs', 'erase_more']) {
+        await send(
+          source,
+          ids.map((id, index) => entryOf('erase-c', id, index)),
+        )
+      }
+      const at = (hours: number) => new Date(Date.now() - hours * hourMs).toISOString()
+      const one = await erase({ project: 'erase-c', source: 'erase_logs', from: at(2.5), to: at(0.5) })
+      const other = await erase({ project: 'erase-c', source: 'erase_more', ids: ['4', "'); DROP"] })
+      expect([one.entries, other.entries]).toEqual([2, 1])
+      await done(one.id)
+      await done(other.id)
+      expect(await idsIn('erase_logs', 'erase-c')).toEqual(['1', '4'])
+      expect(await idsIn('erase_more', 'erase-c')).toEqual(['1', '2', '3'])
+    })
+
+    test('of the same entries at once are both done, and later entries stay', async () => {
+      await send('erase_logs', [entryOf('erase-d', '1')])
+      const two = await Promise.all([erase({ project: 'erase-d' }), erase({ project: 'erase-d' })])
+      for (const { id } of two) await done(id)
+      await send('erase_logs', [entryOf('erase-d', '2')])
+      expect(await idsIn('erase_logs', 'erase-d')).toEqual(['2'])
+    })
+
+    test.each([
+      [{}, 'project'],
+      [{ project: '' }, 'project'],
+      [{ project: 'a'.repeat(1000) }, 'project'],
+      [{ project: 'a', from: 'yesterday' }, 'from'],
+      [{ project: 'a', from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to'],
+      [{ project: 'a', ids: [] }, 'ids'],
+      [{ project: 'a', ids: Array(1001).fill('x') }, 'ids'],
+      [{ project: 'a', everything: true }, 'everything'],
+    ])('refuse %j', async (body, parameter) => {
+      const refused = await admin('POST', '/api/erasures', body)
+      expect([refused.status, refused.body.error.parameter]).toEqual([400, parameter])
+    })
+
+    test('refuse a source that does not exist, and an unknown id is not found', async () => {
+      const refused = await admin('POST', '/api/erasures', { project: 'a', source: 'absent' })
+      expect([refused.status, refused.body.error.code]).toEqual([404, 'source_not_found'])
+      expect((await admin('GET', '/api/erasures/absent')).status).toBe(404)
+    })
+  })
+}

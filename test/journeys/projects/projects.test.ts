@@ -1,0 +1,15 @@
+import { afterAll, beforeAll } from 'vitest'
+import { openService, type RunningService } from '../../support/service.ts'
+import { erasureJourneys } from './erasures.ts'
+import { planJourneys } from './plans.ts'
+import { usageJourneys } from './usage.ts'
+
+let service: RunningService
+beforeAll(async () => {
+  service = await openService({ environment: { WELLHEAD_STATISTICS: 'on' } })
+})
+afterAll(() => service.close())
+
+planJourneys(() => service)
+usageJourneys(() => service)
+erasureJourneys(() => service)

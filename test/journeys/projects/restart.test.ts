@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { runCommand } from '../../support/command.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+/** A service that ends and starts again with its data directory. */
+const directory = scratchDirectory()
+const at = (name: string) => join(directory.path, name)
+const dayMs = 86_400_000
+let service: RunningService
+const open = async (name = 'data') => {
+  service = await openService({ engine: 'embedded', dataDir: at(name) })
+}
+beforeAll(() => open())
+afterAll(async () => {
+  await service.close()
+  directory.remove()
+})
+
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const send = (entries: object[]) => admin('POST', '/api/logs?source=kept_logs', entries)
+const entryOf = (project: string, days = 0) => ({
+  project,
+  event_message: 'entry',
+  timestamp: new Date(Date.now() - days * dayMs).toISOString(),
+})
+const found = async (project: string) => {
+  const search = { project, from: '2020-01-01T00:00:00Z', limit: 100 }
+  return (await admin('POST', '/api/sources/kept_logs/search', search)).body.length
+}
+const stored = async (project: string) => {
+  const sql = `SELECT count() FROM kept_logs WHERE project = '${project}'`
+  const { body } = await service.engine.query({ sql, format: 'TabSeparated' }, { deadlineMs: 30_000 })
+  return Number(body.toString())
+}
+
+test('plans, quotas and usage survive a restart, and expired entries leave the disk', async () => {
+  await admin('POST', '/api/sources', { name: 'kept_logs' })
+  await admin('POST', '/api/plans', { name: 'KEPT', retention_days: 1, entries_per_day: 5 })
+  await admin('PUT', '/api/projects/kept-a', { plan: 'KEPT' })
+  const entries = [0, 3, 3, 4].map((days) => entryOf('kept-a', days))
+  expect(
+    (await send([...entries, ...entries.map((entry) => ({ ...entry, project: 'kept-b' }))])).body.accepted,
+  ).toBe(8)
+  expect(await stored('kept-a')).toBe(4)
+  await service.close()
+  await open()
+  expect((await admin('GET', '/api/projects/kept-a')).body).toMatchObject({ plan: 'KEPT', entries: 4 })
+  const { body } = await send([entryOf('kept-a'), entryOf('kept-a')])
+  expect(body).toMatchObject({ accepted: 1, errors: [{ index: 1, reason: 'quota_exceeded' }] })
+  expect((await admin('GET', '/api/project-usage?project=kept-a')).body).toMatchObject([{ entries: 5 }])
+  await expect.poll(() => stored('kept-a')).toBe(2)
+  expect(await stored('kept-b')).toBe(4)
+})
+
+test('an erasure continues after a restart, and is applied again to an older backup before it is ready', async () => {
+  await send([entryOf('gone-a'), entryOf('gone-a', 2), entryOf('gone-b')])
+  const from = ['--url', service.url, '--token', service.adminToken.token]
+  const backedUp = await runCommand(['backup', at('backup'), ...from])
+  expect(backedUp.code, backedUp.stderr).toBe(0)
+  const dry = await runCommand(['erase', '--project', 'gone-a', '--dry-run', ...from])
+  expect([dry.code, dry.stdout]).toEqual([0, '2 entries of project gone-a would be erased.\n'])
+  const begun = await runCommand(['erase', '--project', 'gone-a', '--no-wait', '--json', ...from])
+  expect(begun.code, begun.stderr).toBe(0)
+  const { id } = JSON.parse(begun.stdout)
+  await service.close()
+  await open()
+  expect(await found('gone-a')).toBe(0)
+  const isDone = () =>
+    expect.poll(async () => (await admin('GET', `/api/erasures/${id}`)).body.state).toBe('done')
+  await isDone()
+  expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
+  await service.close()
+
+  const restore = ['restore', at('backup'), '--data-dir', at('restored')]
+  const restored = await runCommand([...restore, '--erasures', join(at('data'), 'erasures.jsonl')])
+  expect(restored.code, restored.stderr).toBe(0)
+  await open('restored')
+  expect(await found('gone-a')).toBe(0)
+  await isDone()
+  expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
+})

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** A page of the console does not import another one. */
+const pages =
+  'alerts audit customer dashboards embed endpoints help logs overview people projects reference sources tokens'.split(
+    ' ',
+  )
+
+/** Rooms from the top to the bottom. A room imports those below it, never those above or beside it. */
+const rooms = {
+  src: [
+    ['main'],
+    ['cli'],
+    ['workspace', 'demo'],
+    ['app'],
+    ['logflare'],
+    ['http'],
+    ['mcp'],
+    ['kinds'],
+    ['alerts', 'dashboards', 'live', 'tables'],
+    ['access', 'backup', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
+    ['projects'],
+    ['definitions'],
+    ['cache', 'catalog'],
+    ['engine'],
+    ['sql'],
+    ['base'],
+    ['shared'],
+  ],
+  'console/src': [
+    ['main'],
+    ['app'],
+    ['shell', 'sign-in'],
+    pages,
+    ['definitions', 'usage'],
+    ['schema'],
+    ['query'],
+    ['charts'],
+    ['ui'],
+    ['api'],
+  ],
+  client: [['react'], ['client', 'pino']],
+}
+
+/** What a room leaves to those between them. */
+const leaves: [from: string, to: RegExp, why: string][] = [
+  ['src/http/', /^src\/(?:cache|engine)\//, 'A route knows neither the cache nor the engine.'],
+  ['src/mcp/', /^src\/(?:cache|catalog|engine|sql)\//, 'A tool uses what the service offers to requests.'],
+  ['src/engine/embedded/host.ts', /^src\/engine\/[^/]*$/, 'The engine process knows nothing of the service.'],
+  [
+    'src/engine/embedded/durability/',
+    /^src\/engine\/[^/]*$/,
+    'The engine process knows nothing of the service.',
+  ],
+  ['console/src/', /^src\/(?!shared\/)/, 'The console knows the service by its interface alone.'],
+  ['client/', /^src\/(?!shared\/)/, 'Applications get no part of the service.'],
+]
+
+const roomOf = (path: string, root: string) => path.slice(root.length + 1).split(/[/.]/)[0] as string
+
+const sourcesIn = (root: string) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => `${root}/${name}`)
+    .filter((name) => /\.tsx?$/.test(name) && !/\.(?:test|d)\.tsx?$/.test(name))
+
+test('only the engine reads what ClickHouse says about itself', () => {
+  const others = sourcesIn('src').filter((file) => !file.startsWith('src/engine/'))
+  const knows = /(?<![.\w])system\.\w|\bsystemTable\b/
+  expect(others.filter((file) => knows.test(readFileSync(file, 'utf8')))).toEqual([])
+})
+
+test.each(Object.entries(rooms))('imports in %s go down', (root, layers) => {
+  const rankOf = (room: string) => layers.findIndex((layer) => layer.includes(room))
+  const files = sourcesIn(root)
+  expect(files.map((file) => roomOf(file, root)).filter((room) => rankOf(room) < 0)).toEqual([])
+  const wrong = files.flatMap((file) => {
+    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import\(?) ?'(\.[^']*)'/g)
+    return [...imports].flatMap(([, path]) => {
+      const target = join(dirname(file), path as string)
+      const [from, to] = [roomOf(file, root), roomOf(target, root)]
+      const goesDown = from === to || !target.startsWith(`${root}/`) || rankOf(to) > rankOf(from)
+      const why = leaves.find(([start, isLeft]) => file.startsWith(start) && isLeft.test(target))?.[2]
+      return goesDown && !why ? [] : `${file} imports ${target}. ${why ?? ''}`
+    })
+  })
+  expect(wrong).toEqual([])
+})
