@@ -33,7 +33,7 @@ beforeAll(() => {
     \`ALTER TABLE \${database}._catalog ADD COLUMN IF NOT EXISTS ${next.column} String\`,
     ...(process.env.FAIL_MIGRATION ? ['SELECT throwIf(1)'] : []),
   ] }`
-  const changed = code.replace(/(?<=const migrations = \[\{[^}]*\})\]/, `, ${added}]`)
+  const changed = code.replace(/(?<=const migrations = \[\{[^\]]*\})\]/, `, ${added}]`)
   expect(changed).not.toBe(code)
   writeFileSync(file, changed)
 })
