@@ -185,6 +185,7 @@ describe('every page of the console', () => {
 
   test('has its pages in a drawer on a phone', () =>
     visit('/console/tokens', { ...admin(), width: 390 }, async (page) => {
+      await page.getByRole('heading', { level: 1 }).waitFor()
       const header = await page.locator('.side').boundingBox()
       expect(header?.height).toBeLessThan(64)
       await page.getByRole('button', { name: 'Menu' }).click()

@@ -86,7 +86,7 @@ describe('logs of an own shape', () => {
       await page.getByRole('button', { name: '50 error 3' }).last().click()
       await row(page, /error POST \/v1\/cart 503 19\.5 ms connect ECONNREFUSED 10\.0\.3\.7:5432$/).click()
       await found(page, '3 entries')
-      expect(await page.locator('.entry').count()).toBe(3)
+      await expect.poll(() => page.locator('.entry').count()).toBe(3)
       const shown = page.locator('.json .value', { hasText: 'at last' })
       expect(await shown.textContent()).toBe(`"${stack.replaceAll('\\', '\\\\')}"`)
       // Counts of the last search are pale until those of this one arrive.
