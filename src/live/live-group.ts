@@ -1,5 +1,5 @@
 import type { Timers } from '../base/clock.ts'
-import type { EntryMatch, StoredEntry } from '../sources/search/stored-entry.ts'
+import type { EntryMatch, StoredEntry } from '../search/stored-entry.ts'
 import { batchesOf, type LiveEntry, type LiveReader, type LiveRing } from './live-reader.ts'
 
 /** A condition on entries. Queries with the same key match the same entries. */

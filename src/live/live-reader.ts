@@ -1,5 +1,5 @@
 import type { JsonPaths } from '../base/json/json-paths.ts'
-import { type OwnColumn, StoredEntry } from '../sources/search/stored-entry.ts'
+import { type OwnColumn, StoredEntry } from '../search/stored-entry.ts'
 
 const beforeProject = '{"project":"'
 const beforeId = '","id":"'

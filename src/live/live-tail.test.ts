@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock, manualTime } from '../../test/support/manual-clock.ts'
 import { readEntry } from '../intake/entry-batch.ts'
-import type { StoredEntry } from '../sources/search/stored-entry.ts'
+import type { StoredEntry } from '../search/stored-entry.ts'
 import type { EntryQuery } from './live-group.ts'
 import { LiveTail, type LiveTailOptions } from './live-tail.ts'
 

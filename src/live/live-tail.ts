@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { JsonPaths } from '../base/json/json-paths.ts'
-import type { StoredEntry } from '../sources/search/stored-entry.ts'
+import type { StoredEntry } from '../search/stored-entry.ts'
 import { type EntryQuery, LiveGroup, LiveTurns } from './live-group.ts'
 import { LiveEntry, LiveReader, LiveRing, type LiveSink, projectInJson } from './live-reader.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { readQuery } from '../search/parse-query.ts'
 import { conditionsOf, rangeOf } from './entry-queries.ts'
-import { readQuery } from './search/parse-query.ts'
 import { entryFilterShape } from './search-shape.ts'
 
 const now = 1_800_000_000_000_000n

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { queryTimeout } from '../base/errors.ts'
+import { present } from '../search/condition-sql.ts'
+import { isStatus, requiredField, searchField } from '../search/search-condition.ts'
 import { keysOf } from '../shared/path-text.ts'
 import type { Search } from './entry-queries.ts'
-import { present } from './search/condition-sql.ts'
-import { isStatus, requiredField, searchField } from './search/search-condition.ts'
 import { countNewest } from './search-slices.ts'
 import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
 

@@ -1,6 +1,6 @@
+import { counted } from '../search/condition-sql.ts'
+import { requiredField } from '../search/search-condition.ts'
 import { rangeOf, type Search } from './entry-queries.ts'
-import { counted } from './search/condition-sql.ts'
-import { requiredField } from './search/search-condition.ts'
 import { countNewest, type Slice } from './search-slices.ts'
 
 /** Values of a histogram that have counts of their own. */

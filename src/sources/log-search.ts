@@ -3,6 +3,14 @@ import { grouped } from '../base/grouped.ts'
 import { didYouMean } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { textRows } from '../engine/json-rows.ts'
+import { conditionSql, present } from '../search/condition-sql.ts'
+import {
+  type FieldCondition,
+  positiveTests,
+  requiredField,
+  type WordCondition,
+} from '../search/search-condition.ts'
+import { nextPage, readNext, type SearchCursor } from '../search/search-cursor.ts'
 import { pathOf, shownPath } from '../shared/path-text.ts'
 import { closestPath } from '../sql/warnings/path-warnings.ts'
 import { containsSql, foldCase } from '../sql/word.ts'
@@ -19,14 +27,6 @@ import {
 } from './entry-queries.ts'
 import { facetsOf } from './facets.ts'
 import { histogramOf } from './histogram.ts'
-import { conditionSql, present } from './search/condition-sql.ts'
-import {
-  type FieldCondition,
-  positiveTests,
-  requiredField,
-  type WordCondition,
-} from './search/search-condition.ts'
-import { nextPage, readNext, type SearchCursor } from './search/search-cursor.ts'
 import { cursorShape, entryFilterShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
 import { dateOf, slicesOf } from './search-slices.ts'
 import { pathSettings, seenPaths } from './seen-paths.ts'

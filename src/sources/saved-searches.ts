@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { mayRead, type Reader, refuseAudit } from '../definitions/audit-rule.ts'
 import { type SavedRecord, SavedRecords } from '../definitions/saved-records.ts'
-import { readQuery } from './search/parse-query.ts'
+import { readQuery } from '../search/parse-query.ts'
 
 export const newSearchShape = z.strictObject({
   name: z.string().trim().min(1).max(100).describe('Unique among the searches of a source.'),

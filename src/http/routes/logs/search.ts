@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { FieldShapes } from '../../../base/validation.ts'
 import { readShape } from '../../../base/validation.ts'
+import { arrayOfLines } from '../../../search/search-cursor.ts'
 import { facetShape, valueCounts } from '../../../sources/facets.ts'
 import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
 import { contextOf, exportEntries, searchSources, searchSql } from '../../../sources/related-entries.ts'
 import { newSearchShape, type SavedSearch, type SavedSearches } from '../../../sources/saved-searches.ts'
-import { arrayOfLines } from '../../../sources/search/search-cursor.ts'
 import {
   crossSearchShape,
   entryFilterShape,

@@ -1,5 +1,5 @@
-import { finiteNumber, textAtPath } from '../../engine/tables.ts'
-import { containsSql, foldCase, wordSql } from '../../sql/word.ts'
+import { finiteNumber, textAtPath } from '../engine/tables.ts'
+import { containsSql, foldCase, wordSql } from '../sql/word.ts'
 import {
   type FieldTest,
   isNumeric,

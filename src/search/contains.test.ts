@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { JsonPaths } from '../../base/json/json-paths.ts'
+import { JsonPaths } from '../base/json/json-paths.ts'
 import { contains, entryMatch } from './condition-match.ts'
 import { StoredEntry } from './stored-entry.ts'
 

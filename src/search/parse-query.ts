@@ -1,5 +1,5 @@
-import type { TypedColumn } from '../../catalog/source.ts'
-import { numberPattern } from '../../sql/word.ts'
+import type { TypedColumn } from '../catalog/source.ts'
+import { numberPattern } from '../sql/word.ts'
 import {
   type FieldTest,
   fieldCondition,

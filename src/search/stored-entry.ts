@@ -1,7 +1,7 @@
-import type { JsonPaths } from '../../base/json/json-paths.ts'
-import { valueText } from '../../base/json/json-paths.ts'
-import { JsonScanner } from '../../base/json/json-scanner.ts'
-import { foldCase } from '../../sql/word.ts'
+import type { JsonPaths } from '../base/json/json-paths.ts'
+import { valueText } from '../base/json/json-paths.ts'
+import { JsonScanner } from '../base/json/json-scanner.ts'
+import { foldCase } from '../sql/word.ts'
 
 export type OwnColumn = 'project' | 'id' | 'event_message'
 

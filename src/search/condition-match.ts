@@ -1,5 +1,5 @@
-import { pathName } from '../../base/json/json-paths.ts'
-import { foldCase, jsonScalar, numberPattern } from '../../sql/word.ts'
+import { pathName } from '../base/json/json-paths.ts'
+import { foldCase, jsonScalar, numberPattern } from '../sql/word.ts'
 import {
   type FieldCondition,
   isNumeric,

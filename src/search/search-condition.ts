@@ -1,7 +1,7 @@
-import { invalidParameter, type WellheadError } from '../../base/errors.ts'
-import type { TypedColumn } from '../../catalog/source.ts'
-import { keysOf, pathOf } from '../../shared/path-text.ts'
-import { numberPattern } from '../../sql/word.ts'
+import { invalidParameter, type WellheadError } from '../base/errors.ts'
+import type { TypedColumn } from '../catalog/source.ts'
+import { keysOf, pathOf } from '../shared/path-text.ts'
+import { numberPattern } from '../sql/word.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
