@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import type { Key } from './caller.ts'
 import { callerWith, type PlanLimits, type Rights } from './caller.ts'
-import type { Key } from './credential.ts'
 import type { RequestLimit } from './request-quota.ts'
 import type { StoredToken } from './token.ts'
 

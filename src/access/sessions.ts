@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { invalidParameter } from '../base/errors.ts'
+import type { Key } from './caller.ts'
 import { callerWith, type Rights } from './caller.ts'
-import type { Key } from './credential.ts'
 import { type KnownTokens, limitsOf, taggedWith } from './known-tokens.ts'
 import {
   commonRights,

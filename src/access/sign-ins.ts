@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
-import type { Key } from './credential.ts'
+import type { Key } from './caller.ts'
 import { type Session, sessionKey, signSession } from './session-token.ts'
 
 export interface SessionCookie {

@@ -1,7 +1,7 @@
 import { withDeadline } from '../base/clock.ts'
 import { endpointNotFound, WellheadError } from '../base/errors.ts'
+import type { EngineTime } from '../endpoints/call/call.ts'
 import { callOf } from '../endpoints/call/call.ts'
-import type { EngineTime } from '../endpoints/call/engine-time.ts'
 import { findFormat, type OutputFormat } from '../endpoints/call/output-formats.ts'
 import { reservedName } from '../shared/sql-tokens.ts'
 import { queryOf } from '../sql/query.ts'

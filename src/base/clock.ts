@@ -1,3 +1,5 @@
+import { queryTimeout } from './errors.ts'
+
 /** Time is an argument: only the process edge reads the machine's clock. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
@@ -62,5 +64,22 @@ export async function withDeadline<T>(
   } finally {
     cancel()
     outer?.removeEventListener('abort', follow)
+  }
+}
+
+export type TimeLimit = ReturnType<typeof timeLimit>
+
+/** A time limit that counts from now. */
+export function timeLimit(ms: number) {
+  const endsAt = performance.now() + ms
+  return {
+    ms,
+    isOver: () => performance.now() >= endsAt,
+    /** Throws if nothing is left. */
+    leftMs: () => {
+      const leftMs = endsAt - performance.now()
+      if (leftMs <= 0) throw queryTimeout(ms / 1000)
+      return leftMs
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
-import { withDeadline } from '../base/clock.ts'
-import { engineUnavailable, isolationUnverified, queryCancelled, queryTimeout } from '../base/errors.ts'
+import { timeLimit, withDeadline } from '../base/clock.ts'
+import { engineUnavailable, isolationUnverified, queryCancelled } from '../base/errors.ts'
 import type { Engine, EngineState, InsertInto, Limits, NodeState, QueryResult, Statement } from './engine.ts'
 import { isNodeTrouble, isUnreachable } from './engine-errors.ts'
 
@@ -91,7 +91,7 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
     repeatable: boolean,
     send: (node: Node, limits: Limits) => Promise<T>,
   ): Promise<T> {
-    const since = performance.now()
+    const time = timeLimit(limits.deadlineMs)
     const tried = new Set<Node>()
     let rest = limits
     let unanswered = 0
@@ -101,7 +101,8 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
-        rest = await this.#whenReadyWithin(rest)
+        await this.#whenReadyWithin(rest)
+        rest = { ...limits, deadlineMs: time.leftMs() }
         continue
       }
       // Here, because a statement may have waited until a node with a new version was ready.
@@ -112,27 +113,22 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
       } catch (error) {
         if (isUnreachable(error)) unanswered++
         if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
-        const deadlineMs = limits.deadlineMs - Math.ceil(performance.now() - since)
-        if (deadlineMs <= 0) throw error
-        rest = { ...limits, deadlineMs }
+        if (time.isOver()) throw error
+        rest = { ...limits, deadlineMs: time.leftMs() }
         tried.add(node)
         failure ??= error
       }
     }
   }
 
-  /** Waits while no node is ready: clients should not retry in a tight loop. Returns the limits with the time that is left. */
-  async #whenReadyWithin(limits: Limits): Promise<Limits> {
-    const since = performance.now()
+  /** Waits while no node is ready: clients should not retry in a tight loop. */
+  async #whenReadyWithin(limits: Limits): Promise<void> {
     try {
       await this.whenReady(Math.min(limits.deadlineMs, waitForReadyMs), limits.signal)
     } catch (error) {
       if (limits.signal?.aborted) throw queryCancelled()
       throw engineUnavailable('The engine is not available at the moment.', error)
     }
-    const deadlineMs = limits.deadlineMs - (performance.now() - since)
-    if (deadlineMs <= 0) throw queryTimeout(limits.deadlineMs / 1000)
-    return { ...limits, deadlineMs }
   }
 
   /** The ready node with the fewest requests; a slow one gets fewer, and one that returns gets no more than the others have. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import { blamedBounds, CrashGuard } from '../../engine/embedded/running-queries.ts'
-import { blameFor, type Call } from './call.ts'
+import { blameFor, type Call, EngineTime } from './call.ts'
 
 const minute = 60_000
 const endpoint = { definition: { id: 'e' } }
@@ -46,4 +46,21 @@ describe.each(['SELECT 1', undefined])('a caller who crashes the engine with %s'
     expect(refused[1]).toBe(0)
     expect(crashes).toBeLessThan(40)
   })
+})
+
+test('engine time is the sum of all runs, including one in progress', () => {
+  let nowMs = 1_000
+  const time = new EngineTime(() => nowMs)
+  expect(time.ms).toBe(0)
+  time.begin()
+  nowMs += 30
+  expect(time.ms).toBe(30)
+  time.end()
+  nowMs += 500
+  expect(time.ms).toBe(30)
+  time.begin()
+  nowMs += 12
+  time.end()
+  time.end()
+  expect(time.ms).toBe(42)
 })

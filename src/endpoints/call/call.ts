@@ -5,7 +5,6 @@ import { type Blame, callerBlame } from '../../engine/engine.ts'
 import type { TimeRange } from '../../sql/isolation.ts'
 import { type Endpoint, resultTag } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
-import type { EngineTime } from './engine-time.ts'
 import { formatOf, type OutputFormat } from './output-formats.ts'
 
 export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
@@ -101,6 +100,30 @@ export function blameFor({ endpoint, sql, project, caller, purpose }: Call): rea
 /** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */
 function sourcesOf({ definition, compiled }: Endpoint): ReadonlySet<string> {
   return definition.sandbox ? compiled.viewSources : compiled.possibleSources
+}
+
+/** How long the engine worked for a call. */
+export class EngineTime {
+  readonly #monotonicMs: () => number
+  #sinceMs: number | undefined
+  #beforeMs = 0
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  get ms(): number {
+    return this.#beforeMs + (this.#sinceMs === undefined ? 0 : this.#monotonicMs() - this.#sinceMs)
+  }
+
+  begin(): void {
+    this.#sinceMs = this.#monotonicMs()
+  }
+
+  end(): void {
+    this.#beforeMs = this.ms
+    this.#sinceMs = undefined
+  }
 }
 
 /** Enough to repeat a call after a restart. */

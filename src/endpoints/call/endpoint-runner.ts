@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, type TimeLimit, timeLimit } from '../../base/clock.ts'
 import { forbidden, invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
 import type { Result } from '../../cache/cached-result.ts'
 import {
@@ -27,7 +27,6 @@ import { isJsonColumn, outputSettings, type ResultColumn, wrapQuery } from '../d
 import { blameFor, type Call, type RunPurpose } from './call.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { Sandboxes } from './sandboxes.ts'
-import { type TimeLimit, timeLimit } from './time-limit.ts'
 
 interface EndpointRunnerOptions {
   engine: Engine
@@ -45,7 +44,7 @@ interface EndpointRunnerOptions {
 }
 
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
-const explainWithinSeconds = 10
+const explainWithinMs = 10_000
 
 /** The engine's code for an invalid regular expression. */
 const badPattern = 427
@@ -79,7 +78,7 @@ export class EndpointRunner {
       startedAt = performance.now()
       queued?.end()
       call.engineTime?.begin()
-      const limit = timeLimit(call.endpoint.definition.timeout_seconds)
+      const limit = timeLimit(call.endpoint.definition.timeout_seconds * 1000)
       const ready = await this.#compiled(call, limit)
       const { compiled, columns, definition } = ready.endpoint
       await this.#checkPatterns(ready, values, limit)
@@ -126,7 +125,7 @@ export class EndpointRunner {
   explain(call: Call): Promise<QueryPlan> {
     const values = this.#atTime(call)
     return this.inTurn(call, async () => {
-      const limit = timeLimit(explainWithinSeconds)
+      const limit = timeLimit(explainWithinMs)
       const ready = await this.#compiled(call, limit)
       const { compiled, columns, definition } = ready.endpoint
       const sql = wrapQuery(compiled, columns, { rows: definition.max_rows + 1, form: 'json' })
@@ -220,7 +219,7 @@ export class EndpointRunner {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
       // Report the whole time limit, not what was left of it.
-      if (queryTimeout.is(error)) throw queryTimeout(limit.seconds)
+      if (queryTimeout.is(error)) throw queryTimeout(limit.ms / 1000)
       // Positions and quotes would refer to the composed SQL, which contains values of the call.
       throw authorError(error, () => undefined)
     }

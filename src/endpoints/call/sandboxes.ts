@@ -1,11 +1,11 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { TimeLimit } from '../../base/clock.ts'
 import { queryTimeout } from '../../base/errors.ts'
 import type { Blame, Engine, Limits } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import { compileSandboxed, describeViews, maxCheckMs, type SandboxView } from '../definition/sandbox.ts'
-import type { TimeLimit } from './time-limit.ts'
 
 /** Sandbox endpoints with a caller's SQL in them. SQL that was checked is remembered. */
 export class Sandboxes {
@@ -44,17 +44,17 @@ export class Sandboxes {
     const key = JSON.stringify([endpoint.definition.id, endpoint.version, sql])
     const known = this.#compiled.get(key)
     if (known?.from === from) return known.endpoint
-    let limitSeconds = limit.seconds
+    let limitMs = limit.ms
     const limits = (): Limits => {
       const leftMs = limit.leftMs()
-      limitSeconds = leftMs > this.#checkMs ? this.#checkMs / 1000 : limit.seconds
+      limitMs = leftMs > this.#checkMs ? this.#checkMs : limit.ms
       return { deadlineMs: Math.min(this.#checkMs, leftMs), blame, isolated: true }
     }
     this.#mayRead = this.#mayRead.then(() => giveWay())
     await this.#mayRead
     const compiled = await compileSandboxed(this.#engine, endpoint, sql, limits).catch((error) => {
       // Report the limit that applied, not what was left of it.
-      throw queryTimeout.is(error) ? queryTimeout(limitSeconds) : error
+      throw queryTimeout.is(error) ? queryTimeout(limitMs / 1000) : error
     })
     this.#compiled.set(key, { from, endpoint: compiled })
     return compiled

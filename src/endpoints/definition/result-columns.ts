@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, jsonText, outputJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
-import { type EngineType, parseEngineType } from './engine-type.ts'
-import { type OutputForm, outputSql } from './output-types.ts'
+import { type EngineType, type OutputForm, outputSql, parseEngineType } from './output-types.ts'
 import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {

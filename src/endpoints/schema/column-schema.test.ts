@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseEngineType } from '../definition/engine-type.ts'
+import { parseEngineType } from '../definition/output-types.ts'
 import { columnSchema } from './column-schema.ts'
 
 const shapeOf = (type: string) => {

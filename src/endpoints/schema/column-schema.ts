@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../base/validation.ts'
-import { type EngineType, parseEngineType } from '../definition/engine-type.ts'
+import { type EngineType, parseEngineType } from '../definition/output-types.ts'
 
 const text: JsonSchema = { type: 'string' }
 const anything: JsonSchema = {}

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { timeLimit } from '../../../src/base/clock.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { Sandboxes } from '../../../src/endpoints/call/sandboxes.ts'
-import { timeLimit } from '../../../src/endpoints/call/time-limit.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/endpoints/definition/endpoint.ts'
 import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters.ts'
@@ -161,7 +161,7 @@ describe('sandboxed SQL', () => {
     setImmediate(work)
     const refused = Array.from({ length: 6 }, (_, n) =>
       sandboxes
-        .compile(endpoint, `SELECT ${n} AS n FROM (`, [], timeLimit(30))
+        .compile(endpoint, `SELECT ${n} AS n FROM (`, [], timeLimit(30_000))
         .catch(({ code }) => events.push(code)),
     )
     await Promise.all(refused)
@@ -244,7 +244,7 @@ describe('sandboxed SQL', () => {
 
   test('is remembered within a limit of memory, whatever its size', async () => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20)
-    const compile = (sql: string) => sandboxes.compile(endpoint, sql, [], timeLimit(30))
+    const compile = (sql: string) => sandboxes.compile(endpoint, sql, [], timeLimit(30_000))
     const words = (name: string) => Array.from({ length: 800 }, (_, n) => `${name}${n}`).join(' ')
     const long = (n: number) => `SELECT id AS id${n} FROM entries -- ${words(`word${n}x`)}\nWHERE id != ''`
     const first = await compile(long(0))
@@ -263,7 +263,9 @@ describe('sandboxed SQL', () => {
   ])('names the time limit of %s if that one applied', async (_, checkMs, timeoutSeconds, named) => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20, checkMs)
     const slow = 'SELECT (SELECT max(sipHash64(number)) FROM numbers(100000000000)) AS n FROM entries'
-    await expect(sandboxes.compile(endpoint, slow, [], timeLimit(timeoutSeconds))).rejects.toMatchObject({
+    await expect(
+      sandboxes.compile(endpoint, slow, [], timeLimit(timeoutSeconds * 1000)),
+    ).rejects.toMatchObject({
       code: 'query_timeout',
       message: expect.stringContaining(`its time limit of ${named}.`),
     })
