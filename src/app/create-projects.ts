@@ -6,7 +6,6 @@ import type { Sources } from '../catalog/sources.ts'
 import { shippedBy } from '../definitions/definitions.ts'
 import { topologyOf } from '../engine/cluster/cluster-engine.ts'
 import type { Engine } from '../engine/engine.ts'
-import { removeRows } from '../engine/removed-rows.ts'
 import { ErasureFile } from '../projects/erasure-file.ts'
 import { Erasures } from '../projects/erasures.ts'
 import { defaultPlan, readPlan } from '../projects/plan.ts'
@@ -17,7 +16,6 @@ import { ProjectUsage } from '../projects/project-usage.ts'
 import { QuotaEvents } from '../projects/quota-events.ts'
 import { Quotas } from '../projects/quotas.ts'
 import { RetentionSweep } from '../projects/retention-sweep.ts'
-import { sqlText } from '../sql/names.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -52,10 +50,8 @@ export function createProjects(
   const erasures = new Erasures({
     ...{ engine, time, log, topology, shared },
     sourceOf: (name) => sources.get(name, () => true).name,
-    sources: () => sources.list().map(({ name }) => name),
+    sources: () => sources.list(),
     file: new ErasureFile(settings.dataDir),
-    forgetStored: (project) =>
-      removeRows(engine, topology(), '_idempotency', `project = ${sqlText(project)}`),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
   const sweep = new RetentionSweep({

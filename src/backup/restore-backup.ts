@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, open, readFile } from 'node:fs/promises'
+import { lstat, open, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import { restoredErasuresName, restoredFile, restoredText } from '../base/files/restored-file.ts'
+import { unlessMissing } from '../base/files/disk.ts'
+import {
+  erasuresName,
+  restoredErasuresName,
+  restoredFile,
+  restoredText,
+} from '../base/files/restored-file.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { singleServer } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -30,8 +36,8 @@ const maxManifestBytes = 16 * 2 ** 20
 interface RestoreOptions {
   from: string
   to: string
-  /** A file of erasures, which the restored service applies. */
-  erasures?: string | undefined
+  /** A file of erasures, which the restored service applies. False: none, also if the backup shows that there may be some. */
+  erasures?: string | false | undefined
   /** Versions that this Wellhead supports. */
   here: { schema: number; library: string }
   /** Checks the data before the directory gets its final name; throws to refuse it. */
@@ -50,7 +56,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
-  const erased = erasures === undefined ? undefined : await readFile(erasures)
+  if (erasures === undefined && (await hasErasures(from))) {
+    throw new OperatorError(
+      'Entries were erased before this backup was taken, and may have been since. Name the list of the original data directory with ' +
+        `--erasures <directory>/${erasuresName}. If it is lost, use --no-erasures.`,
+    )
+  }
+  const erased = erasures
+    ? await readFile(erasures).catch(ifMissing(new OperatorError(`There is no file ${erasures}.`)))
+    : undefined
   const staged = await StagedDirectory.create(to)
   try {
     await checkSpace(dirname(staged.path), manifest)
@@ -70,6 +84,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await staged.abandon()
     throw error
   }
+}
+
+/** Whether an installation erases entries, as far as a backup of it shows. */
+async function hasErasures(from: string): Promise<boolean> {
+  const sizes = [erasuresName, restoredErasuresName].map((name) =>
+    stat(join(from, dataFolder, name)).then(({ size }) => size, unlessMissing),
+  )
+  return (await Promise.all(sizes)).some((size) => size)
 }
 
 /** Finds missing files before anything is written. */

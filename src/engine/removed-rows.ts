@@ -45,7 +45,8 @@ export async function countRows(
     cluster === undefined
       ? `${database}.\`${local}\``
       : `clusterAllReplicas('${cluster}', ${database}, \`${local}\`)`
-  const sql = `SELECT count() AS rows, toString(toUnixTimestamp64Micro(max(timestamp))) AS newest FROM ${from} WHERE ${condition}`
+  const at = table.startsWith('_') ? 'at' : 'timestamp'
+  const sql = `SELECT count() AS rows, toString(toUnixTimestamp64Micro(max(${at}))) AS newest FROM ${from} WHERE ${condition}`
   const settings = { skip_unavailable_shards: 0 }
   type Row = { rows: string; newest: string }
   const [row] = await queryRows<Row>(engine, { sql, settings }, limits)

@@ -11,7 +11,6 @@ const texts: Record<string, string> = {
   any: 'any',
   'query or search': '`query` or `search`',
   'query or dashboard': '`query` or `dashboard:<name>`',
-  'read or project': '`read`, or a token with a project',
 }
 
 const scopes = ['query', 'dashboard:<name>', 'search', 'ingest', 'read', 'edit', 'deploy', 'admin']

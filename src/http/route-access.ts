@@ -20,7 +20,6 @@ export const isAllowed = {
   ingest: (caller: Caller) => caller.mayAny('ingest'),
   read: (caller: Caller) => caller.role !== undefined,
   edit: (caller: Caller) => caller.role === 'editor' || caller.isAdmin,
-  'read or project': (caller: Caller) => caller.role !== undefined || caller.project !== undefined,
   deploy: (caller: Caller) => caller.mayDeploy,
   admin: (caller: Caller) => caller.isAdmin,
 }

@@ -3,6 +3,7 @@ import { invalidParameter } from '../base/errors.ts'
 import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { readShape } from '../base/validation.ts'
 import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { projectKeys, type Source } from '../catalog/source.ts'
 import { instantSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import { projectName } from './plan.ts'
@@ -42,6 +43,8 @@ export const storedErasureShape = z.object({
   ids: z.array(z.string()).nullable(),
   /** Tables that had the ids; null for all tables. */
   tables: z.array(z.string()).nullable(),
+  /** Whether nothing but the project was named. */
+  everything: z.boolean().default(false),
   entries: z.int(),
   created_at: z.string(),
   created_by: z.string(),
@@ -50,6 +53,8 @@ export const storedErasureShape = z.object({
 
 export type Erasure = z.output<typeof storedErasureShape>
 /** Without an end: as it was sent. */
+/** A source, and where its entries have their project. */
+export type ErasedSource = Pick<Source, 'name' | 'project'>
 export type ErasedRows = Pick<Erasure, 'project' | 'source' | 'from' | 'ids'> & {
   to: string | null
   tables?: string[] | null
@@ -65,12 +70,16 @@ export function readErasure(body: unknown) {
 }
 
 /** Condition for rows of a table, if an erasure concerns it. The audit keeps who erased what, which has no entries. */
-export function erasedSql(rows: ErasedRows, table: string): string | undefined {
+export function erasedSql(
+  rows: ErasedRows,
+  table: string,
+  sources: Iterable<ErasedSource>,
+): string | undefined {
   const { project, source, from, to, ids, tables } = rows
   if (tables && !tables.includes(table)) return undefined
   const isQuarantine = table === quarantineSource
   if (table === auditSource || (source !== null && source !== table && !isQuarantine)) return undefined
-  const terms = [isQuarantine ? quarantinedSql(project) : `project = ${sqlText(project)}`]
+  const terms = [isQuarantine ? quarantinedSql(project, sources) : `project = ${sqlText(project)}`]
   if (isQuarantine && source !== null && source !== table) {
     terms.push(`JSONExtractString(metadata, 'source') = ${sqlText(source)}`)
   }
@@ -85,16 +94,22 @@ export function erasedSql(rows: ErasedRows, table: string): string | undefined {
 }
 
 /**
- * Rejected entries have the project of the token, if that has one. Otherwise their text may name it, in a form that the intake
- * could not read.
+ * Rejected entries have the project of the token, if that has one. Otherwise their text may name it, where the intake reads it, or
+ * in a form that cannot be read.
  */
-function quarantinedSql(project: string): string {
-  const name = sqlText(project)
-  const paths = ["'project'", "'metadata', 'project_ref'", "'metadata', 'project'"]
-  const named = paths.map((path) => `JSONExtractString(event_message, ${path}) = ${name}`).join(' OR ')
+function quarantinedSql(project: string, sources: Iterable<ErasedSource>): string {
+  const at = (keys: readonly string[]) =>
+    `JSONExtract(event_message, ${keys.map(sqlText).join(', ')}, 'String')`
+  const own = [...sources].flatMap((source) => {
+    const keys = projectKeys(source)
+    const isOf = `JSONExtractString(metadata, 'source') = ${sqlText(source.name)}`
+    return keys ? [keys, ['metadata', ...keys]].map((path) => `if(${isOf}, ${at(path)}, '')`) : []
+  })
+  const usual = [['metadata', 'project_ref'], ['project_ref'], ['metadata', 'project']].map(at)
+  const first = `arrayFirst(p -> p != '', [${[at(['project']), ...own, ...usual].join(', ')}])`
   const quoted = sqlText(JSON.stringify(project))
-  const unreadable = `(NOT isValidJSON(event_message) AND position(event_message, ${quoted}) > 0)`
-  return `(project = ${name} OR (project = '' AND (${named} OR ${unreadable})))`
+  const named = `if(isValidJSON(event_message), ${first} = ${sqlText(project)}, position(event_message, ${quoted}) > 0)`
+  return `(project = ${sqlText(project)} OR (project = '' AND ${named}))`
 }
 
 function microsOf(at: string): bigint {

@@ -7,7 +7,15 @@ import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { countRows, isRemoving, removeRows } from '../engine/removed-rows.ts'
 import type { HiddenRows } from '../sql/isolation.ts'
-import { type ErasedRows, type Erasure, erasedSql, readErasure, storedErasureShape } from './erasure.ts'
+import { sqlText } from '../sql/names.ts'
+import {
+  type ErasedRows,
+  type ErasedSource,
+  type Erasure,
+  erasedSql,
+  readErasure,
+  storedErasureShape,
+} from './erasure.ts'
 import type { ErasureFile } from './erasure-file.ts'
 
 interface ErasuresOptions {
@@ -19,11 +27,9 @@ interface ErasuresOptions {
   shared: boolean
   /** Finds the name of a source by a name or an alias. */
   sourceOf: (name: string) => string
-  sources: () => Iterable<string>
+  sources: () => readonly ErasedSource[]
   /** Erasures outside of the engine, which a backup of it does not take back. */
   file: ErasureFile
-  /** Removes what else is stored of a project. */
-  forgetStored: (project: string) => Promise<void>
   /** Removes the project's rows of tables that users fill. */
   eraseTables: (project: string) => Promise<unknown>
 }
@@ -126,15 +132,17 @@ export class Erasures {
   }
 
   #tables(rows: ErasedRows): { table: string; sql: string }[] {
-    return [...this.#options.sources()].flatMap((table) => {
-      const sql = erasedSql(rows, table)
+    const sources = this.#options.sources()
+    return sources.flatMap(({ name: table }) => {
+      const sql = erasedSql(rows, table, sources)
       return sql === undefined ? [] : [{ table, sql }]
     })
   }
 
   /** Without an end, entries count that are ahead of the clock. */
-  async #count(rows: ErasedRows): Promise<Pick<Erasure, 'entries' | 'to' | 'tables'>> {
+  async #count(rows: ErasedRows): Promise<Pick<Erasure, 'entries' | 'to' | 'tables' | 'everything'>> {
     const { engine, topology, time } = this.#options
+    const { source, from, to, ids } = rows
     let entries = 0
     const found: string[] = []
     let newest = BigInt(time.wall.now()) * 1000n
@@ -146,8 +154,9 @@ export class Erasures {
     }
     return {
       entries: Math.round(entries / this.#replicas()),
-      to: rows.to ?? isoOf(newest),
-      tables: rows.ids === null ? null : found,
+      to: to ?? isoOf(newest),
+      tables: ids === null ? null : found,
+      everything: [source, from, to, ids].every((part) => part === null),
     }
   }
 
@@ -162,6 +171,7 @@ export class Erasures {
 
   /** Compiled once for each change of what is hidden, since every query asks for it. */
   async #hide(...added: readonly Erasure[]): Promise<void> {
+    const { sources } = this.#options
     const running = this.#running()
     const byTable = new Map<string, string | undefined>()
     this.#hidden =
@@ -169,7 +179,7 @@ export class Erasures {
         ? undefined
         : (table) => {
             if (!byTable.has(table)) {
-              const terms = running.flatMap((rows) => erasedSql(rows, table) ?? [])
+              const terms = running.flatMap((rows) => erasedSql(rows, table, sources()) ?? [])
               byTable.set(table, terms.length === 0 ? undefined : terms.map((sql) => `(${sql})`).join(' OR '))
             }
             return byTable.get(table)
@@ -244,19 +254,24 @@ export class Erasures {
   }
 
   async #erase(erasure: Erasure): Promise<void> {
-    const { shared, time, log, forgetStored, eraseTables } = this.#options
-    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
-    await forgetStored(erasure.project)
+    const { shared, time, log, eraseTables } = this.#options
+    await this.#removeAll(erasure)
     // Rows of such tables have neither a source nor a time.
-    if (!erasure.source && !erasure.ids && !erasure.from) await eraseTables(erasure.project)
+    if (erasure.everything) await eraseTables(erasure.project)
     if (shared) await this.#pause(othersFollowMs)
     // Entries of requests that were under way may have arrived since.
-    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
+    await this.#removeAll(erasure)
     await this.#forget(erasure)
     if (this.#stopped) return
     await this.#store({ ...erasure, done_at: new Date(time.wall.now()).toISOString() })
     await this.#hide()
     log.info({ erasure: erasure.id, entries: erasure.entries }, 'entries were erased')
+  }
+
+  /** One table after the other. Responses to idempotency keys are not kept longer than the entries. */
+  async #removeAll(erasure: Erasure): Promise<void> {
+    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
+    await this.#remove('_idempotency', `project = ${sqlText(erasure.project)}`)
   }
 
   /** Resolves when no replica has such rows. */

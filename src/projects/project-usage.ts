@@ -49,8 +49,12 @@ export class ProjectUsage {
 
   /** Undefined for a name that no tenant can have. */
   countOf(project: string): DayCount | undefined {
+    return projectName.safeParse(project).success ? this.#current(project) : undefined
+  }
+
+  #current(project: string): DayCount {
     this.counts.begin(this.#options.time.wall.now())
-    return projectName.safeParse(project).success ? this.counts.of(project) : undefined
+    return this.counts.of(project)
   }
 
   /** The projects with most entries today, as far as this service counted them since it started. */
@@ -70,11 +74,14 @@ export class ProjectUsage {
     this.change(count)
   }
 
-  stored(count: DayCount, { entries, bytes }: Counts): void {
+  /** Counts on the day when they were stored, since a day that is over does not change. Returns the count. */
+  stored(project: string, { entries, bytes }: Counts): DayCount {
+    const count = this.#current(project)
     count.entries += entries
     count.bytes += bytes
     count.lastMs = this.#options.time.wall.now()
     this.change(count)
+    return count
   }
 
   change(count: DayCount): void {

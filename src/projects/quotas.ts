@@ -69,9 +69,10 @@ export class Quotas {
     return {
       over,
       stored: (refused = new Map()) => {
-        for (const { run, count, plan, isLimited, reserved } of runs) {
+        for (const { run, plan, isLimited, reserved } of runs) {
           const { entries, bytes } = refused.size === 0 ? reserved : countsWithout(lines, run, over, refused)
-          if (entries > 0) usage.stored(count, { entries, bytes })
+          if (entries === 0) continue
+          const count = usage.stored(run.project, { entries, bytes })
           if (isLimited) for (const unit of units) this.#report(count, plan, unit)
         }
       },

@@ -146,7 +146,7 @@ async function refuseRestore(directory: string, from: string): Promise<string[]>
   try {
     fillDisk(disk.path, join(disk.path, 'filler'), 0)
     const dataDir = join(disk.path, 'restored')
-    const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
+    const { code, stderr } = await runWellhead('restore', from, '--no-erasures', '--data-dir', dataDir).ended
     const faults: string[] = []
     if (code === 0) faults.push('a restore succeeded on a full disk')
     if (!/Free/.test(stderr)) faults.push(`the error does not say what to do: ${stderr}`)
@@ -165,7 +165,7 @@ async function restore(
   { acknowledged, expected, deleted, load }: Expected,
 ): Promise<string[]> {
   const dataDir = join(disk.path, 'restored')
-  const { code, stderr } = await runWellhead('restore', from, '--data-dir', dataDir).ended
+  const { code, stderr } = await runWellhead('restore', from, '--no-erasures', '--data-dir', dataDir).ended
   if (code !== 0) return [`a complete backup could not be restored: ${stderr}`]
   const faults: string[] = []
   const restored = new Target({ dataDir, environment: { WELLHEAD_DISK_RESERVE: `${reserveMegabytes}MiB` } })

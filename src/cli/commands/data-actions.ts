@@ -26,7 +26,7 @@ import type { ServiceClient } from '../service-client.ts'
 
 export interface RestoreOptions {
   dataDir: string
-  erasures?: string
+  erasures?: string | false
   open: boolean
   json?: true
 }
@@ -88,6 +88,10 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
         'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
           `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,
       )
+    }
+    if (options.erasures === undefined) {
+      const advice = 'restore again with --erasures, or they are back'
+      await io.stderr.write(`If entries were erased after ${manifest.taken_at}, ${advice}.\n`)
     }
     if (options.json) return await printManifest(target, manifest, io)
     await io.stdout.write(

@@ -15,7 +15,8 @@ Creates a new data directory from a backup and never overwrites anything. Every 
 the engine opens the data and counts the rows of every table. The directory appears only if all of this succeeds. A failed
 restore leaves nothing behind and says what to do next.
 
-A backup has what was erased after it was taken. With --erasures, the service erases it again before it is ready.
+A backup has what was erased after it was taken. With --erasures, the service erases it again, hidden before it is ready. One of
+the two options is required if the backup itself lists erasures.
 `
 
 const copyHelp = `
@@ -49,6 +50,7 @@ export function defineRestore(restore: Command, io: CommandIo): void {
     .argument('<directory>', 'backup directory')
     .requiredOption('--data-dir <directory>', 'new data directory')
     .option('--erasures <file>', 'erasures.jsonl of the original data directory')
+    .option('--no-erasures', 'restore without it, although entries were erased before')
     .option('--no-open', 'do not open the data with the engine to count its rows')
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)

@@ -206,7 +206,6 @@ test('docs/reference/api.md lists every operation with its access and summary', 
   const rows = [...page.matchAll(/^- (`[A-Z]+ \/[^`]*`), ([^:]+): (.+)$/gm)].map((match) => match.slice(1))
   const named: Record<string, string> = {
     ...{ public: 'none', optional: 'optional', any: 'any' },
-    'read or project': '`read`, or a token with a project',
     'query or search': '`query` or `search`',
     'query or dashboard': '`query` or `dashboard`',
   }

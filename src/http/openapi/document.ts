@@ -56,7 +56,6 @@ const accessTexts: Record<RouteAccess, string> = {
     '`search` and without fixed parameters. With a project, it reads the entries of its project',
   ),
   'query or search': withScope('`query` or `search`'),
-  'read or project': 'Requires the scope `read`, or a token with a project.',
   'query or dashboard': withScope('`query` or `dashboard:<name>`'),
   ingest: withScope('`ingest`'),
   read: withScope('`read`'),

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Audit } from '../../access/audit.ts'
 import type { Caller } from '../../access/caller.ts'
-import { notAcceptable, resourceNotFound } from '../../base/errors.ts'
+import { forbidden, notAcceptable, resourceNotFound } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import { type Erasure, erasureShape } from '../../projects/erasure.ts'
 import type { Erasures } from '../../projects/erasures.ts'
@@ -101,11 +101,11 @@ export function addProjectRoutes(server: FastifyInstance, { projects, audit }: P
 }
 
 function addUsageRoute(server: FastifyInstance, projects: ProjectRouteParts['projects']): void {
-  const route = routesOf(server, { tag: 'Projects', access: 'read or project' })
+  const route = routesOf(server, { tag: 'Projects', access: 'query or search' })
   route('GET /api/project-usage', 'getProjectUsage', 'Show what projects used each day', {
     description:
       'A row per project and UTC day, by project and day. Days without entries and requests have none. A day that is over ' +
-      'does not change. A token with a project sees its own project.',
+      'does not change. A token with a project sees its own project; others require the scope `read`.',
     query: usageQuery.extend({
       _format: z.enum(['json', 'csv'], 'must be json or csv').optional().describe('Default: by Accept.'),
     }),
@@ -123,6 +123,9 @@ function addUsageRoute(server: FastifyInstance, projects: ProjectRouteParts['pro
     handler: async (request, reply) => {
       const caller = request.caller as Caller
       const { _format, ...terms } = request.query
+      if (caller.project === undefined && caller.role === undefined) {
+        throw forbidden('This requires a token with a project, or with the scope read.')
+      }
       const project = readableProject(caller, terms.project)
       const format = _format ?? acceptedFormat(request)
       const { limit } = terms

@@ -75,13 +75,11 @@ type Outcomes = Record<RouteAccess, Outcome>
 const noAccess: Outcomes = {
   ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
   'query or dashboard': 401,
-  'read or project': 401,
   ...{ ingest: 401, read: 401, edit: 401, deploy: 401, admin: 401 },
 }
 const noScope: Outcomes = {
   ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
   ...{ query: 403, search: 403, 'query or search': 403, 'query or dashboard': 403 },
-  'read or project': 403,
   ...{ ingest: 403, read: 403, edit: 403, deploy: 403, admin: 403 },
 }
 const querying: Outcomes = {
@@ -89,13 +87,10 @@ const querying: Outcomes = {
   ...{ query: 'allowed', 'query or search': 'allowed', 'query or dashboard': 'allowed' },
 }
 const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
-const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed', 'read or project': 'allowed' }
+const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
 const editing: Outcomes = { ...reading, edit: 'allowed' }
 const deploying: Outcomes = { ...editing, deploy: 'allowed' }
 const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
-
-/** A token with a project sees what that used. */
-const ofProject = { 'read or project': 'allowed' } as const
 
 /** Of a browser: what a cookie allows depends on the page that sends it. */
 const ownPage = (url: string) => ({ Origin: url })
@@ -114,6 +109,9 @@ interface CallerKind {
 const logRoutes = ['POST /api/logs', 'POST /logs']
 const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
+/** Without a project, usage is for those who may see all projects. */
+const usageRoutes = ['GET /api/project-usage']
+
 const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
   'a wrong token': { outcomes: noAccess },
@@ -131,14 +129,18 @@ const callers: Record<string, CallerKind> = {
   deploy: { fields: { scopes: ['deploy'] }, outcomes: deploying },
   edit: { fields: { scopes: ['edit'] }, outcomes: editing },
   read: { fields: { scopes: ['read'] }, outcomes: reading },
-  query: { fields: { scopes: ['query'] }, outcomes: querying },
-  'query:<the endpoint>': { fields: { scopes: ['query:logs.all'] }, outcomes: querying },
+  query: { fields: { scopes: ['query'] }, outcomes: querying, refused: usageRoutes },
+  'query:<the endpoint>': {
+    fields: { scopes: ['query:logs.all'] },
+    outcomes: querying,
+    refused: usageRoutes,
+  },
   'dashboard:<another dashboard>': {
     fields: { scopes: ['dashboard:traffic'] },
     outcomes: { ...noScope, 'query or dashboard': 'allowed' },
     refused: queryRoutes,
   },
-  search: { fields: { scopes: ['search'] }, outcomes: searching },
+  search: { fields: { scopes: ['search'] }, outcomes: searching, refused: usageRoutes },
   // Only endpoints enforce fixed parameters.
   'search with a fixed parameter': {
     fields: { scopes: ['search'], parameters: { project_tier: 'FREE' } },
@@ -147,7 +149,7 @@ const callers: Record<string, CallerKind> = {
   'query:<another endpoint>': {
     fields: { scopes: ['query:greet'] },
     outcomes: querying,
-    refused: queryRoutes,
+    refused: [...queryRoutes, ...usageRoutes],
   },
   ingest: { fields: { scopes: ['ingest'] }, outcomes: ingesting },
   'ingest:<the source>': { fields: { scopes: ['ingest:edge_logs'] }, outcomes: ingesting },
@@ -159,19 +161,19 @@ const callers: Record<string, CallerKind> = {
   },
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
-    outcomes: { ...querying, ...ofProject },
+    outcomes: querying,
   },
   'query with a project': {
     fields: { scopes: ['query'], project: 'a' },
-    outcomes: { ...querying, ...ofProject },
+    outcomes: querying,
   },
   'search with a project': {
     fields: { scopes: ['search'], project: 'a' },
-    outcomes: { ...searching, ...ofProject },
+    outcomes: searching,
   },
   'ingest with a project': {
     fields: { scopes: ['ingest'], project: 'a' },
-    outcomes: { ...ingesting, ...ofProject },
+    outcomes: ingesting,
   },
 }
 

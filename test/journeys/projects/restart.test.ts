@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '../../support/callers.ts'
@@ -75,11 +76,27 @@ test('an erasure continues after a restart, and is applied again to an older bac
   expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
   await service.close()
 
-  const restore = ['restore', at('backup'), '--data-dir', at('restored')]
-  const restored = await runCommand([...restore, '--erasures', join(at('data'), 'erasures.jsonl')])
+  const restoreTo = (to: string, ...rest: string[]) =>
+    runCommand(['restore', at('backup'), '--data-dir', at(to), ...rest])
+  const forgotten = await restoreTo('forgotten', '--no-open')
+  expect([forgotten.code, forgotten.stderr]).toEqual([0, expect.stringContaining('again with --erasures')])
+  const absent = await restoreTo('absent', '--erasures', at('absent.jsonl'))
+  expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining('There is no file')])
+  const restored = await restoreTo('restored', '--erasures', join(at('data'), 'erasures.jsonl'))
   expect(restored.code, restored.stderr).toBe(0)
   await open('restored')
   expect(await found('gone-a')).toBe(0)
   await isDone()
   expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
+})
+
+test('a backup that lists erasures is restored with the list of now, or with a decision against it', async () => {
+  const from = ['--url', service.url, '--token', service.adminToken.token]
+  expect((await runCommand(['backup', at('later'), ...from])).code).toBe(0)
+  const restore = ['restore', at('later'), '--no-open', '--data-dir']
+  const refused = await runCommand([...restore, at('undecided')])
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('use --no-erasures')])
+  expect(existsSync(at('undecided'))).toBe(false)
+  const decided = await runCommand([...restore, at('decided'), '--no-erasures'])
+  expect([decided.code, decided.stderr]).toEqual([0, expect.not.stringContaining('--erasures')])
 })
