@@ -79,10 +79,19 @@ export interface Finding {
 
 export interface FileReading {
   fields: DefinitionFields
-  /** What the file beside it contains. */
-  rows?: Buffer
+  rows?: FileRows
   /** Where the file has what a service found. */
   positionOf(finding: Finding): TextPosition
+}
+
+/** Rows of a file beside a definition. */
+export interface FileRows {
+  file: string
+  content: Buffer
+  count: number
+  digest: string
+  /** Fields that are told from the rows. */
+  told: readonly string[]
 }
 
 /** How files of a workspace contain definitions. All else that a workspace does is the same for every kind. */
@@ -96,9 +105,10 @@ export interface FileForm {
   prunes: boolean
   /** Whether a name is reserved for what every service has. No workspace manages it. */
   isReserved(name: string): boolean
-  read(file: string, name: string, content: string, rows?: Buffer): FileReading | { problems: FileProblem[] }
-  /** Of a file beside it that has rows. */
-  rowsSuffix?: string
+  read(file: string, name: string, content: string): FileReading | { problems: FileProblem[] }
+  /** Of a file with rows, beside the definition and among the fixtures. */
+  rowsExtension?: RegExp
+  withRows?(reading: FileReading, file: string, content: string): FileReading | { problems: FileProblem[] }
   /** The text of a file. Equal definitions have equal texts. */
   write(fields: DefinitionFields): string
   /** Reads what the API returns. The name is checked, because it becomes that of a file. */

@@ -5,7 +5,7 @@ import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type commonView, type DefinitionChange, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
 import { columnShape, type TableColumn, type TableFields, tableShape } from './table.ts'
-import { readRows, TypeTeller } from './table-rows.ts'
+import { readCsvFile } from './table-rows.ts'
 import type { SavedTable, Tables } from './tables.ts'
 
 export type TableView = ReturnType<typeof view>
@@ -14,7 +14,10 @@ const viewShape: FieldShapes<Omit<TableView, keyof TableFields | keyof typeof co
   stored_columns: z.array(columnShape).describe('Columns that SQL can read. Empty: there are no rows yet.'),
   rows: z.int().describe('Number of rows.'),
   bytes: z.int().describe('Size of the rows as they were sent.'),
-  digest: z.string().nullable().describe('SHA-256 of the rows as they were sent. Null: none were sent.'),
+  digest: z
+    .string()
+    .nullable()
+    .describe('SHA-256 of columns and rows, the same in every format. Null: unknown.'),
   rows_updated_at: z.iso.datetime().nullable().describe('When the rows were replaced.'),
   rows_updated_by: z.string().nullable().describe('Id of the person or token that replaced the rows.'),
 }
@@ -35,28 +38,23 @@ const form = kindForm<TableFields>({
   refersTo: {},
   file: {
     ...file,
-    /** Without columns in the file, they are told from the rows. */
-    read(path, name, content, rows) {
-      const reading = file.read(path, name, content)
-      if ('problems' in reading || !rows) return reading
-      const { fields } = reading
-      const { columns } = fields as unknown as TableFields
+    rowsExtension: /\.csv$/,
+    /** Columns that are not declared are told from the rows. */
+    withRows(reading, file, text) {
+      const declared = reading.fields.columns as TableColumn[]
+      const content = Buffer.from(text)
       try {
-        const sent = readRows(rows, 'text/csv')
-        const teller = new TypeTeller(sent.names)
-        for (const row of sent.rows()) teller.add(row)
+        const { columns, rows, digest } = readCsvFile(content, declared)
         return {
           ...reading,
-          rows,
-          fields: columns.length > 0 ? fields : { ...fields, columns: teller.columns },
+          fields: { ...reading.fields, columns },
+          rows: { file, content, count: rows, digest, told: declared.length === 0 ? ['columns'] : [] },
         }
       } catch (error) {
         if (!(error instanceof WellheadError)) throw error
-        const csv = path.replace(/\.ya?ml$/, '.csv')
-        return { problems: [{ file: csv, line: 1, column: 1, message: error.message }] }
+        return { problems: [{ file, line: 1, column: 1, message: error.message }] }
       }
     },
-    rowsSuffix: '.csv',
   },
   docs: {
     fieldsName: 'NewTable',

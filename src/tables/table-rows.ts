@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { invalidBody, unsupportedMediaType } from '../base/errors.ts'
 import { closeArray, comma, JsonScanner, openArray } from '../base/json/json-scanner.ts'
 import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
@@ -20,12 +21,13 @@ const [earliest, latest] = [
   parseIsoTimestamp('2299-12-31T23:59:59Z'),
 ]
 
-/** Longer ones may not be exact. */
+/** Longer ones may not be exact, unless they are what a number with a fraction is written as. */
 const maxNumberLength = 16
 
 /** Zeros before a number are part of a name, such as 00123. */
 function isPlainNumber(value: string): boolean {
-  const isWritten = value.length <= maxNumberLength && /^[-.\d]+$/.test(value) && /^-?\d/.test(value)
+  const isExact = value.length <= maxNumberLength || (value.includes('.') && String(Number(value)) === value)
+  const isWritten = isExact && /^[-.\d]+$/.test(value) && /^-?\d/.test(value)
   return isWritten && /\d$/.test(value) && !/^-?0\d/.test(value) && Number.isFinite(Number(value))
 }
 
@@ -202,11 +204,8 @@ const expected: Record<ColumnType, string> = {
   timestamp: 'a date and time in ISO 8601 between 1900 and 2299',
 }
 
-/** A row as the engine reads it: values of the columns, in their order, as JSON. Throws if a value does not fit. */
-export function rowWriter(
-  { names }: SentRows,
-  columns: readonly TableColumn[],
-): (row: Row, index: number) => string {
+/** Writes rows as the engine reads them: values of the columns, in their order, as JSON. Throws if a value does not fit. */
+export function rowWriter({ names }: SentRows, columns: readonly TableColumn[]) {
   const unknown = names.find((name) => columns.every((column) => column.name !== name))
   if (unknown !== undefined) {
     const all = columns.map(({ name }) => name).join(', ')
@@ -215,7 +214,10 @@ export function rowWriter(
   const missing = columns.find(({ name }) => !names.includes(name))
   if (missing && names.length > 0) throw invalidBody(`The column ${missing.name} is missing.`)
   const places = columns.map(({ name, type }) => ({ name, type, at: names.indexOf(name) }))
-  return (row, index) => {
+  const hash = createHash('sha256').update(JSON.stringify(columns.map(({ name, type }) => [name, type])))
+  let index = 0
+  const write = (row: Row) => {
+    index++
     const values = places.map(({ name, type, at }) => {
       const value = row[at] ?? null
       const written = value === null ? 'null' : writtenAs(type, value)
@@ -223,8 +225,23 @@ export function rowWriter(
       const shown = JSON.stringify(String(value).slice(0, 50))
       throw invalidBody(`Row ${index}: ${name} must be ${expected[type]}, not ${shown}.`)
     })
-    return `[${values.join(',')}]\n`
+    const line = `[${values.join(',')}]\n`
+    hash.update(line)
+    return line
   }
+  /** Of the columns and all rows, however they were sent. */
+  return { write, digest: () => hash.digest('hex') }
+}
+
+/** All that is told from a file: its columns, unless they are declared, and its digest. */
+export function readCsvFile(content: Buffer, declared: readonly TableColumn[]) {
+  const sent = readRows(content, 'text/csv')
+  const teller = new TypeTeller(sent.names)
+  for (const row of sent.rows()) teller.add(row)
+  const columns = declared.length > 0 ? declared : teller.columns
+  const { write, digest } = rowWriter(sent, columns)
+  for (const row of sent.rows()) write(row)
+  return { columns, rows: teller.rows, digest: digest() }
 }
 
 function writtenAs(type: ColumnType, value: Exclude<Value, null>): string | undefined {

@@ -50,7 +50,7 @@ export const rowsShape = z.object({
   columns: z.array(columnShape),
   rows: z.int(),
   bytes: z.int(),
-  /** SHA-256 of what was sent. */
+  /** SHA-256 of the columns and rows. Empty: they are not those that were sent. */
   digest: z.string(),
 })
 

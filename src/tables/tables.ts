@@ -34,8 +34,6 @@ interface TablesOptions {
 
 interface ReplaceTerms {
   bytes: number
-  /** Of what was sent. */
-  digest: string
   /** Names of what works with a table, and would not with another one in its place. Undefined: they may break. */
   usersOf: ((table: string, other: string) => Promise<string[]>) | undefined
   by: Author
@@ -114,7 +112,7 @@ export class Tables extends Items<SavedTable> {
   async replace(
     table: SavedTable,
     sent: SentRows,
-    { bytes, digest, usersOf, by }: ReplaceTerms,
+    { bytes, usersOf, by }: ReplaceTerms,
   ): Promise<StoredRows> {
     this.#options.checkDisk()
     return this.#inTurn(table.id, async () => {
@@ -125,9 +123,9 @@ export class Tables extends Items<SavedTable> {
       const columns = isDeclared ? definition.columns : teller.columns
       if (columns.length === 0)
         throw invalidBody('The rows have no columns. Send at least one row, or declare columns.')
-      const stored = { columns, rows: teller.rows, bytes, digest }
-      await this.#beside(columns, async (beside) => {
-        await this.#insert(beside, sent, columns)
+      return this.#beside(columns, async (beside) => {
+        const digest = await this.#insert(beside, sent, columns)
+        const stored = { columns, rows: teller.rows, bytes, digest }
         await this.#waitForReplicas(beside, teller.rows)
         const before = this.columnsOf(table)
         const isLost = ({ name, type }: TableColumn) =>
@@ -135,8 +133,8 @@ export class Tables extends Items<SavedTable> {
         if (usersOf && before.some(isLost)) refuseBreaking(table, await usersOf(table.name, beside))
         await this.#switch(table, beside)
         await this.#rows.put(table.id, by, () => stored)
+        return stored
       })
-      return stored
     })
   }
 
@@ -158,7 +156,7 @@ export class Tables extends Items<SavedTable> {
           )
           await this.#waitForReplicas(beside, rows)
           await this.#switch(table, beside)
-          // What was sent had other rows, so that it can be sent again.
+          // No longer those that were sent, so a workspace can send them again.
           const bytes = this.rowsOf(table)?.body.bytes ?? 0
           await this.#rows.put(table.id, by, () => ({ columns: [...columns], rows, bytes, digest: '' }))
         })
@@ -279,9 +277,9 @@ export class Tables extends Items<SavedTable> {
     throw versionConflict(String(table.version), current.version)
   }
 
-  async #insert(beside: string, sent: SentRows, columns: readonly TableColumn[]): Promise<void> {
+  async #insert(beside: string, sent: SentRows, columns: readonly TableColumn[]): Promise<string> {
     const { engine } = this.#options
-    const write = rowWriter(sent, columns)
+    const { write, digest } = rowWriter(sent, columns)
     const target = {
       table: beside,
       columns: columns.map(({ name }) => sqlName(name)),
@@ -289,7 +287,6 @@ export class Tables extends Items<SavedTable> {
     } as const
     let lines: string[] = []
     let length = 0
-    let index = 1
     const flush = async () => {
       const chunk = Buffer.from(lines.join(''))
       lines = []
@@ -297,12 +294,13 @@ export class Tables extends Items<SavedTable> {
       if (chunk.length > 0) await engine.insert(target, chunk, limits)
     }
     await inSlices(sent.rows(), (row) => {
-      const line = write(row, index++)
+      const line = write(row)
       lines.push(line)
       length += line.length
       return length >= chunkBytes ? flush() : undefined
     })
     await flush()
+    return digest()
   }
 
   /** On a cluster, every node gets the rows before any of them reads the table. Those that are away are not waited for. */

@@ -46,7 +46,7 @@ async function deployFiles(
   service: TemporaryService,
   terms: { dry_run?: boolean; fieldsOf?: (file: DefinitionFile) => DefinitionFields },
 ): Promise<{ problems: FileProblem[]; deployed: ByKind<DeployedDefinition> }> {
-  const { fieldsOf = ({ kind, fields }) => kind.file.offline?.(fields) ?? fields, ...rest } = terms
+  const { fieldsOf = offline, ...rest } = terms
   const rejected = new Set(unreadable.map(({ file }) => file.replace(/\.\w+$/, '')))
   const problems: FileProblem[] = []
   for (let files = definitions; ; ) {
@@ -66,6 +66,11 @@ async function deployFiles(
     problems.push(found)
     rejected.add(response.error.definition ?? '')
   }
+}
+
+function offline({ kind, fields, sample }: DefinitionFile): DefinitionFields {
+  const tested = sample?.fields ?? fields
+  return kind.file.offline?.(tested) ?? tested
 }
 
 /** As errors of deployments name it. */
@@ -121,13 +126,22 @@ export async function runTests(
   service: TemporaryService,
   onOutcome: (outcome: TestOutcome) => void,
 ): Promise<{ problems: FileProblem[]; outcomes: TestOutcome[] }> {
-  const tested = new Set(tests.map(({ endpoint }) => endpoint))
+  const used = new Set(tests.map(({ endpoint }) => `endpoints/${endpoint}`))
+  // Grows while it is read.
+  for (const name of used) {
+    const file = workspace.definitions.find((each) => nameOf(each) === name)
+    for (const other of file ? usedBy(file.kind, file.fields) : []) used.add(other)
+  }
   const definitions = workspace.definitions.filter(
-    ({ kind, fields }) => kind.name === 'source' || (kind.name === 'endpoint' && tested.has(fields.name)),
+    (file) => file.kind.name === 'source' || used.has(nameOf(file)),
   )
   const { problems } = await deployFiles({ definitions, problems: [] }, service, { fieldsOf: uncached })
   if (problems.length > 0) return { problems, outcomes: [] }
   await service.load(workspace.fixtures)
+  for (const { kind, fields, rows, sample } of definitions) {
+    const tested = sample?.rows ?? rows
+    if (tested) await service.putRows(kind.folder, fields.name, tested.content)
+  }
   const outcomes: TestOutcome[] = []
   for (const test of tests) {
     const outcome = await runTest(test, service)
@@ -138,8 +152,9 @@ export async function runTests(
 }
 
 /** Results depend on the entries alone. */
-function uncached({ kind, fields }: DefinitionFile) {
-  return kind.name === 'endpoint' ? { ...fields, cache_seconds: null, warm_seconds: null } : fields
+function uncached({ kind, fields, sample }: DefinitionFile) {
+  if (kind.name !== 'endpoint') return sample?.fields ?? fields
+  return { ...fields, cache_seconds: null, warm_seconds: null }
 }
 
 async function runTest(test: EndpointTest, service: TemporaryService): Promise<TestOutcome> {

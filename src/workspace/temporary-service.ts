@@ -82,6 +82,12 @@ export class TemporaryService {
     }
   }
 
+  async putRows(folder: string, name: string, content: Buffer): Promise<void> {
+    const path = `/api/${folder}/${encodeURIComponent(name)}/rows`
+    const { status, body } = await this.#request('PUT', path, content)
+    if (status !== 200) throw new Error(`Cannot store the rows of ${name}: ${body.error.message}`)
+  }
+
   /** Sends the request of a test at the time that the test sets. */
   async call(test: EndpointTest): Promise<ServiceResponse> {
     const token = test.token && (await this.#tokenFor(test.token))
@@ -97,13 +103,16 @@ export class TemporaryService {
   }
 
   async #request(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PUT',
     url: string,
     body?: object,
     { nowMs = loadingTimeMs, token }: { nowMs?: number; token?: string | undefined } = {},
   ): Promise<ServiceResponse> {
     this.#setTime(nowMs)
-    const headers = { 'x-api-key': token ?? this.#service.adminToken.token }
+    const headers = {
+      'x-api-key': token ?? this.#service.adminToken.token,
+      ...(body instanceof Buffer && { 'content-type': 'text/csv' }),
+    }
     const response = await this.#service.http.inject({ method, url, headers, ...(body && { payload: body }) })
     return { status: response.statusCode, body: JSON.parse(response.payload) }
   }

@@ -5,7 +5,7 @@ import { declareAdvice, type FileProblem, sortProblems } from '../base/files/fil
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
 import { type NewSource, projectKeys } from '../catalog/source.ts'
-import type { FileReading, KindForm } from '../definitions/kind.ts'
+import type { FileForm, FileReading, KindForm } from '../definitions/kind.ts'
 import { kinds } from '../kinds.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { readTestFile, type TestFile } from './test-file.ts'
@@ -18,11 +18,15 @@ export interface Workspace {
   tests: TestFile[]
   /** Unreadable files; all others are loaded anyway. */
   problems: FileProblem[]
+  /** All files, readable or not. */
+  files: ReadonlySet<string>
 }
 
 export interface DefinitionFile extends FileReading {
   kind: KindForm
   file: string
+  /** As tests have it, if the fixtures have rows for it. */
+  sample?: FileReading
 }
 
 export function readWorkspace(directory: string): Workspace {
@@ -30,7 +34,14 @@ export function readWorkspace(directory: string): Workspace {
   const definitions = readDefinitions(files)
   const fixtures = readFixtures(files, definitions)
   const tests = readTests(files, definitions)
-  return { directory, definitions, fixtures, tests, problems: sortProblems(files.problems) }
+  return {
+    directory,
+    definitions,
+    fixtures,
+    tests,
+    problems: sortProblems(files.problems),
+    files: files.seen,
+  }
 }
 
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
@@ -54,6 +65,8 @@ function readDefinitions(files: WorkspaceFiles): DefinitionFile[] {
   return kinds.flatMap((kind: KindForm) => {
     const { name: noun, folder, file: form } = kind
     const seen = new Map<string, string>()
+    const rows = readRows(files, folder, form)
+    const samples = readRows(files, 'fixtures', form)
     const definitions = files.readAll(
       folder,
       form.extension,
@@ -64,13 +77,39 @@ function readDefinitions(files: WorkspaceFiles): DefinitionFile[] {
           const message = `${twin} declares the same ${noun}. Remove one of the files.`
           return { problems: [{ file, line: 1, column: 1, message }] }
         }
-        const reading = form.read(file, name, content)
-        return 'problems' in reading ? reading : { kind, file, ...reading }
+        const reading = withRows(form, form.read(file, name, content), rows.get(name))
+        if ('problems' in reading) return reading
+        const sample = withRows(form, reading, samples.get(name))
+        if (!('problems' in sample)) return { kind, file, ...reading, sample }
+        files.problems.push(...sample.problems)
+        return { kind, file, ...reading }
       },
     )
+    for (const [name, { file }] of [...rows, ...samples]) {
+      const missing = `${folder}/${name}${form.suffix}`
+      if (!seen.has(name)) files.report(file, `There is no ${missing}. Create it; it can be empty.`)
+    }
     reportSharedIds(files, definitions)
     return definitions
   })
+}
+
+interface RowsFile {
+  file: string
+  name: string
+  content: string
+}
+
+/** Files with rows, by the name of their definition. */
+function readRows(files: WorkspaceFiles, folder: string, { rowsExtension }: FileForm): Map<string, RowsFile> {
+  if (!rowsExtension) return new Map()
+  const found = files.readAll(folder, rowsExtension, (file, name, content) => ({ file, name, content }))
+  return new Map(found.map((each) => [each.name, each]))
+}
+
+function withRows(form: FileForm, reading: Reading<FileReading>, rows: RowsFile | undefined) {
+  if ('problems' in reading || !rows) return reading
+  return form.withRows?.(reading, rows.file, rows.content) ?? reading
 }
 
 function reportSharedIds(files: WorkspaceFiles, definitions: readonly DefinitionFile[]): void {
@@ -126,6 +165,7 @@ const maxFileBytes = 64 * 2 ** 20
 class WorkspaceFiles {
   readonly #directory: string
   readonly problems: FileProblem[] = []
+  readonly seen = new Set<string>()
 
   constructor(directory: string) {
     this.#directory = directory
@@ -154,6 +194,7 @@ class WorkspaceFiles {
     return this.list(directory).flatMap((entry) => {
       const file = `${directory}/${entry}`
       if (!extension.test(entry) || this.isDirectory(file)) return []
+      this.seen.add(file)
       const content = this.#read(file)
       if (content === undefined) return []
       const reading = reader(file, entry.replace(extension, ''), content)

@@ -54,7 +54,9 @@ export async function testWorkspace(directory: string, options: TestOptions, io:
     )
   }
   const show = (outcome: TestOutcome) => void (json || io.stdout.write(outcomeText(outcome, options, io)))
-  const { problems, outcomes } = await withService(io, (service) => runTests(workspace, tests, service, show))
+  const { problems, outcomes } = await withService({ ...io, shipped: usedShipped(workspace) }, (service) =>
+    runTests(workspace, tests, service, show),
+  )
   const failed = outcomes.filter(({ failure }) => failure !== undefined)
   const updated = options.update ? saveRows(workspace, outcomes) : []
   const remaining = failed.filter((outcome) => !updated.includes(outcome))

@@ -13,6 +13,7 @@ import {
   planText,
   type ServiceDefinition,
   sendDeployment,
+  sendRows,
   titleOf,
 } from './plan.ts'
 
@@ -95,7 +96,10 @@ export async function deploy(
         await io.stderr.write(`secret of ${name} for ${visible(url)}: ${secret}\n`)
     }
   }
-  if (deployed) await rememberVersions(plan, io)
+  if (deployed) {
+    await rememberVersions(plan, io)
+    await sendRows(client, plan)
+  }
   if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
   else for (const one of planned) await io.stdout.write(planText(one, io))
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))

@@ -4,13 +4,13 @@ import type { FileWarning } from '../../base/files/file-problem.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { firstProblem } from '../../base/validation.ts'
 import { shippedBy } from '../../definitions/definitions.ts'
-import type { DefinitionChange, DefinitionFields, KindForm } from '../../definitions/kind.ts'
+import type { DefinitionChange, DefinitionFields, FileRows, KindForm } from '../../definitions/kind.ts'
 import type { DeployedDefinition } from '../../definitions/step.ts'
 import { kinds } from '../../kinds.ts'
 import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/check-workspace.ts'
 import type { DefinitionFile, Workspace } from '../../workspace/workspace.ts'
-import type { CommandIo } from '../command-io.ts'
-import { visible } from '../output/format.ts'
+import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { plural, visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
 import { type NewerVersion, type SeenVersions, seenVersions } from './seen-versions.ts'
@@ -24,6 +24,8 @@ export interface ServiceDefinition {
   updatedBy: { id: string; name: string | null; at: string }
   /** Whether the service created it, and nobody changed it since. */
   isShipped: boolean
+  /** Of its rows, if it has any. Null: unknown. */
+  rows?: { count: number; digest: string | null }
 }
 
 export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
@@ -36,10 +38,10 @@ export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDe
 
 /** A definition of a response, without the fields that only the service sets. */
 export function readServiceDefinition(kind: KindForm, view: object): ServiceDefinition {
-  const { id, name, version, updated_by, updated_by_name, updated_at } = view as Record<
+  const { id, name, version, updated_by, updated_by_name, updated_at, ...own } = view as Record<
     'id' | 'name' | 'updated_by' | 'updated_at',
     string
-  > & { version: number; updated_by_name: string | null }
+  > & { version: number; updated_by_name: string | null; rows: number; digest: string | null }
   const updatedBy = { id: updated_by, name: updated_by_name, at: updated_at }
   try {
     return {
@@ -49,6 +51,7 @@ export function readServiceDefinition(kind: KindForm, view: object): ServiceDefi
       version,
       updatedBy,
       isShipped: updated_by === shippedBy,
+      ...(kind.file.rowsExtension && { rows: { count: own.rows, digest: own.digest } }),
     }
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error
@@ -76,6 +79,8 @@ interface ComparedFile extends DefinitionFile {
   current: ServiceDefinition | undefined
   /** Empty if both are equal. */
   diff: string
+  /** Those that the service lacks. */
+  newRows?: FileRows
 }
 
 interface Comparison {
@@ -90,9 +95,15 @@ export function compareWithService(
   const byKey = new Map(service.map((each) => [keyOf(each), each]))
   const keys = new Set(definitions.map(keyOf))
   return {
-    files: definitions.map((file) => {
-      const current = byKey.get(keyOf(file))
-      return { ...file, current, diff: diffOf(file, current) }
+    files: definitions.map((definition) => {
+      const current = byKey.get(keyOf(definition))
+      const { rows } = definition
+      if (!rows) return { ...definition, current, diff: diffOf(definition, current) }
+      const isStored = rows.digest === current?.rows?.digest
+      // The service tells the same from them.
+      const told = isStored ? rows.told.map((field) => [field, current.fields[field]]) : []
+      const file = { ...definition, fields: { ...definition.fields, ...Object.fromEntries(told) } }
+      return { ...file, current, diff: diffOf(file, current), ...(!isStored && { newRows: rows }) }
     }),
     onlyOnService: service.filter(
       (each) => !each.kind.file.isReserved(each.fields.name) && !keys.has(keyOf(each)),
@@ -168,7 +179,7 @@ export async function planFor(
       if (!file) return { ...shared, server_version: one.version, diff: '', warnings: [] }
       const server_version = file.current?.version ?? 0
       return {
-        ...shared,
+        ...(file.newRows ? withNewRows(shared, file.newRows) : shared),
         file: file.file,
         server_version,
         diff: file.diff,
@@ -177,6 +188,27 @@ export async function planFor(
     })
   })
   return { ...comparison, pruned, planned, seen }
+}
+
+/** Rows are no part of a deployment, but are sent after it. */
+function withNewRows<Planned extends DeployedDefinition>(planned: Planned, { count }: FileRows): Planned {
+  const change = { kind: 'rows_replaced', breaking: false, message: `${plural(count, 'row')} to send` }
+  const action = planned.action === 'unchanged' ? 'updated' : planned.action
+  return { ...planned, action, changes: [...planned.changes, change] }
+}
+
+/** Those that differ, one table after the other. Says what is missing if one fails. */
+export async function sendRows(client: ServiceClient, { files }: Pick<Plan, 'files'>): Promise<void> {
+  const left = files.filter(({ newRows }) => newRows !== undefined)
+  for (const [at, { kind, fields, newRows }] of left.entries()) {
+    const body = newRows?.content as Buffer<ArrayBuffer>
+    const request = { body, headers: { 'Content-Type': 'text/csv' } }
+    await client.request('PUT', apiPath(kind.folder, fields.name, 'rows'), request).catch((error: Error) => {
+      const missing = left.slice(at).map(({ newRows }) => newRows?.file)
+      const message = `The definitions were deployed, but not ${missing.join(', ')}; deploy again. ${error.message}`
+      throw new CommandFailure(message, undefined, { cause: error })
+    })
+  }
 }
 
 type Deployed = ByKind<DeployedDefinition & { secrets?: { url: string; secret: string }[] }>
@@ -203,7 +235,10 @@ export function effectOf({ breaking, kind }: DefinitionChange): 'breaking' | 'wa
 export function planText(planned: PlannedDefinition, { stdout: { colors } }: CommandIo): string {
   const { kind, name, action, version, server_version, elsewhere, changes } = planned
   const colorOf = { breaking: colors.red, warning: colors.yellow, compatible: String }
-  const versions = action === 'updated' ? `version ${server_version} → ${version}` : `version ${version}`
+  const versions =
+    action === 'updated' && version !== server_version
+      ? `version ${server_version} → ${version}`
+      : `version ${version}`
   const made = elsewhere && `version ${elsewhere.version} by ${elsewhere.by} at ${elsewhere.at}`
   const newer = made ? [`  ${colors.red('elsewhere')}   ${visible(made)}\n`] : []
   const lines = changes.map((change) => {

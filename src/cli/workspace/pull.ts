@@ -6,7 +6,7 @@ import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { usedBy } from '../../definitions/kind.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { apiPath, type ServiceClient } from '../service-client.ts'
 import { fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
 import { seenVersions } from './seen-versions.ts'
 
@@ -30,10 +30,12 @@ export async function pullFiles(
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
-  const { definitions, problems } = readWorkspace(directory)
-  const existing = new Set([...definitions, ...problems].map(({ file }) => file))
+  const { definitions, files: existing } = readWorkspace(directory)
   const pulled = withUsed(chosen, available)
-  const plan = pullPlan(definitions, existing, pulled)
+  const plan = [
+    ...pullPlan(definitions, existing, pulled),
+    ...(await rowsPlan(definitions, existing, pulled, client)),
+  ]
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -107,4 +109,30 @@ export function pullPlan(
     const loses = new Set([...(before ? [before.file] : []), ...(existing.has(file) ? [file] : [])])
     return { file, content, action: loses.size > 0 ? 'replaced' : 'written', loses: [...loses] }
   })
+}
+
+/** The rows of tables, unless the files have them. */
+async function rowsPlan(
+  local: readonly DefinitionFile[],
+  existing: ReadonlySet<string>,
+  pulled: readonly ServiceDefinition[],
+  client: ServiceClient,
+): Promise<PulledFile[]> {
+  const byKey = new Map(local.map((each) => [keyOf(each), each]))
+  const plan: PulledFile[] = []
+  for (const definition of pulled) {
+    const { kind, fields, rows } = definition
+    if (!rows?.count) continue
+    const file = `${kind.folder}/${fields.name}.csv`
+    if (rows.digest !== null && byKey.get(keyOf(definition))?.rows?.digest === rows.digest) {
+      plan.push({ file, content: '', action: 'unchanged', loses: [] })
+      continue
+    }
+    const path = apiPath(kind.folder, fields.name, 'rows')
+    const response = await client.request('GET', path, { query: { _format: 'csv' } })
+    const content = (await client.read(response)).toString()
+    const isThere = existing.has(file)
+    plan.push({ file, content, action: isThere ? 'replaced' : 'written', loses: isThere ? [file] : [] })
+  }
+  return plan
 }
