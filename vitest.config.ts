@@ -57,11 +57,11 @@ class SlowFirst extends BaseSequencer {
 }
 
 /**
- * One more than there are cores, because journeys also wait: for an engine to end or start, for a page, for a limit. With
- * more, each one takes longer, and all of them no less. Each worker needs up to a gigabyte, with its engine and browser.
+ * Two more than there are cores, because journeys wait for more than half of their time: for an engine to end or start, for a
+ * page, for a limit. Each worker needs up to a gigabyte, with its engine and browser. VITEST_MAX_WORKERS sets another number.
  */
 function workers(): number {
-  return Math.max(1, Math.min(availableParallelism() + 1, Math.floor(totalmem() / 2 ** 30)))
+  return Math.max(1, Math.min(availableParallelism() + 2, Math.floor(totalmem() / 2 ** 30)))
 }
 
 export default defineConfig({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
+import { hurriedTime } from '../../support/hurried-time.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { erasureJourneys } from './erasures.ts'
 import { planJourneys } from './plans.ts'
@@ -6,7 +7,7 @@ import { usageJourneys } from './usage.ts'
 
 let service: RunningService
 beforeAll(async () => {
-  service = await openService({ environment: { WELLHEAD_STATISTICS: 'on' } })
+  service = await openService({ time: hurriedTime(), environment: { WELLHEAD_STATISTICS: 'on' } })
 })
 afterAll(() => service.close())
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { systemTime } from '../../../../src/base/clock.ts'
 import { ask } from '../../../support/callers.ts'
+import { hurriedTime } from '../../../support/hurried-time.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { freePort } from '../../../support/network/free-port.ts'
 import {
@@ -41,7 +41,7 @@ export function peopleStage() {
   const clock = manualClock(Date.now())
   const stage = { clock } as { clock: typeof clock; service: RunningService; issuer: Issuer }
   beforeAll(async () => {
-    Object.assign(stage, await openWithIssuer({ time: systemTime(clock) }))
+    Object.assign(stage, await openWithIssuer({ time: hurriedTime(clock) }))
   })
   // Each test has the sign-ins of a minute.
   beforeEach(() => clock.advance(60_000))
