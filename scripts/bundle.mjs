@@ -8,10 +8,20 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
- * service, their tables, commands that check shapes or use the engine, the service, the Logflare gateway, sign-in, and what is left,
+ * service, their tables, commands that check shapes or use the engine, the service, the Logflare gateway, sign-in, email, and what is left,
  * which only traces need.
  */
-const files = ['command-line', 'client', 'tables', 'commands', 'service', 'logflare', 'sign-in', 'tracing']
+const files = [
+  'command-line',
+  'client',
+  'tables',
+  'commands',
+  'service',
+  'logflare',
+  'sign-in',
+  'email',
+  'tracing',
+]
 
 /** Returns the modules in the bundles. */
 export async function bundle() {
@@ -117,8 +127,9 @@ function fewFiles() {
       for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
       assign('logflare', closureOf([join(root, 'src/logflare/gateway.ts')]))
-      const library = [...this.getModuleIds()].filter((id) => id.includes('/node_modules/openid-client/'))
-      assign('sign-in', closureOf(library))
+      const library = (name) => [...this.getModuleIds()].filter((id) => id.includes(`/node_modules/${name}/`))
+      assign('sign-in', closureOf(library('openid-client')))
+      assign('email', closureOf(library('nodemailer')))
       assign('tracing', this.getModuleIds())
     },
   }

@@ -7,7 +7,9 @@ import { refuseUnknown } from '../endpoints/call/call.ts'
 import { columnProblem } from '../endpoints/definition/result-columns.ts'
 import type { SavedEndpoint } from '../endpoints/manage/endpoints.ts'
 import {
+  type Address,
   type AlertFields,
+  addressOf,
   alertShape,
   alertStates,
   type SavedAlert,
@@ -19,6 +21,7 @@ import type { AlertParts } from './alert-parts.ts'
 import { type AlertState, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
 import type { Evaluator } from './evaluator.ts'
+import { noMailServer } from './mailer.ts'
 import { targetForms } from './notification.ts'
 import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
@@ -108,7 +111,7 @@ export const alerts = {
     items: parts.alerts,
     fieldsOf: ({ definition }) => ({
       ...definition,
-      notify: definition.notify.map(({ type, url }) => ({ type, url })),
+      notify: definition.notify.map(addressOf),
     }),
     // A mute is not in files.
     kept: ({ definition: { muted_until, muted_groups } }) => ({ muted_until, muted_groups }),
@@ -158,14 +161,15 @@ export async function prepareAlert(
   const isAffected = endpoints.areChanged && endpoints.find(sent.endpoint)
   if (!isSame || isAffected) checkQuery(sent, endpoints)
   const notify: Target[] = []
-  for (const [index, { type, url }] of sent.notify.entries()) {
-    const key = targetKey({ type, url })
+  for (const [index, address] of sent.notify.entries()) {
+    const key = targetKey(address)
     if (notify.some((other) => targetKey(other) === key)) {
-      throw invalidParameter(`notify.${index}.url`, 'Each target can be in notify once.')
+      const field = address.type === 'email' ? 'to' : 'url'
+      throw invalidParameter(`notify.${index}.${field}`, 'Each target can be in notify once.')
     }
     // A target that is saved already is checked again when something is sent.
     const saved = current?.definition.notify.find((other) => targetKey(other) === key)
-    notify.push(saved ?? (await newTarget(parts, { type, url }, index)))
+    notify.push(saved ?? (await newTarget(parts, addressOf(address), index)))
   }
   return { ...sent, notify }
 }
@@ -189,12 +193,16 @@ function checkQuery(
 }
 
 async function newTarget(
-  { rules, secrets }: AlertParts,
-  target: Pick<Target, 'type' | 'url'>,
+  { rules, secrets, mailer }: AlertParts,
+  target: Address,
   index: number,
 ): Promise<Target> {
+  if (target.type === 'email') {
+    if (!mailer) throw invalidParameter(`notify.${index}.type`, noMailServer)
+    return target
+  }
   try {
-    await resolveTarget(target.url, rules)
+    await resolveTarget(target.url ?? '', rules)
   } catch (error) {
     if (error instanceof RefusedTarget) throw invalidParameter(`notify.${index}.url`, error.message)
     throw error
@@ -207,7 +215,7 @@ function newSecrets({ secrets }: AlertParts, notify: readonly Target[], before: 
   return notify.flatMap((target) => {
     const isNew = !before?.targets.has(targetKey(target))
     const secret = isNew && target.secret !== undefined && secrets.read(target.secret)
-    return secret ? [{ url: target.url, secret }] : []
+    return secret ? [{ url: target.url ?? '', secret }] : []
   })
 }
 
@@ -225,6 +233,7 @@ function view(
   const errors = [
     state.error,
     hasUnreadableSecret(alert, parts.secrets) && unreadableSecret,
+    !parts.mailer && definition.notify.some(({ type }) => type === 'email') && noMailServer,
     state.dropped > 0 && `Notifications that could not be delivered and were dropped: ${state.dropped}.`,
   ]
   const secrets = change ? newSecrets(parts, definition.notify, change.before) : []
@@ -236,7 +245,7 @@ function view(
       const key = targetKey(target)
       const secret = targetForms[type].isSigned && secrets.find((each) => each.url === url)?.secret
       const isOff = state.off.length > 0 && state.off.includes(key)
-      return { type, url, key, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
+      return { ...addressOf(target), key, ...(secret && { secret }), ...(isOff && { switched_off: true }) }
     }),
     state: state.state,
     since: iso(state.sinceMs),

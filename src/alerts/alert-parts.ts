@@ -6,6 +6,7 @@ import type { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { SavedAlert } from './alert.ts'
+import type { Mailer } from './mailer.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { TargetRules } from './target.ts'
 
@@ -20,6 +21,8 @@ export interface AlertParts {
   engineSlots: number
   secrets: WebhookSecrets
   rules: TargetRules
+  /** Undefined: no email can be sent. */
+  mailer: Mailer | undefined
   /** Origin of the console, for links to it. */
   publicUrl: string | undefined
   time: Timers

@@ -16,6 +16,8 @@ export interface Notification {
   readonly bodies: Partial<Record<Target['type'], string>>
   /** The keys of targets that wait for it, with the attempts since this service delivers. */
   readonly to: Map<string, Attempts>
+  /** Whether a target was dropped from it. */
+  isIncomplete?: true
 }
 
 export interface Attempts {

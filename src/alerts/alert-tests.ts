@@ -2,14 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { writableFields } from '../base/validation.ts'
 import { mayRead, type Reader } from '../definitions/audit-rule.ts'
 import { commonReadOnly } from '../definitions/kind.ts'
-import { readAlert, type SavedAlert } from './alert.ts'
+import { addressOf, readAlert, type SavedAlert } from './alert.ts'
 import { afterGroups, evaluateGroups, groupView } from './alert-groups.ts'
 import { alertReadOnly, prepareAlert } from './alert-kind.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
 import type { Evaluator } from './evaluator.ts'
-import { type Message, notificationFor, shownRows, slackBody, webhookBody } from './notification.ts'
+import {
+  emailBody,
+  type Message,
+  notificationFor,
+  shownRows,
+  slackBody,
+  webhookBody,
+} from './notification.ts'
 
 export type AlertTests = ReturnType<typeof alertTests>
 
@@ -45,8 +52,8 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
       const { tested, message } = await evaluate(alert, signal, known)
       if (!notify) return tested
       const notification = notificationFor({ ...message, type: 'alert.test' }, [...alert.targets.keys()])
-      const sent = [...alert.targets].map(async ([key, { type, url }]) => {
-        return { type, url, ...(await evaluator.deliveries.send(alert, key, notification)) }
+      const sent = [...alert.targets].map(async ([key, target]) => {
+        return { ...addressOf(target), ...(await evaluator.deliveries.send(alert, key, notification)) }
       })
       return { ...tested, deliveries: await Promise.all(sent) }
     },
@@ -68,6 +75,7 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
         ...tested,
         webhook: webhookBody(firing),
         slack: slackBody(firing),
+        email: emailBody(firing),
         history: await pastDecisions(parts, alert, signal),
       }
     },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { emailAddress } from '../base/mail-server.ts'
 import { valuesText } from '../base/validation.ts'
 import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { readerOf } from '../definitions/kind.ts'
@@ -10,11 +11,12 @@ const maxTargets = 10
 const aMonth = 30 * 86_400
 
 /** `targetForms` has what each receives. */
-const targetTypes = ['webhook', 'slack'] as const
+const targetTypes = ['webhook', 'slack', 'email'] as const
 
 export const targetShape = z.object({
   type: z.enum(targetTypes).describe('Form of the notification.'),
-  url: z.string().max(2000).describe('Address that receives a POST request.'),
+  url: z.string().max(2000).exactOptional().describe('Address that receives a POST request.'),
+  to: emailAddress.exactOptional().describe('Address that receives email.'),
 })
 
 export const instant = z.iso.datetime({
@@ -53,7 +55,18 @@ export const alertShape = z.strictObject({
     .default(null)
     .describe('How often to notify again while it fires. Null: only of changes.'),
   notify: z
-    .array(targetShape)
+    .array(
+      targetShape.superRefine(({ type, ...fields }, { addIssue }) => {
+        const [needed, other] = type === 'email' ? (['to', 'url'] as const) : (['url', 'to'] as const)
+        if (fields[needed] === undefined) addIssue({ code: 'custom', path: [needed], message: 'is required' })
+        if (fields[other] !== undefined)
+          addIssue({
+            code: 'custom',
+            path: [other],
+            message: `is not a field of a target of the type ${type}`,
+          })
+      }),
+    )
     .max(maxTargets, `must have at most ${maxTargets} targets`)
     .default([])
     .describe('Where notifications are sent.'),
@@ -122,11 +135,21 @@ export function isEnabledBy(rule: string): boolean {
 export const alertStates = ['ok', 'pending', 'firing', 'failing'] as const
 export type StateName = (typeof alertStates)[number]
 
-/** Short, because every notification that waits has those of its targets. */
-export function targetKey({ type, url }: Pick<Target, 'type' | 'url'>): string {
-  return createHash('sha256').update(`${type} ${url}`).digest('base64url').slice(0, 16)
+export type Address = z.output<typeof targetShape>
+
+/** Without its secret. */
+export function addressOf({ type, url, to }: Address): Address {
+  return { type, ...(url !== undefined && { url }), ...(to !== undefined && { to }) }
 }
 
-function hostOf({ url }: Pick<Target, 'url'>): string {
-  return URL.canParse(url) ? new URL(url).host : ''
+/** Short, because every notification that waits has those of its targets. */
+export function targetKey({ type, url, to = '' }: Address): string {
+  return createHash('sha256')
+    .update(`${type} ${url ?? to}`)
+    .digest('base64url')
+    .slice(0, 16)
+}
+
+function hostOf({ url = '', to = '' }: Address): string {
+  return URL.canParse(url) ? new URL(url).host : to.slice(to.indexOf('@') + 1)
 }

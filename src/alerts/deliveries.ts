@@ -5,6 +5,7 @@ import type { SavedAlert, Target } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { type AlertEntry, type Attempts, isMuted, type Notification } from './alert-state.ts'
 import type { AlertStore } from './alert-store.ts'
+import { noMailServer } from './mailer.ts'
 import { targetForms } from './notification.ts'
 import { unreadableSecret } from './secrets.ts'
 import { postJson } from './target.ts'
@@ -12,8 +13,8 @@ import { postJson } from './target.ts'
 const withinMs = 10_000
 const retriedForMs = 86_400_000
 const maxSending = 32
-/** A host that does not respond leaves room for others. */
-const maxSendingToHost = 4
+/** A server that does not respond leaves room for others. */
+const maxSendingToServer = 4
 
 /** Pauses between attempts double from five seconds to fifteen minutes. */
 const firstPauseMs = 5_000
@@ -24,7 +25,8 @@ interface Delivery extends AlertEntry {
   attempts: Attempts
   /** Of the target. */
   key: string
-  host: string
+  /** What may not respond: a host, or the mail server. */
+  server: string
 }
 
 /** Delivers notifications at least once, and those of one alert to one target in order. */
@@ -32,7 +34,7 @@ export class Deliveries {
   readonly counts = { delivered: 0, failed: 0, abandoned: 0 }
   readonly #parts: AlertParts
   readonly #store: AlertStore
-  /** The hosts of all attempts that are running. */
+  /** The servers of all attempts that are running. */
   readonly #sending: string[] = []
   #stop = new AbortController()
 
@@ -41,16 +43,16 @@ export class Deliveries {
     this.#store = store
   }
 
-  /** Sends what is due, first to the hosts with the fewest attempts that are running. */
+  /** Sends what is due, first to the servers with the fewest attempts that are running. */
   work(entries: Map<string, AlertEntry>): void {
     this.#drop(entries)
-    const due = grouped(this.#due(entries), ({ host }) => host)
-    const sendingTo = (host: string) => this.#sending.filter((each) => each === host).length
+    const due = grouped(this.#due(entries), ({ server }) => server)
+    const sendingTo = (server: string) => this.#sending.filter((each) => each === server).length
     while (due.size > 0 && this.#sending.length < maxSending) {
-      const [host] = [...due.keys()].sort((one, other) => sendingTo(one) - sendingTo(other)) as [string]
-      const next = sendingTo(host) < maxSendingToHost ? due.get(host)?.shift() : undefined
+      const [server] = [...due.keys()].sort((one, other) => sendingTo(one) - sendingTo(other)) as [string]
+      const next = sendingTo(server) < maxSendingToServer ? due.get(server)?.shift() : undefined
       if (next) this.#begin(next, entries)
-      else due.delete(host)
+      else due.delete(server)
     }
   }
 
@@ -70,7 +72,8 @@ export class Deliveries {
           if (seen.has(key)) continue
           seen.add(key)
           if (attempts.nextMs > now || !this.#store.has(id, notification)) continue
-          due.push({ ...entry, notification, attempts, key, host: alert.targets.get(key)?.host ?? '' })
+          const { type, host = '' } = alert.targets.get(key) ?? {}
+          due.push({ ...entry, notification, attempts, key, server: type === 'email' ? 'mail' : host })
         }
       }
     }
@@ -94,9 +97,9 @@ export class Deliveries {
   #begin(delivery: Delivery, entries: Map<string, AlertEntry>): void {
     const { signal } = this.#stop
     delivery.attempts.nextMs = Infinity
-    this.#sending.push(delivery.host)
+    this.#sending.push(delivery.server)
     void this.#attempt(delivery, signal).finally(() => {
-      this.#sending.splice(this.#sending.indexOf(delivery.host), 1)
+      this.#sending.splice(this.#sending.indexOf(delivery.server), 1)
       if (!signal.aborted) this.work(entries)
     })
   }
@@ -112,24 +115,27 @@ export class Deliveries {
     const { status } = await this.send(alert, key, notification, signal)
     if (signal.aborted) return
     const isDelivered = status !== null && status >= 200 && status < 300
+    const isEmail = alert.targets.get(key)?.type === 'email'
+    const isGone = status === 410 && !isEmail
+    // A mail server accepts a message that it has refused for good no later either.
+    const isRefused = isEmail && (status ?? 0) >= 500
     // Tried once more even then: a mute can be longer.
     const isLate = time.now() - notification.createdMs > retriedForMs
-    const isOver = isLate || status === 410
+    const isOver = isLate || isGone || isRefused
     this.counts[isDelivered ? 'delivered' : isOver ? 'abandoned' : 'failed']++
     attempts.nextMs = time.now() + Math.min(firstPauseMs * 2 ** attempts.count++, maxPauseMs)
     if (!isDelivered && !isOver) return
     // The target may have been removed meanwhile.
-    if (status === 410 && notification.to.has(key)) state.off.push(key)
-    for (const each of status === 410 ? state.outbox : [notification]) each.to.delete(key)
+    if (isGone && notification.to.has(key)) state.off.push(key)
+    for (const each of isGone ? state.outbox : [notification]) each.to.delete(key)
     state.outbox = state.outbox.filter(({ to }) => to.size > 0)
-    if (isDelivered && state.outbox.length === 0) state.dropped = 0
-    if (!isDelivered && isLate) {
+    if (!isDelivered && !isGone) {
       state.dropped++
-      log.warn(
-        { alert: state.name, webhook_id: notification.id },
-        'a notification was not accepted for a day',
-      )
+      notification.isIncomplete = true
+      const fields = { alert: state.name, webhook_id: notification.id }
+      log.warn(fields, `a notification was ${isRefused ? 'refused' : 'not accepted for a day'}`)
     }
+    if (isDelivered && state.outbox.length === 0 && !notification.isIncomplete) state.dropped = 0
     this.#store.set(alert.id, state)
     void this.#store.flush()
   }
@@ -138,19 +144,17 @@ export class Deliveries {
   async send(
     { id: alertId, definition, targets }: SavedAlert,
     key: string,
-    { id, type, bodies, to }: Notification,
+    notification: Notification,
     signal = this.#stop.signal,
   ) {
     const target = targets.get(key) as Target & { host: string }
     const { host } = target
-    const body = bodies[target.type] as string
+    const { id, type, to } = notification
     const since = performance.now()
     const sent = { status: null as number | null, error: null as string | null, response: '' }
     const post = async (limited: AbortSignal) => {
       try {
-        const headers = targetForms[target.type].isSigned ? this.#signed(id, target, body) : {}
-        const options = { ...this.#parts.rules, signal: limited }
-        const { status, text } = await postJson(target.url, headers, body, options)
+        const { status, text } = await this.#transmit(target, notification, limited)
         Object.assign(sent, { status, response: text })
       } catch (error) {
         sent.error = limited.aborted ? `No response within ${withinMs / 1000} s.` : (error as Error).message
@@ -175,6 +179,18 @@ export class Deliveries {
     })
     void this.#store.flush()
     return sent
+  }
+
+  async #transmit(target: Target, { id, createdMs, bodies }: Notification, signal: AbortSignal) {
+    const { rules, mailer } = this.#parts
+    const { type, url = '', to = '' } = target
+    const body = bodies[type] as string
+    if (type !== 'email') {
+      const headers = targetForms[type].isSigned ? this.#signed(id, target, body) : {}
+      return postJson(url, headers, body, { ...rules, signal })
+    }
+    if (!mailer) throw new Error(noMailServer)
+    return mailer.send({ id, atMs: createdMs, to, ...JSON.parse(body) }, signal)
   }
 
   #signed(id: string, { secret = '' }: Target, body: string): Record<string, string> {

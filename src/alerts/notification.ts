@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
-import type { SavedAlert, Target } from './alert.ts'
+import type { Address, SavedAlert } from './alert.ts'
 import { type GroupState, groupView, keyText } from './alert-groups.ts'
 import type { AlertState, Notification, NotificationType } from './alert-state.ts'
 import { decidingRows, type ResultRows, type Row } from './condition.ts'
@@ -67,44 +67,79 @@ export function webhookBody(message: Message) {
   }
 }
 
-const headlines = {
-  'alert.firing': ':red_circle: *%* is firing',
-  'alert.resolved': ':large_green_circle: *%* is resolved',
-  'alert.failing': ':warning: *%* cannot be evaluated',
-  'alert.test': ':information_source: Test of *%*',
-} as const
+const headlines: Record<NotificationType, readonly [icon: string, text: string]> = {
+  'alert.firing': [':red_circle:', '% is firing'],
+  'alert.resolved': [':large_green_circle:', '% is resolved'],
+  'alert.failing': [':warning:', '% cannot be evaluated'],
+  'alert.test': [':information_source:', 'Test of %'],
+}
 
-/** The body of Slack's incoming webhooks. Texts from logs are in code only, where no markup has an effect. */
-export function slackBody(message: Message) {
+/** How a message for people marks its parts. */
+interface Markup {
+  headline: (icon: string, text: string, name: string) => string
+  group: (icon: string, key: string) => string
+  /** In one line. */
+  code: (text: string) => string
+  plain: (text: string) => string
+  block: (lines: readonly string[]) => string
+  link: (url: string) => string
+}
+
+function textOf(message: Message, markup: Markup): string {
   const { type, alert, state, rows, groups = [] } = message
   const { name, description, when, endpoint, parameters } = alert.definition
   const call = [endpoint, ...Object.entries(parameters).map(([key, value]) => `${key}=${value}`)].join(' ')
-  const table = rows.map((row) => JSON.stringify(row)).join('\n')
+  const table = cut(rows.map((row) => JSON.stringify(row)).join('\n'), maxTableLength)
+  const [icon, headline] = headlines[type]
   const url = pageOf(message)
+  const withValue = (text: string, value: number | null) =>
+    value === null ? text : `${text}, value ${value}`
+  const code = (text: string) => markup.code(cut(text, maxTextLength))
   const lines = [
-    headlines[type].replace('%', () => escaped(name)),
-    `${inlineCode(when)}${state.value === null ? '' : `, value ${state.value}`}, ${inlineCode(call)}`,
-    ...groups.slice(0, maxGroupLines).map(groupLine),
+    markup.headline(icon, headline, name),
+    `${withValue(code(when), state.value)}, ${code(call)}`,
+    ...groups.slice(0, maxGroupLines).map((group) => {
+      const icon = group.state === 'firing' ? ':red_circle:' : ':large_green_circle:'
+      return withValue(`${markup.group(icon, cut(keyText(group.key), 120))} ${group.state}`, group.value)
+    }),
     ...(groups.length > maxGroupLines ? [`and ${groups.length - maxGroupLines} more`] : []),
-    ...(type === 'alert.failing' ? [inlineCode(state.error ?? 'Unknown error.')] : []),
-    // A fence in it would begin a code block that ends where the rows begin.
-    escaped(cut(description, maxTextLength)).replaceAll('```', '\u02cb\u02cb\u02cb'),
-    ...(rows.length > 0
-      ? [`\`\`\`${cut(table, maxTableLength).split('\n').map(code).join('\n')}\`\`\``]
-      : []),
-    ...(url ? [`<${url}|Open the alert>`] : []),
+    ...(type === 'alert.failing' ? [code(state.error ?? 'Unknown error.')] : []),
+    markup.plain(cut(description, maxTextLength)),
+    ...(rows.length > 0 ? [markup.block(table.split('\n'))] : []),
+    ...(url ? [markup.link(url)] : []),
   ]
-  return {
-    text: lines
-      .filter((line) => line !== '')
-      .join('\n')
-      .toWellFormed(),
-  }
+  return lines
+    .filter((line) => line !== '')
+    .join('\n')
+    .toWellFormed()
 }
 
-function groupLine({ key, state, value }: GroupState): string {
-  const icon = state === 'firing' ? ':red_circle:' : ':large_green_circle:'
-  return `${icon} \`${code(cut(keyText(key), 120))}\` ${state}${value === null ? '' : `, value ${value}`}`
+/** The body of Slack's incoming webhooks. Texts from logs are in code only, where no markup has an effect. */
+export function slackBody(message: Message) {
+  const text = textOf(message, {
+    headline: (icon, text, name) => `${icon} ${text.replace('%', () => `*${escaped(name)}*`)}`,
+    group: (icon, key) => `${icon} \`${slackCode(key)}\``,
+    code: (text) => `\`${slackCode(text)}\``,
+    // A fence in it would begin a code block that ends where the rows begin.
+    plain: (text) => escaped(text).replaceAll('```', '\u02cb\u02cb\u02cb'),
+    block: (lines) => `\`\`\`${lines.map(slackCode).join('\n')}\`\`\``,
+    link: (url) => `<${url}|Open the alert>`,
+  })
+  return { text }
+}
+
+/** The body of an email is plain text. Its subject has nothing from logs. */
+export function emailBody(message: Message) {
+  const headline = (text: string) => text.replace('%', () => message.alert.definition.name)
+  const text = textOf(message, {
+    headline: (_icon, text) => `${headline(text)}\n`,
+    group: (_icon, key) => oneLine(key),
+    code: oneLine,
+    plain: (text) => text && `\n${text}`,
+    block: (lines) => `\n${lines.map(oneLine).join('\n')}`,
+    link: (url) => `\n${url}`,
+  })
+  return { subject: headline(headlines[message.type][1]), text: `${text}\n` }
 }
 
 function escaped(text: string): string {
@@ -115,23 +150,24 @@ function cut(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }
 
-function inlineCode(text: string): string {
-  return `\`${code(cut(text, maxTextLength))}\``
+/** A line break would end code, and another direction of writing would hide text. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, ' ')
 }
 
-/** Slack has no escape for backticks. A line break would end code, and another direction of writing would hide text. */
-function code(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, ' ')
-  return escaped(line.replaceAll('`', '\u02cb'))
+/** Slack has no escape for backticks. */
+function slackCode(text: string): string {
+  return escaped(oneLine(text).replaceAll('`', '\u02cb'))
 }
 
 /** What each type of target receives, and whether a secret of the target signs it. */
 export const targetForms: Record<
-  Target['type'],
+  Address['type'],
   { bodyOf: (message: Message) => object; isSigned: boolean }
 > = {
   webhook: { bodyOf: webhookBody, isSigned: true },
   slack: { bodyOf: slackBody, isSigned: false },
+  email: { bodyOf: emailBody, isSigned: false },
 }
 
 /** The notification for targets with these keys. */

@@ -21,7 +21,7 @@ export interface TargetRules {
 /** Why a target is refused, as a sentence. */
 export class RefusedTarget extends Error {}
 
-const maxResponseLength = 1000
+export const maxResponseLength = 1000
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 /** Serves settings and secrets to virtual machines in Azure, at an address that looks public. */
 const azureHost = '168.63.129.16'

@@ -2,6 +2,7 @@ import { readAlert } from '../alerts/alert.ts'
 import { alerts as alertForm } from '../alerts/alert-kind.ts'
 import { alertTests } from '../alerts/alert-tests.ts'
 import { Evaluator } from '../alerts/evaluator.ts'
+import { mailerOf } from '../alerts/mailer.ts'
 import { webhookSecrets } from '../alerts/secrets.ts'
 import { alertsSource } from '../catalog/built-in-sources.ts'
 import { Items } from '../catalog/items.ts'
@@ -31,6 +32,7 @@ export function createAlerts(
     log,
     secrets: webhookSecrets(settings.dataDir, settings.alertKey),
     rules: { allowedHosts: settings.alertHosts ?? [] },
+    mailer: mailerOf(settings.smtpUrl, settings.smtpFrom),
     publicUrl: settings.publicUrl,
     storeEvents: appendTo(alertsSource, storage),
     onEvaluated: metrics.evaluated.bind(metrics),

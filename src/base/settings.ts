@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
+import { mailSender, mailServer } from './mail-server.ts'
 import {
   byteSize,
   isAddressList,
@@ -192,6 +193,8 @@ const definitions = {
       'Key of the secrets of webhooks. Services that share a ClickHouse server need the same one. Default: created and stored in <data>/alert-key.',
     secret: true,
   },
+  smtpUrl: mailServer,
+  smtpFrom: mailSender,
   mcpWrite: {
     ...onOrOff,
     default: 'off',
@@ -367,16 +370,21 @@ export function readSettings(
   return missing === undefined ? { settings } : { problems: [missing] }
 }
 
-/** A setting that has no effect without another. */
+/** Settings that have no effect without another. */
+const needs = [
+  ['clickhouseCluster', 'clickhouseUrl'],
+  ['clickhouseQuorum', 'clickhouseCluster'],
+  ['smtpUrl', 'smtpFrom'],
+  ['smtpFrom', 'smtpUrl'],
+  ['oidcIssuer', 'oidcClientId'],
+  ['oidcIssuer', 'oidcClientSecret'],
+  ['oidcIssuer', 'publicUrl'],
+] as const
+
 function missingSetting(settings: Settings): string | undefined {
-  const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseQuorum: quorum } = settings
-  if (cluster !== undefined && url === undefined)
-    return 'WELLHEAD_CLICKHOUSE_CLUSTER needs WELLHEAD_CLICKHOUSE_URL.'
-  if (quorum !== undefined && cluster === undefined)
-    return 'WELLHEAD_CLICKHOUSE_QUORUM needs WELLHEAD_CLICKHOUSE_CLUSTER.'
+  const [name, needed] = needs.find(([one, other]) => settings[one] && !settings[other]) ?? []
+  if (name && needed) return `${variableOf(name)} needs ${variableOf(needed)}.`
   if (settings.oidcIssuer === undefined) return undefined
-  const needed = (['oidcClientId', 'oidcClientSecret', 'publicUrl'] as const).find((name) => !settings[name])
-  if (needed !== undefined) return `WELLHEAD_OIDC_ISSUER needs ${variableOf(needed)}.`
   // Without them, nobody could sign in. Nobody has a role by default: an issuer may know the whole world.
   if (settings.oidcRoles !== undefined || settings.oidcProjectClaim !== undefined) return undefined
   return 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_ROLES or WELLHEAD_OIDC_PROJECT_CLAIM.'

@@ -1,7 +1,7 @@
 import type { Alert } from '../api/shapes.ts'
 import type { Kind } from '../definitions/definition.ts'
 
-export type Target = Pick<Alert['notify'][number], 'type' | 'url'>
+export type Target = Pick<Alert['notify'][number], 'type' | 'url' | 'to'>
 
 /** The fields of an alert that its form has. A number is null while its field is empty. */
 export interface AlertDraft
@@ -31,6 +31,6 @@ export const alertKind: Kind<Alert, AlertDraft> = {
   one: 'alert',
   draftOf: (alert) => ({
     ...(Object.fromEntries(fields.map((field) => [field, alert[field]])) as unknown as AlertDraft),
-    notify: alert.notify.map(({ type, url }) => ({ type, url })),
+    notify: alert.notify.map(({ key: _, switched_off: __, ...target }) => target),
   }),
 }

@@ -35,7 +35,7 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
     parameters: Object.fromEntries(
       names.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : [])),
     ),
-    notify: draft.notify.filter(({ url }) => url !== ''),
+    notify: draft.notify.filter(({ url, to }) => url || to),
   }
   const save = useMutation({
     mutationFn: () =>
@@ -142,7 +142,7 @@ function Secrets({ saved, onClose }: { saved: Alert; onClose: () => void }) {
   )
 }
 
-const types = [['webhook', 'Webhook'] as const, ['slack', 'Slack'] as const]
+const types = [['webhook', 'Webhook'] as const, ['slack', 'Slack'] as const, ['email', 'Email'] as const]
 
 function Targets({
   targets,
@@ -151,8 +151,8 @@ function Targets({
   targets: readonly Target[]
   onChange: (targets: Target[]) => void
 }) {
-  const change = (index: number, changed: Partial<Target>) =>
-    onChange(targets.map((target, at) => (at === index ? { ...target, ...changed } : target)))
+  const change = (index: number, changed: Target) =>
+    onChange(targets.map((target, at) => (at === index ? changed : target)))
   return (
     <fieldset className="alert-targets">
       <legend>Notify</legend>
@@ -163,9 +163,23 @@ function Targets({
             label="Type"
             options={types}
             value={target.type}
-            onChange={(type) => change(index, { type })}
+            onChange={(type) => change(index, type === 'email' ? { type, to: '' } : { type, url: '' })}
           />
-          <TextField label="URL" type="url" value={target.url} onChange={(url) => change(index, { url })} />
+          {target.type === 'email' ? (
+            <TextField
+              label="To"
+              type="email"
+              value={target.to ?? ''}
+              onChange={(to) => change(index, { ...target, to })}
+            />
+          ) : (
+            <TextField
+              label="URL"
+              type="url"
+              value={target.url ?? ''}
+              onChange={(url) => change(index, { ...target, url })}
+            />
+          )}
           <Button
             look="plain icon"
             aria-label="Remove the target"

@@ -18,7 +18,7 @@ import { ago, seconds } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
-import { alertKind } from './alert-draft.ts'
+import { alertKind, type Target } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
 import { AlertGroups } from './alert-groups.tsx'
 import { AlertOutcome } from './alert-preview.tsx'
@@ -29,7 +29,7 @@ interface Event extends Pick<Alert, 'state' | 'value'> {
   kind: 'state' | 'delivery' | 'dropped'
   previous_state?: string
   type?: string
-  target?: 'slack' | 'webhook'
+  target?: Target['type']
   target_key?: string
   host?: string
   status?: number | null
@@ -74,11 +74,12 @@ export default function AlertPage({ name }: { name: string }) {
   )
 }
 
-const targetNames = { slack: 'Slack', webhook: 'Webhook' }
+const targetNames = { slack: 'Slack', webhook: 'Webhook', email: 'Email' }
 
 /** Where a notification was sent: the target as it is listed above, or what is known of one that was removed. */
 function targetOf({ target = 'webhook', target_key: key, host }: Event, { notify }: Alert): string {
-  return `${targetNames[target]} ${notify.find((one) => one.key === key)?.url ?? host}`
+  const saved = notify.find((one) => one.key === key)
+  return `${targetNames[target]} ${saved?.url ?? saved?.to ?? host}`
 }
 
 function AlertFacts({ alert }: { alert: Alert }) {
@@ -96,9 +97,9 @@ function AlertFacts({ alert }: { alert: Alert }) {
       ? [['Muted until', showInstant(Date.parse(muted_until ?? ''), zone, 'seconds')] as Fact]
       : []),
     ...alert.notify.map(
-      ({ type, url, switched_off: isOff }): Fact => [
+      ({ type, url, to, switched_off: isOff }): Fact => [
         targetNames[type],
-        `${url}${isOff ? ' (switched off: it responded 410)' : ''}`,
+        `${url ?? to}${isOff ? ' (switched off: it responded 410)' : ''}`,
       ],
     ),
   ]
@@ -173,7 +174,7 @@ function AlertActions({ alert }: { alert: Alert }) {
 
 function tested({ state, value, deliveries = [] }: AlertTest): string {
   const sent = deliveries.map(
-    ({ type, url, status, error }) => `${targetNames[type]} ${url}: ${status ?? error}`,
+    ({ type, url, to, status, error }) => `${targetNames[type]} ${url ?? to}: ${status ?? error}`,
   )
   return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
 }

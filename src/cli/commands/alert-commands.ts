@@ -43,8 +43,8 @@ export function defineAlert(alert: Command, io: CommandIo): void {
       return { ...shown, events }
     },
     print: async ({ events, notify, ...shown }) => {
-      const targets = notify.map(({ type, url, switched_off: isOff }) => {
-        return ['notify', `${type} ${url}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
+      const targets = notify.map(({ type, url, to, switched_off: isOff }) => {
+        return ['notify', `${type} ${url ?? to}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
       })
       await printFields(io.stdout, [...Object.entries(shown), ...targets])
       for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
@@ -58,8 +58,8 @@ export function defineAlert(alert: Command, io: CommandIo): void {
       client.json<AlertTest>('POST', apiPath('alerts', name, 'test'), { query: { notify: String(notify) } }),
     print: async (tested) => {
       await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
-      for (const { type, url, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
-        await io.stdout.write(`${type} ${visible(url)}: ${status ?? visible(error ?? '')}\n`)
+      for (const { type, url, to, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
+        await io.stdout.write(`${type} ${visible(url ?? to ?? '')}: ${status ?? visible(error ?? '')}\n`)
       }
     },
   })

@@ -40,6 +40,7 @@ const preview = z.object({
   ...evaluation,
   webhook: row.describe('What a webhook would receive.'),
   slack: row.describe('What Slack would receive.'),
+  email: row.describe('What an email would contain.'),
   history: z.array(decision).nullable().describe('The last day, oldest first. Null: no `@now` in the query.'),
 })
 

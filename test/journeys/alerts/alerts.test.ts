@@ -2,10 +2,12 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { type MailReceiver, openMailReceiver } from '../../support/network/mail-receiver.ts'
 import { openReceiver, type Received, type Receiver } from '../../support/network/receiver.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { alertClient, level, types } from './alert-client.ts'
 import { deliveryJourneys } from './deliveries.ts'
+import { emailJourneys } from './email.ts'
 import { groupJourneys } from './groups.ts'
 import { receiverJourneys } from './receivers.ts'
 import { savingJourneys } from './saving.ts'
@@ -27,14 +29,21 @@ function endTurn(): void {
 }
 let service: RunningService
 let receiver: Receiver
+let mail: MailReceiver
 
 beforeAll(async () => {
   receiver = await openReceiver()
+  mail = await openMailReceiver()
   service = await openService({
     // On a server, another service could take over while the clock is moved.
     engine: 'embedded',
     time,
-    environment: { WELLHEAD_ALERT_HOSTS: '127.0.0.1', WELLHEAD_PUBLIC_URL: 'https://logs.example.com' },
+    environment: {
+      WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+      WELLHEAD_PUBLIC_URL: 'https://logs.example.com',
+      WELLHEAD_SMTP_URL: `smtp://${mail.host}?tls=off`,
+      WELLHEAD_SMTP_FROM: 'Wellhead <alerts@example.com>',
+    },
   })
   await admin('POST', '/api/sources', { name: 'signals' })
   await admin('POST', '/api/endpoints', level)
@@ -42,6 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.close()
   await receiver?.close()
+  await mail?.close()
 })
 
 const stage = { service: () => service, receiver: () => receiver, time }
@@ -260,6 +270,7 @@ describe('an alert', () => {
 groupJourneys(stage)
 receiverJourneys(stage, client)
 deliveryJourneys(stage, client)
+emailJourneys(stage, client, () => mail)
 savingJourneys(stage, client)
 
 test('a tenant sees nothing of alerts', async () => {

@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { targetKey } from '../../../src/alerts/alert.ts'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
 import { ask } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { selfSignedHere } from '../../support/network/certificates.ts'
+import { openMailReceiver } from '../../support/network/mail-receiver.ts'
 import { openReceiver, type Receiver } from '../../support/network/receiver.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -59,6 +63,18 @@ async function storeOutbox(id: string, contents: Record<string, object>, target:
 test('delivers what was stored before a restart, without the oldest of too many, and says that they are dropped', async () => {
   const first = await open()
   await admin(first, 'POST', '/api/endpoints', { name: 'never', query: 'SELECT 1 AS n' })
+  const email = {
+    name: 'unsent',
+    endpoint: 'never',
+    when: 'rows > 0',
+    notify: [{ type: 'email', to: 'a@b.example' }],
+  }
+  expect((await admin(first, 'POST', '/api/alerts', email)).error).toMatchObject({
+    ...{
+      parameter: 'notify.0.type',
+      message: expect.stringContaining('WELLHEAD_SMTP_URL and WELLHEAD_SMTP_FROM'),
+    },
+  })
   const url = (path: string) => `${receiver.url}/${path}`
   const { id } = await admin(first, 'POST', '/api/alerts', {
     ...{ name: 'restarted', endpoint: 'never', when: 'any(n) > 1', every_seconds: 3600 },
@@ -129,32 +145,71 @@ test('repeats nothing for an alert whose repetition is overdue at a start and wh
   await service.close()
 })
 
-test('a notification without a response is sent again after a kill, and after a stop, which does not wait for it', async () => {
+test('notifications without a response and groups survive a kill, and a stop, which does not wait for responses', async () => {
   const token = 'the-admin-token-of-all'
-  const environment = { WELLHEAD_ALERT_HOSTS: '127.0.0.1', WELLHEAD_ADMIN_TOKEN: token }
+  const password = 'a p@ssword'
+  const mail = await openMailReceiver({
+    ...{ secure: true, ...selfSignedHere, authOptional: false },
+    onAuth: ({ password: sent }, _session, callback) =>
+      sent === password ? callback(null, { user: 1 }) : callback(new Error(`not ${sent}`)),
+  })
+  onTestFinished(() => mail.close())
+  const certificate = join(own.path, 'certificate.pem')
+  writeFileSync(certificate, selfSignedHere.cert)
+  const environment = {
+    ...{ WELLHEAD_ALERT_HOSTS: '127.0.0.1', WELLHEAD_ADMIN_TOKEN: token },
+    ...{ WELLHEAD_SMTP_FROM: 'alerts@example.com', NODE_EXTRA_CA_CERTS: certificate },
+    WELLHEAD_SMTP_URL: `smtps://alerts:${encodeURIComponent(password)}@${mail.host}`,
+  }
   const start = () => {
-    const started = spawnService(['--port', '0', '--data-dir', own.path], environment)
+    const started = spawnService(['--port', '0', '--data-dir', join(own.path, 'data')], environment)
     processes.push(started)
     return started
   }
   const first = start()
-  const url = await first.ready()
-  const post = (path: string, body: object) =>
+  let url = await first.ready()
+  const call = (method: string, path: string, body?: object) =>
     fetch(url + path, {
-      method: 'POST',
-      headers: { 'X-API-KEY': token, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
+      method,
+      headers: { 'X-API-KEY': token, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
     })
   receiver.answer('/killed', undefined)
-  await post('/api/endpoints', { name: 'always', query: 'SELECT 1 AS n' })
-  const notify = [{ type: 'webhook', url: `${receiver.url}/killed` }]
-  const alert = { name: 'killed', endpoint: 'always', when: 'any(n) = 1', every_seconds: 3600, notify }
-  expect((await post('/api/alerts', alert)).status).toBe(201)
+  mail.answer('ops@example.com', undefined)
+  await call('POST', '/api/endpoints', { name: 'always', query: 'SELECT number AS n FROM numbers(3)' })
+  const notify = [
+    { type: 'webhook', url: `${receiver.url}/killed` },
+    { type: 'email', to: 'ops@example.com' },
+  ]
+  const alert = {
+    name: 'killed',
+    endpoint: 'always',
+    when: 'any(n) >= 1',
+    every_seconds: 3600,
+    by: ['n'],
+    notify,
+  }
+  expect((await call('POST', '/api/alerts', alert)).status).toBe(201)
   await receiver.until('/killed', 1)
+  await mail.until('ops@example.com', 1)
+  const groups = async () =>
+    (await (await call('GET', '/api/alerts/killed/groups')).json()) as { id: string; state: string }[]
+  const before = await groups()
+  expect(before.map(({ state }) => state)).toEqual(['ok', 'firing', 'firing'])
+  const until = '2126-01-01T00:00:00Z'
+  expect((await call('POST', `/api/alerts/killed/groups/${before[0]?.id}/mute`, { until })).status).toBe(200)
   first.child.kill('SIGKILL')
   await first.exit
   const second = start()
+  url = await second.ready()
   await receiver.until('/killed', 2)
+  const mails = await mail.until('ops@example.com', 2)
+  expect(mails[1]).toEqual(mails[0])
+  expect(mails[0]?.text).toContain('n=1 firing, value 1\nn=2 firing, value 2\n')
+  expect(await groups()).toEqual([{ ...before[0], muted_until: until }, ...before.slice(1)])
+  for (const { stderr, stdout } of processes) {
+    expect(stderr() + stdout()).not.toMatch(/p@ssword|p%40ssword/)
+  }
   second.child.kill('SIGTERM')
   expect(await second.exit).toBe(0)
   receiver.answer('/killed', { status: 204 })

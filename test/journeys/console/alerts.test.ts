@@ -25,6 +25,11 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     await form.getByLabel('Name').fill('busy')
     await form.getByLabel('Every, in seconds').fill('5')
     await form.getByRole('button', { name: 'Add a target' }).click()
+    await form.getByLabel('Type').selectOption('Email')
+    await form.getByLabel('To').fill('ops@example.com')
+    await form.getByRole('button', { name: 'Create alert' }).click()
+    await form.getByText('WELLHEAD_SMTP_URL').waitFor()
+    await form.getByLabel('Type').selectOption('Webhook')
     await form.getByLabel('URL').fill(`${receiver.url}/busy`)
     await form.getByRole('button', { name: 'Preview' }).click()
     // A busy engine leaves out points of long ago.

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
 import { neededGrants } from '../../../src/engine/grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
+import { selfSigned } from '../../support/network/certificates.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openScriptedServer, type Script } from './scripted-server.ts'
 
@@ -153,23 +154,3 @@ test('a start reports a port where nothing listens, a host that does not exist, 
     ': Cannot connect to ClickHouse. self-signed certificate. ',
   )
 })
-
-/** For other.example, valid until 2126. */
-const selfSigned = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg25co3/DpHAYKECqL
-MFTtsSxAQ53pTzEhbhs2AQ/Kv+GhRANCAAQ88IpYk8Z4UGN2gC491d2CpNH+Rx2d
-Ml8Lm4w+qqZocyMD6RS/xcQNLK9vMRp5d/4qMjRIKKCDv4qX7YxpQraJ
------END PRIVATE KEY-----`,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBoTCCAUegAwIBAgIUcdqyz8f5WiTKBll8uYtWLHCS4LQwCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTAgFw0yNjExMTYwOTIyNTdaGA8yMTI2
-MTAyMzA5MjI1N1owGDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTBZMBMGByqGSM49
-AgEGCCqGSM49AwEHA0IABDzwiliTxnhQY3aALj3V3YKk0f5HHZ0yXwubjD6qpmhz
-IwPpFL/FxA0sr28xGnl3/ioyNEgooIO/ipftjGlCtomjbTBrMB0GA1UdDgQWBBSv
-X0izpv1qlmrAsGQiWPI3F2ZmRTAfBgNVHSMEGDAWgBSvX0izpv1qlmrAsGQiWPI3
-F2ZmRTAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDW90aGVyLmV4YW1wbGUw
-CgYIKoZIzj0EAwIDSAAwRQIgXQyG9chM2riY7k0NUi7N2Ju5r7LSEaU+bEyKIkA8
-cQQCIQCrTUV0RdGhGvWzKabIDvM/NjChpqP+Z8qePxR8o6EBww==
------END CERTIFICATE-----`,
-}
