@@ -111,8 +111,7 @@ export class Backups {
       return { stream: this.#stream(snapshot, version, takenAt, ended), bytes }
     } catch (error) {
       ended()
-      if (!diskFull.is(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-      throw backupUnavailable('The disk of the service is full. Free some space on it and try again.')
+      throw backupError(error)
     }
   }
 
@@ -139,7 +138,7 @@ export class Backups {
         () => log.info({ tables: snapshot.tables.length }, 'backup written'),
         (error) => {
           log.warn({ err: error }, 'backup failed')
-          archive.destroy(error)
+          archive.destroy(backupError(error))
         },
       )
       .then(() => snapshot.release())
@@ -169,6 +168,12 @@ async function* unlessStalled(archive: Pack, afterMs: number): AsyncGenerator<Bu
     clearTimeout(timer)
     archive.destroy()
   }
+}
+
+function backupError(error: unknown): Error {
+  const { code } = error as NodeJS.ErrnoException
+  if (!diskFull.is(error) && code !== 'ENOSPC' && code !== 'EDQUOT') return error as Error
+  return backupUnavailable('The disk of the service is full. Free some space on it and try again.')
 }
 
 function ownDirectory(snapshot: TableSnapshot): string {
