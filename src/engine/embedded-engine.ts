@@ -185,7 +185,6 @@ class EmbeddedNode implements EngineNode {
     if (limits.asReader && readsFile(statement.sql)) {
       throw invalidQuery('The function file is not allowed.')
     }
-    this.#queries.refuse(limits, statement)
     const { reader, service } = this.#open()
     const client = limits.asReader ? reader : service
     return this.#supervised(limits, statement, (own) => client.query(statement, own))
@@ -243,8 +242,8 @@ class EmbeddedNode implements EngineNode {
     }
   }
 
-  refuse(limits: Limits): void {
-    this.#queries.refuse(limits)
+  refuse(limits: Limits, statement: Statement | undefined): void {
+    this.#queries.refuse(limits, statement)
   }
 
   #become(state: NodeState, failure: EngineStartError | undefined): void {

@@ -8,8 +8,8 @@ import { isNodeTrouble, isUnreachable } from './engine-errors.ts'
 export interface EngineNode extends Pick<Engine, 'query' | 'insert' | 'command'> {
   readonly state: NodeState
   readonly load: number
-  /** Throws if statements of this origin crashed the node before. */
-  refuse?(limits: Limits): void
+  /** Throws if the statement, or others of its origin, crashed the node before. */
+  refuse?(limits: Limits, statement: Statement | undefined): void
   /** Runs a request that can run on another node instead, or not. Notices what its failure says about the node. */
   run?<T>(limits: Limits, movable: boolean, send: (limits: Limits) => Promise<T>): Promise<T>
   /** Ends the requests that can run on another node. */
@@ -72,7 +72,7 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   }
 
   query(statement: Statement, limits: Limits): Promise<QueryResult> {
-    return this.#run(limits, true, (node, rest) => node.query(statement, rest))
+    return this.#run(limits, true, (node, rest) => node.query(statement, rest), statement)
   }
 
   /** With a token, the cluster stores the rows once, whichever nodes receive them. */
@@ -90,14 +90,16 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
     limits: Limits,
     repeatable: boolean,
     send: (node: Node, limits: Limits) => Promise<T>,
+    query?: Statement,
   ): Promise<T> {
     const time = timeLimit(limits.deadlineMs)
     const tried = new Set<Node>()
     let rest = limits
     let unanswered = 0
     let failure: unknown
-    for (const node of this.nodes) node.refuse?.(limits)
     for (;;) {
+      // Again after a wait, because a statement that ended the engine meanwhile may be of the same origin.
+      for (const node of this.nodes) node.refuse?.(limits, query)
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
