@@ -10,23 +10,15 @@ import type { ServiceOptions } from './service-options.ts'
 /** All kinds of definitions, each with the parts of the service that it needs. */
 export function createDefinitions(
   { time }: ServiceOptions,
-  { engine, catalog, sources, tables, endpoints, dashboards, projects }: Storage,
+  storage: Storage,
   { readable, warningsOf }: EndpointParts,
   { alertParts, evaluator }: Alerts,
   { links, nameOf }: AccessParts,
 ): Definitions {
+  const { catalog, tables, projects } = storage
   const parts = {
-    engine,
-    catalog,
-    sources,
-    tables,
+    ...{ ...storage, readable, warningsOf, alertParts, evaluator },
     tableColumns: tables,
-    endpoints,
-    readable,
-    warningsOf,
-    alertParts,
-    evaluator,
-    dashboards,
     plans: projects.definitions,
     projectPlans: projects.plans,
     endLinks: (dashboard: string, by: Author) => links.deleteOf(dashboard, by),

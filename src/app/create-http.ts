@@ -57,100 +57,70 @@ interface Parts {
   phase: () => Phase
 }
 
-/** The HTTP server, and each group of routes with the parts that it needs. */
+/** Each takes what it needs of the parts of the service. */
+const routeGroups = [
+  addQueryRoutes,
+  addMcpRoutes,
+  addKindRoutes,
+  addLogRoutes,
+  addOtlpRoutes,
+  addEndpointRoutes,
+  addEndpointCacheRoutes,
+  addReplayRoutes,
+  addDeploymentRoutes,
+  addAlertRoutes,
+  addDashboardRoutes,
+  addSourceRoutes,
+  addTableRoutes,
+  addTailRoutes,
+  addProjectRoutes,
+  addTokenRoutes,
+  addAuthRoutes,
+  addPeopleRoutes,
+  addBackupRoutes,
+  addWhoamiRoutes,
+  addDraftRoutes,
+  addUsageRoutes,
+  addRequestRoutes,
+  addSearchRoutes,
+  addSavedSearchRoutes,
+  addStatusRoutes,
+  addDocsRoutes,
+  addConsoleRoutes,
+]
+
+/** The HTTP server with all routes. */
 export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
-  {
-    storage,
-    observability,
-    endpoints: endpointParts,
-    access: accessParts,
-    alerts,
-    definitions,
-    logs,
-    phase,
-  }: Parts,
+  { storage, observability, endpoints, access: accessParts, alerts, logs, ...others }: Parts,
 ) {
-  const { endpoints, tables, dashboards, projects, tail, backups, engineStatus, leak } = storage
-  const { calls, results, drafts, replays, reports, tableUsers } = endpointParts
-  const { access, people, tokens, links, oidc, audit } = accessParts
-  const { intake, sources, search, searches, usage } = logs
-  const { metrics, requests, statistics, tracing } = observability
-  const { brandName, embedOrigins, mcpWrite, publicUrl } = settings
-  const corsOrigins = settings.corsOrigins ?? []
-  const openMetrics = settings.metrics === 'open'
+  const { access, oidc } = accessParts
+  const { brandName, embedOrigins, mcpWrite, publicUrl, sessionHours, liveStreams: maxStreams } = settings
   const gateway = gatewayTokens(environment)
-  const cookies = new SessionCookies({ access, publicUrl, sessionHours: settings.sessionHours })
-  const streams = new EventStreams({ access, time, maxStreams: settings.liveStreams })
-  const recorder = new RequestRecorder({
-    log,
-    tracing,
-    requests,
-    statistics,
-    metrics,
-    endpoints,
-    usage: projects.usage,
-  })
+  const parts = {
+    ...{ ...storage, ...observability, ...endpoints, ...accessParts, ...logs, ...others },
+    ...{ brandName, embedOrigins, mcpWrite, publicUrl, sessionHours },
+    alertTests: alerts.tests,
+    corsOrigins: settings.corsOrigins ?? [],
+    openMetrics: settings.metrics === 'open',
+    translatesBigQuery: gateway !== undefined,
+    console: readConsoleFiles(packageFile('dist/console'), {
+      ...settings,
+      signsPeopleIn: oidc !== undefined,
+    }),
+  }
+  const cookies = new SessionCookies(parts)
+  const streams = new EventStreams({ access, time, maxStreams })
+  const recorder = new RequestRecorder({ ...parts, log, usage: storage.projects.usage })
   const unread = new UnreadResponses({
     maxBytes: maxUnreadBytes,
     onAborted: (readers, bytes) =>
       log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
-  const hot = new HotCalls({ access, cookies, calls, recorder, unread, corsOrigins, phase })
-  const server = createServer({
-    log,
-    access,
-    cookies,
-    recorder,
-    unread,
-    hot,
-    phase,
-    leak,
-    corsOrigins,
-    maxStreams: settings.liveStreams,
-    rewriteUrl: gateway && urlRewriter(gateway),
-  })
-  addQueryRoutes(server, { endpoints, dashboards, calls, results, streams, hot })
-  addMcpRoutes(server, {
-    access,
-    recorder,
-    definitions,
-    endpoints,
-    calls,
-    drafts,
-    sources,
-    search,
-    corsOrigins,
-    mcpWrite,
-  })
-  addKindRoutes(server, { definitions })
-  addLogRoutes(server, { intake })
-  addOtlpRoutes(server, { intake })
-  addEndpointRoutes(server, { definitions, endpoints })
-  addEndpointCacheRoutes(server, { definitions, calls })
-  addReplayRoutes(server, { replays, definitions })
-  addDeploymentRoutes(server, { definitions })
-  addAlertRoutes(server, { definitions, alertTests: alerts.tests })
-  addDashboardRoutes(server, { definitions, endpoints, links, publicUrl })
-  addSourceRoutes(server, { sources })
-  addTableRoutes(server, { definitions, tables, tableUsers })
-  addTailRoutes(server, { sources, tail, streams })
-  addProjectRoutes(server, { projects, audit })
-  addTokenRoutes(server, { tokens })
-  addAuthRoutes(server, { access, cookies, people, oidc, audit })
-  addPeopleRoutes(server, { people })
-  addBackupRoutes(server, { backups, audit })
-  const translatesBigQuery = gateway !== undefined
-  addWhoamiRoutes(server, { endpoints, dashboards, tokens, people, sources, translatesBigQuery })
-  addDraftRoutes(server, { drafts })
-  addUsageRoutes(server, { usage, calls, endpoints })
-  addRequestRoutes(server, { reports, definitions, endpoints, tokens })
-  addSearchRoutes(server, { search, sources })
-  addSavedSearchRoutes(server, { searches })
-  addStatusRoutes(server, { engineStatus, phase, metrics, openMetrics })
-  addDocsRoutes(server, { endpoints, brandName })
-  const signsPeopleIn = oidc !== undefined
-  const console = readConsoleFiles(packageFile('dist/console'), { ...settings, signsPeopleIn })
-  addConsoleRoutes(server, { console, embedOrigins })
+  const hot = new HotCalls({ ...parts, cookies, recorder, unread })
+  const common = { ...parts, cookies, streams, recorder, unread, hot }
+  const rewriteUrl = gateway && urlRewriter(gateway)
+  const server = createServer({ ...common, log, maxStreams, rewriteUrl })
+  for (const addRoutes of routeGroups) addRoutes(server, common)
   return { server, streams, hot }
 }

@@ -14,32 +14,27 @@ export type LogParts = ReturnType<typeof createLogs>
 /** What takes entries in, finds them, and says how many there are. */
 export function createLogs(
   { settings, time }: ServiceOptions,
-  { engine, catalog, sources, store, keys, disk, freeBytes, projects }: Storage,
+  storage: Storage,
   { runner }: EndpointParts,
   metrics: Metrics,
 ) {
-  const clock = time.wall
+  const { catalog, sources, projects } = storage
+  const parts = { ...storage, clock: time.wall }
   return {
     intake: new LogIntake({
-      store,
-      sources,
-      keys,
-      disk,
-      clock,
+      ...parts,
       observer: metrics,
       maxBodyBytes: maxPendingLogBytes,
       maxReaders: Math.min(2, availableParallelism()),
     }),
-    sources: new SourceInfo({ engine, sources }),
+    sources: new SourceInfo(parts),
     search: new LogSearch({
-      engine,
-      sources,
-      clock,
+      ...parts,
       maxMemoryBytes: Math.floor(settings.engineMemory / 2),
       hidden: () => projects.erasures.hidden,
       inTurn: (turn, work) => runner.inTurn(turn, work),
     }),
     searches: new SavedSearches(catalog, sources),
-    usage: sourceUsage({ engine, sources, clock, freeBytes, reserveBytes: settings.diskReserve }),
+    usage: sourceUsage({ ...parts, reserveBytes: settings.diskReserve }),
   }
 }

@@ -63,7 +63,7 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
   const { page, embed, assets, logo } = console
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const common = { responses: pageResponses, options }
-  const sendPage = (
+  const sendPage = async (
     request: FastifyRequest,
     reply: FastifyReply,
     file = page,
@@ -79,24 +79,19 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'Content-Security-Policy': policyFor(embedOrigins.join(' ')),
   }
-  const sendKnownPage = async (
-    request: FastifyRequest<{ Params: { page: string } }>,
-    reply: FastifyReply,
-  ) => {
-    // A browser gets a page that says so, with the way back.
-    return sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
+  const first = { ...common, errors: [404], handler: sendPage }
+  const inFrame = {
+    ...first,
+    handler: (request: FastifyRequest, reply: FastifyReply) => sendPage(request, reply, embed, embedHeaders),
   }
+  // A browser gets a page that says so, with the way back.
+  const sendKnownPage = (request: FastifyRequest<{ Params: { page: string } }>, reply: FastifyReply) =>
+    sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
   route('GET /', 'getConsole', 'Open the console', {
-    ...common,
+    ...first,
     description: 'It asks for a token and shows nothing without one.',
-    errors: [404],
-    handler: async (request, reply) => sendPage(request, reply),
   })
-  route('GET /console', 'getConsoleStart', 'Open the first page of the console', {
-    ...common,
-    errors: [404],
-    handler: async (request, reply) => sendPage(request, reply),
-  })
+  route('GET /console', 'getConsoleStart', 'Open the first page of the console', first)
   route('GET /console/:page', 'getConsolePage', 'Open a page of the console', {
     ...common,
     params,
@@ -108,31 +103,25 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
     handler: sendKnownPage,
   })
   route('GET /docs', 'getDocs', 'Show the documentation as a page', {
-    ...common,
+    ...first,
     description: 'It shows the OpenAPI document, with a form to try each operation.',
-    errors: [404],
-    handler: async (request, reply) => sendPage(request, reply),
   })
   route('GET /embed/:name', 'getEmbed', 'Open the chart or table of an endpoint, for a frame', {
-    ...common,
+    ...inFrame,
     description:
       'A page without navigation that follows the result of an endpoint. The query has the parameters of the endpoint, ' +
       'and `_theme` (`light`, `dark`), `_view` (`chart`, `table`) and `_title` (`0` hides it). ' +
       'Pass the token behind `#token=` or with `postMessage`.',
     params: z.object({ name: resource }),
-    errors: [404],
-    handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
   })
   route('GET /embed/dashboards/:name', 'getEmbeddedDashboard', 'Open a dashboard, for a frame', {
-    ...common,
+    ...inFrame,
     description:
       'The query has the parameters of the dashboard, and `_theme` and `_title` as for an endpoint. ' +
       'Pass the token behind `#token=` or with `postMessage`.',
     params: z.object({
       name: z.string().meta({ description: 'Name of the dashboard.', example: 'traffic' }),
     }),
-    errors: [404],
-    handler: async (request, reply) => sendPage(request, reply, embed, embedHeaders),
   })
   route('GET /shared/:secret', 'getSharedDashboard', 'Open the dashboard of a link', {
     ...common,

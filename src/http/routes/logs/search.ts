@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FieldShapes } from '../../../base/validation.ts'
 import { readShape } from '../../../base/validation.ts'
 import { arrayOfLines } from '../../../search/search-cursor.ts'
+import type { EntryReader } from '../../../sources/entry-queries.ts'
 import { facetShape, valueCounts } from '../../../sources/facets.ts'
 import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
 import type { FoundEntries, LogSearch } from '../../../sources/log-search.ts'
@@ -81,11 +82,7 @@ export function addSearchRoutes(
       200: json('Entries, newest first.', z.array(storedEntry), ['Wellhead-Next', 'Wellhead-Searched-Since']),
     },
     errors,
-    handler: async (request, reply) =>
-      sendEntries(
-        reply,
-        await search.entries(request.params.name, request.body ?? {}, entryReader(request, reply)),
-      ),
+    handler: searching((...sent) => search.entries(...sent), sendEntries),
   })
   route('GET /api/sources/:name/recent', 'listRecentEntries', 'List the newest entries of a source', {
     params,
@@ -94,12 +91,8 @@ export function addSearchRoutes(
     errors: [400, 504],
     handler: async (request, reply) => {
       const body = { limit: request.query.limit, from: beginningOfTime }
-      const { lines, searchedSince } = await search.entries(
-        request.params.name,
-        body,
-        entryReader(request, reply),
-      )
-      return sendEntries(reply, { lines, searchedSince })
+      const found = await search.entries(request.params.name, body, entryReader(request, reply))
+      return sendEntries(reply, { ...found, next: undefined })
     },
   })
   route('POST /api/sources/:name/histogram', 'countEntries', 'Count the entries of a source over time', {
@@ -111,19 +104,14 @@ export function addSearchRoutes(
       ]),
     },
     errors,
-    handler: async (request, reply) =>
-      withoutSince(
-        reply,
-        await search.histogram(request.params.name, request.body ?? {}, entryReader(request, reply)),
-      ),
+    handler: searching((...sent) => search.histogram(...sent), withoutSince),
   })
   route('POST /api/sources/:name/values', 'listValues', 'List the most frequent values of a path', {
     params,
     body: jsonBody(valuesShape, { path: 'project' }),
     responses: { 200: json('Values as text.', valueCounts) },
     errors,
-    handler: async (request, reply) =>
-      search.values(request.params.name, request.body ?? {}, entryReader(request, reply)),
+    handler: searching((...sent) => search.values(...sent)),
   })
   route('GET /api/sources/:name/entries/:id', 'getEntry', 'Show an entry', {
     params: params.extend({ id: z.string().meta({ description: 'Id of the entry.', example: 'e1' }) }),
@@ -143,11 +131,7 @@ export function addSearchRoutes(
     body: jsonBody(entryFilterShape, example),
     responses: { 200: json('The most frequent values of each field.', facets, ['Wellhead-Searched-Since']) },
     errors,
-    handler: async (request, reply) =>
-      withoutSince(
-        reply,
-        await search.facets(request.params.name, request.body ?? {}, entryReader(request, reply)),
-      ),
+    handler: searching((...sent) => search.facets(...sent), withoutSince),
   })
   route('GET /api/sources/:name/list-columns', 'listListColumns', 'Show the columns of lists of entries', {
     description:
@@ -156,8 +140,7 @@ export function addSearchRoutes(
     params,
     responses: { 200: json('Paths in order.', shownColumns) },
     errors: [504],
-    handler: async (request, reply) =>
-      listColumns(search.queries, request.params.name, entryReader(request, reply)),
+    handler: searching((name, _body, reader) => listColumns(search.queries, name, reader)),
   })
   route('GET /api/sources/:name/entries/:id/context', 'getEntryContext', 'Show the entries around an entry', {
     description: 'The entry, and those of its project before and after it.',
@@ -234,9 +217,17 @@ export function addSearchRoutes(
         z.object({ query: z.string(), count: z.string() }),
       ),
     },
-    handler: async (request, reply) =>
-      searchSql(search.queries, request.params.name, request.body ?? {}, entryReader(request, reply)),
+    handler: searching(async (...sent) => searchSql(search.queries, ...sent)),
   })
+}
+
+/** Handles a search of a source. */
+function searching<Found>(
+  read: (source: string, body: unknown, reader: EntryReader) => Promise<Found>,
+  send: (reply: FastifyReply, found: Found) => unknown = (_reply, found) => found,
+) {
+  return async (request: FastifyRequest<{ Params: { name: string } }>, reply: FastifyReply) =>
+    send(reply, await read(request.params.name, request.body ?? {}, entryReader(request, reply)))
 }
 
 /** Counts that do not cover the whole range say so in a header. */
