@@ -28,6 +28,12 @@ export default defineConfig({
   server: {
     host: '127.0.0.1',
     port: 4311,
-    proxy: Object.fromEntries(['/api', '/health', '/ready', '/docs'].map((path) => [path, service])),
+    // The service compares the host with the origin when somebody signs in.
+    proxy: Object.fromEntries(
+      ['/api', '/auth', '/health', '/ready', '/docs'].map((path) => [
+        path,
+        { target: service, changeOrigin: false },
+      ]),
+    ),
   },
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** A page of the console does not import another one. */
 const pages =
-  'alerts audit customer dashboards embed endpoints help logs overview people projects reference sources tokens'.split(
+  'alerts audit customer dashboards embed endpoints help logs overview people projects reference sources tables tokens'.split(
     ' ',
   )
 

@@ -18,6 +18,8 @@ const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
 const LogsPage = lazily(() => import('./logs/logs-page.tsx'))
 const SourceList = lazily(() => import('./sources/source-list.tsx'))
 const SourcePage = lazily(() => import('./sources/source-page.tsx'))
+const TableList = lazily(() => import('./tables/table-list.tsx'))
+const TablePage = lazily(() => import('./tables/table-page.tsx'))
 const Alerts = lazily(() => import('./alerts/alerts-page.tsx'))
 const AlertPage = lazily(() => import('./alerts/alert-page.tsx'))
 const DashboardList = lazily(() => import('./dashboards/dashboard-list.tsx'))
@@ -57,6 +59,8 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
   ['/console/alerts/:name', reads, (_who, name) => <AlertPage key={name} name={name} />],
   ['/console/sources', reads, () => <SourceList />],
   ['/console/sources/:name', reads, (_who, name) => <SourcePage key={name} name={name} />],
+  ['/console/tables', reads, () => <TableList />],
+  ['/console/tables/:name', reads, (_who, name) => <TablePage key={name} name={name} />],
   ['/console/projects', reads, (who) => <ProjectsPage who={who} />],
   ['/console/audit', admins, () => <AuditPage />],
   ['/console/people', admins, (who) => <PeoplePage who={who} />],
@@ -66,7 +70,7 @@ const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: 
 
 /** Pages that another token may have. */
 const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people|projects)(?:\/|$)/
+  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people|projects|tables)(?:\/|$)/
 
 export function App() {
   const state = useSession()

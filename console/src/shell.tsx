@@ -23,6 +23,7 @@ const pages = [
   { path: '/console/usage', name: 'Usage', icon: 'overview' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
   { path: '/console/sources', name: 'Send logs', icon: 'sources' },
+  { path: '/console/tables', name: 'Tables', icon: 'column' },
   { path: '/console/projects', name: 'Projects', icon: 'overview' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
   { path: '/console/people', name: 'People', icon: 'people' },

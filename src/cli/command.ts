@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDuration, parseDuration } from '../base/text/duration.ts'
-import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { printJson } from './output/print.ts'

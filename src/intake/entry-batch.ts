@@ -1,7 +1,7 @@
 import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
-import { formatMicros } from '../base/text/timestamps.ts'
 import { uuidAt } from '../base/text/uuid.ts'
+import { formatMicros } from '../shared/timestamps.ts'
 import { EntryReader, type EntryRules, entryLimits } from './entry.ts'
 import { Lines, LineWriter } from './lines.ts'
 

@@ -1,4 +1,4 @@
-import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { formatMicros, parseIsoTimestamp } from '../shared/timestamps.ts'
 
 /** Upper bounds of seconds, milliseconds and microseconds; larger integers are nanoseconds. */
 const bounds = { seconds: 10n ** 11n, millis: 10n ** 14n, micros: 10n ** 17n } as const

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import type { EntryRules } from './entry.ts'
 import { readEntry } from './entry-batch.ts'
 import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { formatMicros } from '../base/text/timestamps.ts'
+import { formatMicros } from '../shared/timestamps.ts'
 import type { RequestRecord } from './request-record.ts'
 
 interface RequestStatisticsOptions {

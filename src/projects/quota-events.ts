@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Clock } from '../base/clock.ts'
-import { formatMicros } from '../base/text/timestamps.ts'
+import { formatMicros } from '../shared/timestamps.ts'
 import type { QuotaEvent } from './quotas.ts'
 
 const maxWaiting = 10_000

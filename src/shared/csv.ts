@@ -39,6 +39,26 @@ export function* csvRecords(text: string, separator = ','): Generator<CsvField[]
   }
 }
 
+/** The names in the first record, and the other records, which must have as many fields. */
+export function csvTable(text: string, separator?: string) {
+  const [header] = csvRecords(text, separator)
+  if (!header) throw new CsvProblem('The body is empty. Send a header with the names of the columns.')
+  return {
+    names: header.map((name) => name ?? ''),
+    *rows() {
+      let row = 0
+      for (const record of csvRecords(text, separator)) {
+        if (row++ === 0) continue
+        if (record.length !== header.length) {
+          const is = `has ${record.length} fields, and the header ${header.length}`
+          throw new CsvProblem(`Row ${row} ${is}. Put values with commas into quotes.`)
+        }
+        yield record
+      }
+    },
+  }
+}
+
 function endsLine(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code === newline || (code === carriageReturn && text.charCodeAt(at + 1) === newline)

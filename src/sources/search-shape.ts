@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseIsoTimestamp } from '../base/text/timestamps.ts'
+import { parseIsoTimestamp } from '../shared/timestamps.ts'
 
 const instant = z
   .string()

@@ -1,5 +1,5 @@
 import { queryTimeout } from '../base/errors.ts'
-import { formatMicros } from '../base/text/timestamps.ts'
+import { formatMicros } from '../shared/timestamps.ts'
 import { rangeOf, type Search, searchDeadlineMs } from './entry-queries.ts'
 
 const firstSliceMicros = 3_600_000_000n

@@ -4,7 +4,8 @@ import { inUse, invalidParameter, nameTaken, WellheadError } from '../base/error
 import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type commonView, type DefinitionChange, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
-import { columnShape, type TableColumn, type TableFields, tableShape } from './table.ts'
+import type { TableColumn } from '../shared/column-types.ts'
+import { columnShape, type TableFields, tableShape } from './table.ts'
 import { readCsvFile } from './table-rows.ts'
 import type { SavedTable, Tables } from './tables.ts'
 

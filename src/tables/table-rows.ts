@@ -2,12 +2,19 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { invalidBody, unsupportedMediaType } from '../base/errors.ts'
 import { closeArray, comma, JsonScanner, openArray } from '../base/json/json-scanner.ts'
-import { formatMicros, parseIsoTimestamp } from '../base/text/timestamps.ts'
-import { type CsvField, CsvProblem, csvRecords } from '../shared/csv.ts'
-import { type ColumnType, columnName, maxColumns, maxRows, type TableColumn } from './table.ts'
-
-type Value = CsvField | number | boolean
-type Row = readonly Value[]
+import {
+  type ColumnType,
+  columnName,
+  isPlainly,
+  microsOf,
+  type Row,
+  type TableColumn,
+  TypeTeller,
+  type Value,
+} from '../shared/column-types.ts'
+import { CsvProblem, csvTable } from '../shared/csv.ts'
+import { formatMicros } from '../shared/timestamps.ts'
+import { maxColumns, maxRows } from './table.ts'
 
 /** Rows as they were sent: the names of their columns, and the values in that order. Reading starts again each time. */
 export interface SentRows {
@@ -15,24 +22,8 @@ export interface SentRows {
   rows(): Iterable<Row>
 }
 
-/** Times that the engine's type can hold. */
-const [earliest, latest] = [
-  parseIsoTimestamp('1900-01-01T00:00:00Z'),
-  parseIsoTimestamp('2299-12-31T23:59:59Z'),
-]
-
-/** Longer ones may not be exact, unless they are what a number with a fraction is written as. */
-const maxNumberLength = 16
-
-/** Zeros before a number are part of a name, such as 00123. */
-function isPlainNumber(value: string): boolean {
-  const isExact = value.length <= maxNumberLength || (value.includes('.') && String(Number(value)) === value)
-  const isWritten = isExact && /^[-.\d]+$/.test(value) && /^-?\d/.test(value)
-  return isWritten && /\d$/.test(value) && !/^-?0\d/.test(value) && Number.isFinite(Number(value))
-}
-
 const forms: Record<string, (body: Buffer) => SentRows> = {
-  'text/csv': readCsv,
+  'text/csv': (body) => csvTable(body.toString()),
   'application/x-ndjson': (body) => readObjects(() => linesOf(body)),
   'application/json': (body) => readObjects(() => elementsOf(body)),
 }
@@ -42,7 +33,14 @@ export function readRows(body: Buffer, contentType: string): SentRows {
   const form = forms[contentType.split(';')[0]?.trim().toLowerCase() ?? '']
   if (!form) throw unsupportedMediaType(`Send rows as ${Object.keys(forms).join(', ')} in Content-Type.`)
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
-  const sent = form(body)
+  try {
+    return checked(form(body))
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+function checked(sent: SentRows): SentRows {
   const { names } = sent
   if (names.length > maxColumns) {
     throw invalidBody(`The rows have ${names.length} columns. A table has at most ${maxColumns}.`)
@@ -54,35 +52,23 @@ export function readRows(body: Buffer, contentType: string): SentRows {
       throw invalidBody(`The column name ${JSON.stringify(name.slice(0, 80))} ${be}.`)
     }
   }
-  return sent
-}
-
-function readCsv(body: Buffer): SentRows {
-  const text = body.toString()
-  const records = function* () {
-    try {
-      yield* csvRecords(text)
-    } catch (error) {
-      throw error instanceof CsvProblem ? invalidBody(error.message) : error
-    }
-  }
-  const { value: header } = records().next()
-  if (!header) throw invalidBody('The body is empty. Send a header with the names of the columns.')
   return {
-    names: header.map((name) => name ?? ''),
+    names,
     *rows() {
-      let row = 0
-      for (const record of records()) {
-        if (row++ === 0) continue
-        if (record.length !== header.length) {
-          const is = `has ${record.length} fields, and the header ${header.length}`
-          throw invalidBody(`Row ${row} ${is}. Put values with commas into quotes.`)
+      let count = 0
+      try {
+        for (const row of sent.rows()) {
+          if (++count > maxRows) throw invalidBody(`A table has at most ${maxRows} rows.`)
+          yield row
         }
-        yield record
+      } catch (error) {
+        throw refusalOf(error)
       }
     },
   }
 }
+
+const refusalOf = (error: unknown) => (error instanceof CsvProblem ? invalidBody(error.message) : error)
 
 function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows {
   const names = new Set<string>()
@@ -146,55 +132,6 @@ function objectOf(json: string, row: number): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse()
   return value as Record<string, unknown>
-}
-
-const told = ['boolean', 'number', 'timestamp'] as const
-
-/** Tells the types of columns from rows: text, unless every value has another type. */
-export class TypeTeller {
-  readonly #names: readonly string[]
-  readonly #possible: Set<ColumnType>[]
-  readonly #seen: boolean[]
-  rows = 0
-
-  constructor(names: readonly string[]) {
-    this.#names = names
-    // Tenants are compared with it.
-    this.#possible = names.map((name) => new Set(name === 'project' ? [] : told))
-    this.#seen = names.map(() => false)
-  }
-
-  add(row: Row): void {
-    this.rows++
-    if (this.rows > maxRows) throw invalidBody(`A table has at most ${maxRows} rows.`)
-    for (const [at, value] of row.entries()) {
-      const possible = this.#possible[at] as Set<ColumnType>
-      if (value === null) continue
-      this.#seen[at] = true
-      for (const type of possible) if (!isPlainly(type, value)) possible.delete(type)
-    }
-  }
-
-  get columns(): TableColumn[] {
-    return this.#names.map((name, at) => {
-      const [type = 'text'] = this.#seen[at] ? (this.#possible[at] as Set<ColumnType>) : []
-      return { name, type }
-    })
-  }
-}
-
-function isPlainly(type: ColumnType, value: Exclude<Value, null>): boolean {
-  if (typeof value !== 'string') return typeof value === type
-  if (type === 'number') return isPlainNumber(value)
-  if (type === 'boolean') return /^(?:true|false)$/i.test(value)
-  return type === 'text' || microsOf(value) !== undefined
-}
-
-function microsOf(value: string): bigint | undefined {
-  const micros = parseIsoTimestamp(value.trim())
-  return micros !== undefined && micros >= (earliest as bigint) && micros <= (latest as bigint)
-    ? micros
-    : undefined
 }
 
 const expected: Record<ColumnType, string> = {

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { must, text } from '../base/validation.ts'
 import { sourceName } from '../catalog/source.ts'
-
-export const columnTypes = ['text', 'number', 'boolean', 'timestamp'] as const
-export type ColumnType = (typeof columnTypes)[number]
+import { columnName, columnTypes } from '../shared/column-types.ts'
 
 export const maxRows = 1_000_000
 export const maxTableBytes = 64 * 2 ** 20
@@ -12,8 +10,6 @@ export const maxColumns = 200
 /** Names that queries already have a meaning for. */
 const reserved = new Set(['system', 'information_schema', 'default', 'numbers', 'zeros', 'values'])
 
-export const columnName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
-
 export const columnShape = z.strictObject({
   name: z
     .string()
@@ -21,8 +17,6 @@ export const columnShape = z.strictObject({
     .describe('Unique in the table.'),
   type: z.enum(columnTypes, must(`one of ${columnTypes.join(', ')}`)).describe('Type of its values.'),
 })
-
-export type TableColumn = z.output<typeof columnShape>
 
 /** What authors write. */
 export const tableShape = z.strictObject({

@@ -17,9 +17,10 @@ import {
   readLookupTables,
 } from '../engine/lookup-tables.ts'
 import { dropTable } from '../engine/tables.ts'
+import { type TableColumn, TypeTeller } from '../shared/column-types.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
-import { rowsShape, type StoredRows, type TableColumn, type TableFields, tableShape } from './table.ts'
-import { rowWriter, type SentRows, TypeTeller } from './table-rows.ts'
+import { rowsShape, type StoredRows, type TableFields, tableShape } from './table.ts'
+import { rowWriter, type SentRows } from './table-rows.ts'
 
 const readTable = readerOf<TableFields>(tableShape)
 export type SavedTable = ReturnType<typeof readTable>

@@ -2,8 +2,8 @@ import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
 import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
 import type { YamlFields } from '../base/files/yaml-fields.ts'
-import { parseIsoTimestamp } from '../base/text/timestamps.ts'
 import { must, text, valuesText } from '../base/validation.ts'
+import { parseIsoTimestamp } from '../shared/timestamps.ts'
 
 const isoTime = must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z')
 const instant = z

@@ -47,6 +47,7 @@ export class OfflineError extends Error {
 
 export interface Request {
   method?: string
+  /** Sent as JSON, unless it is a file, which has its type. */
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
@@ -57,14 +58,15 @@ export interface Request {
 /** Throws for a response that is an error. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
   const { method = request.body === undefined ? 'GET' : 'POST', body, headers, signal } = request
+  const isFile = body instanceof Blob
   const response = await fetch(path, {
     method,
     headers: {
       ...(request.token !== undefined && { 'X-API-KEY': request.token }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && !isFile && { 'Content-Type': 'application/json' }),
       ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: isFile ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted || (error instanceof DOMException && error.name === 'AbortError')) throw error

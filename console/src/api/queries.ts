@@ -13,6 +13,7 @@ import type {
   Entry,
   JsonPath,
   ListColumns,
+  LookupTable,
   Person,
   Plan,
   Project,
@@ -23,6 +24,7 @@ import type {
   Source,
   SourcePath,
   Status,
+  TableRows,
   Token,
   Usage,
   ValueCount,
@@ -124,6 +126,10 @@ export const queries = {
     read<ListColumns>(['list-columns', source], `/api/sources/${at(source)}/list-columns`, {
       staleTime: 60_000,
     }),
+  tables: () => read<LookupTable[]>(['tables'], '/api/tables', { staleTime: 30_000 }),
+  table: (name: string) => read<LookupTable>(['tables', name], `/api/tables/${at(name)}`),
+  /** The first rows. */
+  tableRows: (name: string) => read<TableRows>(['tables', name, 'rows'], `/api/tables/${at(name)}/rows`),
   dashboards: () => read<Dashboard[]>(['dashboards'], '/api/dashboards'),
   dashboard: (name: string) =>
     read<Dashboard>(['dashboards', name], `/api/dashboards/${at(name)}`, { refetchOnWindowFocus: false }),

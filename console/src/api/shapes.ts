@@ -22,6 +22,9 @@ export type Plan = Schemas['Plan']
 export type Project = Schemas['Project']
 export type ProjectUsage = Schemas['ProjectUsage']
 export type Erasure = Schemas['Erasure']
+/** A table that users fill. */
+export type LookupTable = Schemas['Table']
+export type TableRows = Schemas['TableRows']
 export type Entry = Schemas['StoredEntry']
 /** An entry of the audit. */
 export type AuditEntry = Omit<Entry, 'metadata'> & {

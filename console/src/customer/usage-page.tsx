@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
 import { useQuotaRemaining } from '../api/quota.ts'
 import type { Whoami } from '../api/shapes.ts'
-import { PageHead } from '../ui/page-head.tsx'
+import { Card, PageHead } from '../ui/page-head.tsx'
 import { Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { bytes, count, counted } from '../ui/text/format.ts'
@@ -45,12 +45,11 @@ const columns = [
 function ProjectDays({ project }: { project: string }) {
   const query = useQuery(queries.projectUsage(project))
   return (
-    <section className="card stack" aria-labelledby="project-days">
-      <h2 id="project-days">Last 30 days</h2>
+    <Card title="Last 30 days">
       <Loaded query={query} what="the usage" height={120}>
         {(days) =>
           days.length === 0 ? (
-            <p className="soft">Nothing was sent or requested.</p>
+            <p className="card-body soft">Nothing was sent or requested.</p>
           ) : (
             <Table columns={columns}>
               {days.toReversed().map(({ day, entries, bytes: size, requests }) => (
@@ -65,6 +64,6 @@ function ProjectDays({ project }: { project: string }) {
           )
         }
       </Loaded>
-    </section>
+    </Card>
   )
 }

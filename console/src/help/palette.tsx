@@ -19,7 +19,7 @@ interface PaletteProps {
 }
 
 interface Item {
-  kind: 'Page' | 'Endpoint' | 'Source' | 'Action'
+  kind: 'Page' | 'Endpoint' | 'Source' | 'Table' | 'Action'
   name: string
   act: () => void
 }
@@ -109,6 +109,7 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
   const zone = useZone() === 'utc' ? 'local' : 'utc'
   const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
   const sources = useQuery({ ...queries.sources(), enabled: reads(who) })
+  const tables = useQuery({ ...queries.tables(), enabled: reads(who) })
   const shown = useShownEndpoints(who)
   const endpoints: readonly { name: string }[] = (reads(who) ? all.data : shown) ?? []
   const link = (kind: Item['kind'], name: string, path: string): Item => ({
@@ -125,10 +126,12 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
       link('Source', name, `/console/sources/${name}`),
       link('Source', `${name}: entries`, `/console/logs?source=${name}`),
     ]),
+    ...(tables.data ?? []).map(({ name }) => link('Table', name, `/console/tables/${name}`)),
     ...(edits(who)
       ? [
           link('Action', 'New endpoint', '/console/new-endpoint'),
           link('Action', 'New alert', '/console/alerts?_new=1'),
+          link('Action', 'New table', '/console/tables?_new=1'),
         ]
       : []),
     ...(who.admin

@@ -17,7 +17,7 @@ const columns = [
   ['Entries', 'right'],
   ['Size', 'right optional'],
   ['Last entry', 'right optional'],
-  ['Last days', 'optional'],
+  ['Last 14 days', 'optional'],
   ['', 'right'],
 ] as const
 
@@ -79,7 +79,7 @@ function ProjectRow({ project: one, hasTrend, onOpen }: ProjectRowProps) {
   const { project, plan, entries, bytes: size, last_entry_at } = one
   return (
     <tr>
-      <td>
+      <td className="any-break">
         <Breakable text={project} />
         <div className="under narrow-only">{plan}</div>
       </td>
@@ -92,14 +92,14 @@ function ProjectRow({ project: one, hasTrend, onOpen }: ProjectRowProps) {
       <td className="optional">{hasTrend && <Trend project={project} />}</td>
       <td className="right">
         {onOpen && (
-          <>
+          <div className="actions">
             <Button look="small" aria-label={`Set plan of ${project}`} onClick={() => onOpen('plan')}>
               Plan
-            </Button>{' '}
+            </Button>
             <Button look="small danger" aria-label={`Erase ${project}`} onClick={() => onOpen('erase')}>
               Erase
             </Button>
-          </>
+          </div>
         )}
       </td>
     </tr>

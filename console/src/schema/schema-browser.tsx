@@ -1,7 +1,7 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { queries } from '../api/queries.ts'
-import type { Source } from '../api/shapes.ts'
+import type { Source, SourcePath } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { matches, SearchInput, wordsOf } from '../ui/search.tsx'
@@ -9,14 +9,14 @@ import { Failure, Loaded } from '../ui/states.tsx'
 import { Breakable } from '../ui/table.tsx'
 import { count } from '../ui/text/format.ts'
 import { toggled } from '../ui/toggled.ts'
-import { type SchemaGroup, schemaGroups } from './schema-groups.ts'
+import { columnGroup, type SchemaGroup, schemaGroups } from './schema-groups.ts'
 import { unlistedPaths } from './typed-columns.ts'
 
 interface SchemaBrowserProps {
   onInsert: (name: string) => void
 }
 
-/** Sources with their columns and paths. The schema of a source is loaded when it is opened. */
+/** What a query can read, with columns and paths. The schema of a source is loaded when it is opened. */
 export function SchemaBrowser({ onInsert }: SchemaBrowserProps) {
   const query = useQuery(queries.sources())
   const [filter, setFilter] = useState('')
@@ -29,79 +29,104 @@ export function SchemaBrowser({ onInsert }: SchemaBrowserProps) {
         onChange={setFilter}
       />
       <Loaded query={query} what="the sources" height={280}>
-        {(sources) => <Sources sources={sources} filter={filter} onInsert={onInsert} />}
+        {(sources) => <Readable sources={sources} filter={filter} onInsert={onInsert} />}
       </Loaded>
     </div>
   )
 }
 
-function Sources({ sources, filter, onInsert }: SchemaBrowserProps & { sources: Source[]; filter: string }) {
+function Readable({ sources, filter, onInsert }: SchemaBrowserProps & { sources: Source[]; filter: string }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const { data: tables = [] } = useQuery(queries.tables())
+  const { data: endpoints = [] } = useQuery(queries.endpoints())
   const schemas = useQueries({
     queries: sources.map(({ name }) => ({ ...queries.schema(name), enabled: open.has(name) })),
   })
   const words = wordsOf(filter)
-  const shown = sources.flatMap((source, index) => {
-    const isNamed = matches(source.name, words)
-    const groups = schemaGroups(source, schemas[index]?.data, isNamed ? [] : words)
-    const schema = schemas[index]
-    return isNamed || groups.some(({ found }) => found > 0) ? [{ source, groups, schema }] : []
+  const shown = [
+    ...sources.map((source, index) => {
+      const { name, description } = source
+      const schema = schemas[index]
+      const groupsOf = (wanted: typeof words) => schemaGroups(source, schema?.data, wanted)
+      return { kind: 'Sources', name, inSql: name, description, groupsOf, schema }
+    }),
+    ...tables.map(({ name, description, stored_columns }) => {
+      const groupsOf = (wanted: typeof words) => [columnGroup(stored_columns, wanted)]
+      return { kind: 'Tables', name, inSql: name, description, groupsOf, schema: undefined }
+    }),
+    ...endpoints.map(({ name, description, columns }) => {
+      const groupsOf = (wanted: typeof words) => [columnGroup(columns, wanted)]
+      return { kind: 'Endpoints', name, inSql: `\`${name}\``, description, groupsOf, schema: undefined }
+    }),
+  ].flatMap(({ groupsOf, ...one }) => {
+    const isNamed = matches(one.name, words)
+    const groups = groupsOf(isNamed ? [] : words)
+    return isNamed || groups.some(({ found }) => found > 0) ? [{ ...one, groups }] : []
   })
   if (shown.length === 0) {
     return (
       <p className="faint" role="status">
-        {sources.length === 0
-          ? 'There are no sources.'
+        {words.length === 0
+          ? 'There is nothing to read.'
           : 'No names match. Paths are searched in open sources.'}
       </p>
     )
   }
-  return (
-    <ul className="schema-list" aria-label="Sources">
-      {shown.map(({ source: { name, description }, groups, schema }) => (
-        <li key={name}>
-          <div className="schema-source">
-            <button
-              type="button"
-              data-item
-              aria-expanded={open.has(name)}
-              title={description}
-              onClick={() => setOpen((now) => toggled(now, name))}
-              onKeyDown={moveFocus}
-            >
-              <Icon name={open.has(name) ? 'open' : 'closed'} />
-              <span className="mono">{name}</span>
-            </button>
-            <Button
-              look="plain icon"
-              aria-label={`Insert ${name}`}
-              title={`Insert ${name}`}
-              onClick={() => onInsert(name)}
-              icon="plus"
-            />
-          </div>
-          {open.has(name) && (
-            <>
-              {groups.map((group) => (
-                <Group key={group.title} group={group} onInsert={onInsert} />
-              ))}
-              {schema?.error ? (
-                <Failure error={schema.error} retry={schema.refetch} />
-              ) : (
-                <p className="schema-note" role="status">
-                  {schema?.data === undefined
-                    ? 'Loading paths …'
-                    : schema.data.length === 0
-                      ? 'No entries yet.'
-                      : unlistedPaths(schema.data) > 0 &&
-                        `${count(unlistedPaths(schema.data))} less frequent paths are not listed.`}
-                </p>
+  return ['Sources', 'Tables', 'Endpoints'].map((kind) => {
+    const list = shown.filter((one) => one.kind === kind)
+    if (list.length === 0) return null
+    return (
+      <section key={kind}>
+        <p className="schema-note">{kind}</p>
+        <ul className="schema-list" aria-label={kind}>
+          {list.map(({ name, inSql, description, groups, schema }) => (
+            <li key={inSql}>
+              <div className="schema-source">
+                <button
+                  type="button"
+                  data-item
+                  aria-expanded={open.has(inSql)}
+                  title={description}
+                  onClick={() => setOpen((now) => toggled(now, inSql))}
+                  onKeyDown={moveFocus}
+                >
+                  <Icon name={open.has(inSql) ? 'open' : 'closed'} />
+                  <span className="mono">{name}</span>
+                </button>
+                <Button
+                  look="plain icon"
+                  aria-label={`Insert ${name}`}
+                  title={`Insert ${name}`}
+                  onClick={() => onInsert(inSql)}
+                  icon="plus"
+                />
+              </div>
+              {open.has(inSql) && (
+                <>
+                  {groups.map((group) => (
+                    <Group key={group.title} group={group} onInsert={onInsert} />
+                  ))}
+                  {schema && <SchemaNote schema={schema} />}
+                </>
               )}
-            </>
-          )}
-        </li>
-      ))}
-    </ul>
+            </li>
+          ))}
+        </ul>
+      </section>
+    )
+  })
+}
+
+function SchemaNote({ schema: { data, error, refetch } }: { schema: UseQueryResult<SourcePath[]> }) {
+  if (error) return <Failure error={error} retry={refetch} />
+  return (
+    <p className="schema-note" role="status">
+      {data === undefined
+        ? 'Loading paths …'
+        : data.length === 0
+          ? 'No entries yet.'
+          : unlistedPaths(data) > 0 && `${count(unlistedPaths(data))} less frequent paths are not listed.`}
+    </p>
   )
 }
 
@@ -143,7 +168,7 @@ function Group({ group: { title, items, found }, onInsert }: SchemaBrowserProps 
 
 /** Up and down go through everything that is open, Home and End to the first and the last. */
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
-  const list = event.currentTarget.closest('.schema-list')
+  const list = event.currentTarget.closest('.browser')
   const items = [...(list?.querySelectorAll<HTMLElement>('[data-item]') ?? [])]
   const now = items.indexOf(event.currentTarget)
   const targets: Record<string, HTMLElement | undefined> = {

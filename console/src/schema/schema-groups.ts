@@ -31,7 +31,7 @@ const fixed = [
   ['project', 'text'],
   ['event_message', 'text'],
   ['metadata', 'object'],
-].map(([name = '', kind = '']) => ({ name, inSql: name, kind, share: '', examples: [] }))
+].map(([name = '', type = '']) => ({ name, type }))
 
 /** The columns and paths of a source that match. Typed columns are known before the paths are loaded. */
 export function schemaGroups(
@@ -58,9 +58,19 @@ export function schemaGroups(
       share: shareAt(path),
       examples: path.examples,
     }))
-  const group = (title: string, items: SchemaItem[]) => {
-    const found = items.filter(({ name, kind, of = '' }) => matches(`${name} ${kind} ${of}`, words))
-    return { title, items: found.slice(0, maxItems), found: found.length }
-  }
-  return [group('Columns', fixed), group('Typed columns', typed), group('Paths', others)]
+  return [columnGroup(fixed, words), group('Typed columns', typed, words), group('Paths', others, words)]
+}
+
+/** The columns of a table or of an endpoint that match. */
+export function columnGroup(
+  columns: readonly { name: string; type: string }[],
+  words: readonly string[],
+): SchemaGroup {
+  const items = columns.map(({ name, type }) => ({ name, inSql: name, kind: type, share: '', examples: [] }))
+  return group('Columns', items, words)
+}
+
+function group(title: string, items: SchemaItem[], words: readonly string[]): SchemaGroup {
+  const found = items.filter(({ name, kind, of = '' }) => matches(`${name} ${kind} ${of}`, words))
+  return { title, items: found.slice(0, maxItems), found: found.length }
 }

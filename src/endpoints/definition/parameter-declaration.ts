@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { formatMicros, parseIsoTimestamp } from '../../base/text/timestamps.ts'
 import { must, text, trueOrFalse, valuesText, valueText } from '../../base/validation.ts'
 import { listText, listValues } from '../../shared/list-text.ts'
+import { formatMicros, parseIsoTimestamp } from '../../shared/timestamps.ts'
 
 type TypedValue = string | number | boolean
 export type JsonValue = TypedValue | readonly TypedValue[] | null

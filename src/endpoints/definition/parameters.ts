@@ -1,7 +1,7 @@
 import { invalidParameter, invalidQuery, missingParameter, WellheadError } from '../../base/errors.ts'
-import { formatMicros } from '../../base/text/timestamps.ts'
 import { listValues } from '../../shared/list-text.ts'
 import { reservedName } from '../../shared/sql-tokens.ts'
+import { formatMicros } from '../../shared/timestamps.ts'
 import type { SourceNames } from '../../sql/check.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'

@@ -1,6 +1,6 @@
 import { invalidQuery } from '../../base/errors.ts'
-import { parseIsoTimestamp } from '../../base/text/timestamps.ts'
 import { finiteNumber } from '../../engine/tables.ts'
+import { parseIsoTimestamp } from '../../shared/timestamps.ts'
 import { sqlText } from '../../sql/names.ts'
 import type { OrderKey } from './syntax.ts'
 

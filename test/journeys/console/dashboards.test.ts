@@ -272,6 +272,54 @@ test('parameters are declared, changed and removed in the editor, and a link fix
   })
 })
 
+test('several values and a day are chosen, and a link fixes a list', async () => {
+  const query =
+    "SELECT arrayStringConcat(@sizes, '+') AS sizes, arrayStringConcat(@tags, '+') AS tags, toString(@day) AS day, @project AS project"
+  const own = {
+    sizes: { type: 'list', enum: ['s', 'm, l', 'xl'] },
+    tags: { type: 'list' },
+    day: { type: 'date' },
+  }
+  const parameters = { project: { required: true }, ...own }
+  await asAdmin('POST', '/api/endpoints', endpoint('board.picked', query, { parameters }))
+  const handed = { project: '@project', sizes: '@sizes', tags: '@tags', day: '@day' }
+  const rows = [{ items: [{ endpoint: 'board.picked', parameters: handed, chart: 'table' }] }]
+  await asAdmin('POST', '/api/dashboards', board('board.lists', { parameters, rows }))
+  await visit(`/console/dashboards/board.lists?project=${shop}`, admin(), async (page) => {
+    const bar = page.getByRole('group', { name: 'Parameters' })
+    const sizes = bar.getByRole('group', { name: 'sizes' })
+    await sizes.getByLabel('xl').check()
+    await sizes.getByLabel('m, l').press('Space')
+    await bar.getByLabel('tags').fill('a,b\nc')
+    await bar.getByLabel('day').fill('2026-11-18')
+    await page.getByRole('cell', { name: 'm, l+xl' }).waitFor()
+    await page.getByRole('cell', { name: 'a,b+c' }).waitFor()
+    await page.getByRole('cell', { name: '2026-11-18' }).waitFor()
+    await expectFit(page)
+    await page.reload()
+    await page.getByRole('cell', { name: 'a,b+c' }).waitFor()
+    expect(await bar.getByLabel('tags').inputValue()).toBe('a,b\nc')
+    await sizes.getByLabel('m, l').uncheck()
+    await page.getByRole('cell', { name: 'xl', exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Share' }).click()
+    const share = page.getByRole('dialog', { name: 'Share Board board.lists' })
+    await share.getByLabel('Project', { exact: true }).fill(shop)
+    await share.getByRole('group', { name: 'sizes' }).getByLabel('m, l').check()
+    await share.getByLabel('tags').fill('x')
+    await expectFit(page)
+    await share.getByRole('button', { name: 'Create link' }).click()
+    const url = (await share.locator('.note-box .mono').textContent()) as string
+    const context = await newContext(stage.browser(), stage.service())
+    const visitor = await context.newPage()
+    await visitor.goto(`${new URL(url).pathname}?sizes=s&day=2026-11-17`)
+    await visitor.getByRole('cell', { name: 'm, l' }).waitFor()
+    await visitor.getByRole('cell', { name: '2026-11-17' }).waitFor()
+    expect(await visitor.getByRole('group', { name: 'sizes' }).count()).toBe(0)
+    await context.close()
+  })
+})
+
 /** What the page lets people do, by the names of its controls. */
 const changing = /^(New|Add|Edit|Delete|Share|Save|Create|Remove|Restore|Move|Width|End)\b/
 

@@ -115,6 +115,7 @@ describe('people', () => {
         'Alerts',
         'Sources',
         'Projects',
+        'Tables',
       ]
       expect((await links(page)).sort()).toEqual(shown.sort())
       expect(await page.getByRole('link', { name: 'New endpoint' }).count()).toBe(0)

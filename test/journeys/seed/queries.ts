@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
-import { formatMicros, parseIsoTimestamp } from '../../../src/base/text/timestamps.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import type { EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
 import { readDefinition } from '../../../src/endpoints/definition/definition-file.ts'
@@ -8,6 +7,7 @@ import { bindQuery, withNow } from '../../../src/endpoints/definition/parameters
 import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { createSourceTable } from '../../../src/engine/tables.ts'
+import { formatMicros, parseIsoTimestamp } from '../../../src/shared/timestamps.ts'
 import type { OpenEngine } from '../../support/engines.ts'
 import { openEngine } from '../../support/worker-server.ts'
 

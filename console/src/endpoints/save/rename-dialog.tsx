@@ -1,10 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queries } from '../../api/queries.ts'
-import type { ContractChange, Endpoint } from '../../api/shapes.ts'
-import { BreakingDialog } from '../../definitions/breaking-dialog.tsx'
-import { breakingChanges, changeDefinition } from '../../definitions/requests.ts'
-import { FormDialog } from '../../ui/dialog.tsx'
+import type { Endpoint } from '../../api/shapes.ts'
+import { ChangeDialog } from '../../definitions/breaking-dialog.tsx'
+import { changeDefinition } from '../../definitions/requests.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { nameProblem } from '../../ui/text/names.ts'
 import { endpointKind } from '../endpoint-draft.ts'
@@ -20,31 +19,18 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
   const [name, setName] = useState(saved.name)
   const { data: others } = useQuery(queries.endpoints())
   const problem = name === saved.name ? '' : nameProblem('endpoint', name, others)
-  const [changes, setChanges] = useState<readonly ContractChange[]>()
-  const { mutate, isPending, error } = useMutation({
+  const rename = useMutation({
     mutationFn: (breaking: boolean) =>
       changeDefinition(endpointKind, saved, { name }, breaking ? { breaking: 'true' } : {}),
     onSuccess: onRenamed,
-    onError: (refused) => setChanges(breakingChanges(refused)),
   })
-  if (changes) {
-    return (
-      <BreakingDialog
-        changes={changes}
-        action="Rename anyway"
-        isPending={isPending}
-        onConfirm={() => mutate(true)}
-        onClose={onClose}
-      />
-    )
-  }
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Rename ${saved.name}`}
       action="Rename"
-      disabled={isPending || name === '' || name === saved.name || problem !== ''}
-      error={error}
-      onSubmit={() => mutate(false)}
+      anyway="Rename anyway"
+      disabled={name === '' || name === saved.name || problem !== ''}
+      mutation={rename}
       onClose={onClose}
     >
       <TextField
@@ -54,6 +40,6 @@ export function RenameDialog({ saved, onRenamed, onClose }: RenameDialogProps) {
         value={name}
         onChange={(text) => setName(text.trim())}
       />
-    </FormDialog>
+    </ChangeDialog>
   )
 }

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { useLocation } from 'wouter'
 import { queries } from '../../api/queries.ts'
 import { useMayChange } from '../../api/rights.ts'
 import type { Endpoint, Whoami } from '../../api/shapes.ts'
 import { Conflict } from '../../definitions/conflict.tsx'
 import { Versions } from '../../definitions/versions.tsx'
+import { linksTo, Reads, Related } from '../../query/related.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Choices } from '../../ui/choices.tsx'
 import { PageHead } from '../../ui/page-head.tsx'
@@ -73,8 +74,8 @@ export function EndpointWorkbench({ who, saved, mode }: EndpointWorkbenchProps) 
         {saved ? (
           <>
             <p>{saved.description}</p>
-            <Related label="Reads" names={saved.reads_endpoints} />
-            <Related label="Read by" names={saved.read_by_endpoints} />
+            <Reads endpoint={saved} />
+            <Related label="Read by" links={linksTo('endpoints', saved.read_by_endpoints)} />
           </>
         ) : (
           mode === 'playground' && <p>Ask a question in SQL. Save it as an endpoint when it is right.</p>
@@ -172,20 +173,4 @@ function useLeaveGuard(active: boolean): void {
     addEventListener('beforeunload', ask)
     return () => removeEventListener('beforeunload', ask)
   }, [active])
-}
-
-/** Links to other endpoints. */
-function Related({ label, names }: { label: string; names: readonly string[] }) {
-  if (names.length === 0) return null
-  return (
-    <p className="soft">
-      {label}:{' '}
-      {names.map((name, index) => (
-        <span key={name}>
-          {index > 0 && ', '}
-          <Link href={`/console/endpoints/${encodeURIComponent(name)}`}>{name}</Link>
-        </span>
-      ))}
-    </p>
-  )
 }

@@ -1,8 +1,7 @@
 import { type ComponentProps, useEffect, useId, useState } from 'react'
 import type { Parameter } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
-import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
-import { ListControl } from '../run/list-control.tsx'
+import { ParameterControl } from '../run/parameter-control.tsx'
 import { orderedNames, ranges, timeRangeOf } from './model.ts'
 
 interface ParameterBarProps {
@@ -68,11 +67,21 @@ export function ParameterBar(props: ParameterBarProps) {
         .map((name) => (
           <Labelled key={name} label={name}>
             {(id) => (
-              <Control
+              <ParameterControl
                 id={id}
+                name={name}
                 parameter={parameters[name] as Parameter}
                 value={address.get(name) ?? (isOfRange(name) ? values[name] : undefined)}
+                isSettled
                 onChange={(value) => onAddress({ [name]: value })}
+                text={(attributes) => (
+                  <SettledInput
+                    {...attributes}
+                    placeholder={placeholderOf(parameters[name] as Parameter)}
+                    value={address.get(name) ?? (isOfRange(name) ? (values[name] ?? '') : '')}
+                    onText={(text) => onAddress({ [name]: text || undefined })}
+                  />
+                )}
               />
             )}
           </Labelled>
@@ -111,6 +120,9 @@ export function ParameterBar(props: ParameterBarProps) {
   )
 }
 
+const placeholderOf = ({ default: preset, example, required }: Parameter) =>
+  String(preset ?? example ?? (required ? 'required' : ''))
+
 function Labelled({ label, children }: { label: string; children: (id: string) => React.ReactNode }) {
   const id = useId()
   return (
@@ -118,69 +130,6 @@ function Labelled({ label, children }: { label: string; children: (id: string) =
       <label htmlFor={id}>{label}</label>
       {children(id)}
     </div>
-  )
-}
-
-interface ControlProps {
-  id: string
-  parameter: Parameter
-  value: string | undefined
-  onChange: (value: string | undefined) => void
-}
-
-function Control({ id, parameter, value, onChange }: ControlProps) {
-  const { type = 'string', required, default: preset, enum: allowed, example } = parameter
-  const common = { id, className: 'input' }
-  const choices = allowed?.map(String) ?? (type === 'boolean' ? ['true', 'false'] : undefined)
-  if (type === 'list') {
-    const placeholder = String(preset ?? example ?? '')
-    return <ListControl {...common} {...{ choices, value, placeholder, onChange }} />
-  }
-  if (choices) {
-    return (
-      <select {...common} value={value ?? ''} onChange={({ target }) => onChange(target.value || undefined)}>
-        <option value="">
-          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Not set'}
-        </option>
-        {value !== undefined && !choices.includes(value) && <option>{value}</option>}
-        {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
-        ))}
-      </select>
-    )
-  }
-  if (type === 'date') {
-    return (
-      <input
-        {...common}
-        type="date"
-        value={value ?? ''}
-        onChange={({ target }) => onChange(target.value || undefined)}
-      />
-    )
-  }
-  if (type === 'timestamp') {
-    return (
-      <input
-        {...common}
-        type="datetime-local"
-        step={1}
-        value={value ? toLocalInput(Date.parse(value)) : ''}
-        onChange={({ target }) => {
-          const ms = fromLocalInput(target.value)
-          onChange(ms === undefined ? undefined : new Date(ms).toISOString())
-        }}
-      />
-    )
-  }
-  const placeholder = String(preset ?? example ?? (required ? 'required' : ''))
-  return (
-    <SettledInput
-      {...common}
-      placeholder={placeholder}
-      value={value ?? ''}
-      onText={(text) => onChange(text || undefined)}
-    />
   )
 }
 

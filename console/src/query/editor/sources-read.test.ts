@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sourcesRead } from './sources-read.ts'
+import { namesRead, sourcesRead } from './sources-read.ts'
 
 const sources = new Set(['auth_logs', 'edge_logs', 'postgres_logs', 'function_edge_logs'])
 const read = (query: string) => sourcesRead(query, sources)
@@ -28,3 +28,9 @@ test.each(['', 'WITH', 'WITH a AS (', 'FROM', ')))', 'WITH a AS (SELECT * FROM a
     expect(read(query)).toEqual([])
   },
 )
+
+test('tells names that rows are read of from columns with the same name', () => {
+  const query = 'SELECT plans, sizes FROM a JOIN `plans` USING (id) WHERE id IN sizes -- FROM others'
+  expect(namesRead(query, new Set(['plans', 'sizes', 'others']))).toEqual(['plans', 'sizes'])
+  expect(namesRead('SELECT plans FROM a', new Set(['plans']))).toEqual([])
+})

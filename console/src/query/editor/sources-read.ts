@@ -31,7 +31,7 @@ export function sourcesRead(query: string, sources: ReadonlySet<string>): string
   const follow = (from: number, to: number) => {
     for (let at = from; at < to; at++) {
       if (!/^(from|join)$/i.test(words[at] as string)) continue
-      const name = (words[at + 1] ?? '').replace(/^[`"](.*)[`"]$/, '$1')
+      const name = unquoted(words[at + 1])
       const part = parts.get(name)
       if (sources.has(name)) found.add(name)
       else if (part && !seen.has(name)) {
@@ -43,6 +43,15 @@ export function sourcesRead(query: string, sources: ReadonlySet<string>): string
   follow(start, words.length)
   for (const word of words) if (sources.has(word)) found.add(word)
   return [...found]
+}
+
+const unquoted = (word: string | undefined) => (word ?? '').replace(/^[`"](.*)[`"]$/, '$1')
+
+/** The names that a query reads rows of. The service decides it exactly. */
+export function namesRead(query: string, names: ReadonlySet<string>): string[] {
+  const words = wordsOf(query)
+  const read = words.filter((_, at) => /^(?:from|join|in)$/i.test(words[at - 1] ?? '')).map(unquoted)
+  return [...new Set(read)].filter((name) => names.has(name))
 }
 
 /** The index of the closing bracket for each opening one. */

@@ -7,6 +7,7 @@ import { metadataColumn } from './sql-dialect.ts'
 
 const columns = ['id', 'timestamp', 'project', 'event_message', 'metadata']
 const none: string[] = []
+const namesOf = (list: readonly { name: string }[]) => list.map(({ name }) => name)
 
 /** The schema of each source costs a query. */
 const maxSchemas = 4
@@ -22,6 +23,7 @@ function largestSources({ sources }: Usage): string[] {
 /** The sources, columns and paths of metadata that a query can use, and where values of a parameter occur. */
 export function useSqlNames(query: string) {
   const { data: sources, isPending } = useQuery(queries.sources())
+  const { data: tables } = useQuery(queries.tables())
   const { data: endpoints } = useQuery(queries.endpoints())
   const known = useMemo(() => new Set(sources?.map(({ name }) => name)), [sources])
   const named = useMemo(() => sourcesRead(query, known).slice(0, maxSchemas), [query, known])
@@ -45,18 +47,16 @@ export function useSqlNames(query: string) {
   )
   const names = useMemo(
     () => ({
-      sources: Object.fromEntries(
-        (sources ?? []).map(({ name, columns: typed }) => [
-          name,
-          [...columns, ...typed.map((column) => column.name)],
-        ]),
-      ),
+      sources: Object.fromEntries([
+        ...(sources ?? []).map(({ name, columns: typed }) => [name, [...columns, ...namesOf(typed)]]),
+        ...(tables ?? []).map(({ name, stored_columns: own }) => [name, namesOf(own)]),
+      ]),
       paths: paths.flatMap((one) =>
         one.paths.map(({ path, cast }) => ({ label: metadataColumn(path), cast })),
       ),
-      endpoints: (endpoints ?? []).map(({ name }) => name),
+      endpoints: namesOf(endpoints ?? []),
     }),
-    [sources, paths, endpoints],
+    [sources, tables, paths, endpoints],
   )
   const seenAt = useCallback(
     (name: string) => {

@@ -3,8 +3,7 @@ import { type ComponentProps, Fragment, type ReactNode, useId, useLayoutEffect, 
 import { queries } from '../../api/queries.ts'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
-import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
-import { ListControl } from './list-control.tsx'
+import { ParameterControl } from './parameter-control.tsx'
 import type { SeenAt } from './sql-parameters.ts'
 import type { Run } from './use-run.ts'
 
@@ -89,73 +88,36 @@ function Field(props: FieldProps) {
   )
 }
 
-function Control({ id, parameter, value, problem, seen, onChange }: FieldProps & { id: string }) {
-  const { type = 'string', required } = parameter
-  const [preset, example] = [parameter.default, parameter.example].map((one) => one?.toString())
-  const allowed = parameter.enum?.map(String)
-  const common = {
-    id,
-    className: 'input',
-    'aria-invalid': problem !== undefined,
-    'aria-describedby': parameter.description ? `${id}-note` : undefined,
-  }
-  const choices = allowed ?? (type === 'boolean' ? ['true', 'false'] : undefined)
-  if (type === 'list') {
-    const placeholder = preset ?? example ?? ''
-    return <ListControl {...common} {...{ choices, value, placeholder, onChange }} />
-  }
-  if (choices) {
-    return (
-      <select {...common} value={value ?? ''} onChange={(event) => onChange(event.target.value || undefined)}>
-        <option value="">
-          {preset !== undefined ? `${preset} (default)` : required ? 'Choose …' : 'Not set'}
-        </option>
-        {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
-        ))}
-      </select>
-    )
-  }
-  if (type === 'date') {
-    return (
-      <input
-        {...common}
-        type="date"
-        value={value ?? ''}
-        onChange={({ target }) => onChange(target.value || undefined)}
-      />
-    )
-  }
-  if (type === 'timestamp') {
-    return (
-      <input
-        {...common}
-        type="datetime-local"
-        step={1}
-        value={value ? toLocalInput(Date.parse(value)) : ''}
-        onChange={(event) => {
-          const ms = fromLocalInput(event.target.value)
-          onChange(ms === undefined ? undefined : new Date(ms).toISOString())
-        }}
-      />
-    )
-  }
+function Control({ id, name, parameter, value, problem, seen, onChange }: FieldProps & { id: string }) {
+  const { type, default: preset, example, description } = parameter
   // Tokens that cannot read the data get suggestions from the declaration.
-  const known = [...new Set([preset, example].filter((one) => one !== undefined && one !== ''))] as string[]
+  const all = [preset, example].filter((one) => one !== undefined && one !== '').map(String)
+  const known = [...new Set(all)]
   return (
-    <>
-      <TextInput
-        {...common}
-        list={seen || known.length > 0 ? `${id}-seen` : undefined}
-        inputMode={type === 'integer' || type === 'number' ? 'decimal' : undefined}
-        placeholder={preset ?? example ?? ''}
-        spellCheck={false}
-        autoComplete="off"
-        value={value ?? ''}
-        onText={(text) => onChange(text || undefined)}
-      />
-      {seen ? <SeenValues id={`${id}-seen`} {...seen} /> : <Suggestions id={`${id}-seen`} values={known} />}
-    </>
+    <ParameterControl
+      {...{ id, name, parameter, value, onChange }}
+      aria-invalid={problem !== undefined}
+      aria-describedby={description ? `${id}-note` : undefined}
+      text={(attributes) => (
+        <>
+          <TextInput
+            {...attributes}
+            list={seen || known.length > 0 ? `${id}-seen` : undefined}
+            inputMode={type === 'integer' || type === 'number' ? 'decimal' : undefined}
+            placeholder={String(preset ?? example ?? '')}
+            spellCheck={false}
+            autoComplete="off"
+            value={value ?? ''}
+            onText={(text) => onChange(text || undefined)}
+          />
+          {seen ? (
+            <SeenValues id={`${id}-seen`} {...seen} />
+          ) : (
+            <Suggestions id={`${id}-seen`} values={known} />
+          )}
+        </>
+      )}
+    />
   )
 }
 

@@ -1,13 +1,15 @@
+const source = {
+  pattern: /^[a-z][a-z0-9_]{0,63}$/,
+  rule: 'Start with a lowercase letter. Then use lowercase letters, digits and "_", at most 64 characters in all.',
+}
 const rules = {
   endpoint: {
     pattern: /^[A-Za-z][A-Za-z0-9._-]{0,127}$/,
     rule: 'Start with a letter. Then use letters, digits, ".", "_" and "-", at most 128 characters in all.',
   },
-  source: {
-    pattern: /^[a-z][a-z0-9_]{0,63}$/,
-    rule: 'Start with a lowercase letter. Then use lowercase letters, digits and "_", at most 64 characters in all.',
-  },
-} as const
+  source,
+  table: source,
+}
 
 /** Why a name cannot be used, while it is typed; empty if it can, or if there is none yet. */
 export function nameProblem(
@@ -18,7 +20,6 @@ export function nameProblem(
   const { pattern, rule } = rules[kind]
   if (name === '') return ''
   if (!pattern.test(name)) return rule
-  return taken.some((one) => one.name === name) ? `There already is ${an[kind]} named ${name}.` : ''
+  const article = kind === 'endpoint' ? 'an' : 'a'
+  return taken.some((one) => one.name === name) ? `There already is ${article} ${kind} named ${name}.` : ''
 }
-
-const an = { endpoint: 'an endpoint', source: 'a source' }

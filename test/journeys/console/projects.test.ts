@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { makeToken } from '../../support/callers.ts'
+import { logClient } from '../../support/log-client.ts'
+import { expectFit, onPage, openStage, show } from './stage/stage.ts'
+
+const stage = openStage()
+const visit = onPage(stage)
+const { admin, asAdmin } = stage
+const { send } = logClient(() => stage.service())
+
+const fill = (project: string, count: number) =>
+  send(
+    'edge_logs',
+    JSON.stringify(Array.from({ length: count }, (_, n) => ({ project, event_message: `entry ${n}` }))),
+  )
+const usageOf = async (project: string) =>
+  (await asAdmin('GET', `/api/project-usage?project=${project}`)).body
+
+test('a project gets a plan, and is erased once its name was typed', async () => {
+  const plan = { name: 'console.small', retention_days: 7, entries_per_day: 100 }
+  expect((await asAdmin('POST', '/api/plans', plan)).status).toBe(201)
+  await fill('console-erased', 3)
+  await fill('console-kept', 2)
+  await expect.poll(() => usageOf('console-erased')).toMatchObject([{ entries: 3 }])
+  await visit('/console/projects?q=console-', admin(), async (page) => {
+    await page.getByRole('img', { name: 'Entries of console-erased in the last 14 days' }).waitFor()
+    await page.getByRole('button', { name: 'Set plan of console-erased' }).click()
+    const plans = page.getByRole('dialog', { name: 'Plan of console-erased' })
+    await plans.getByLabel('Plan', { exact: true }).selectOption('console.small')
+    await plans.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByRole('row', { name: /^console-erased .*console\.small/ }).waitFor()
+    for (const [width, theme] of [
+      [1280, 'dark'],
+      [390, 'light'],
+    ] as const) {
+      await show(page, width, theme)
+      await expectFit(page)
+    }
+    await page.getByRole('button', { name: 'Erase console-erased' }).click()
+    const erasing = page.getByRole('dialog', { name: 'Erase all entries of console-erased?' })
+    await erasing.getByText('3 entries will be erased').waitFor()
+    const erase = erasing.getByRole('button', { name: 'Erase', exact: true })
+    await erasing.getByLabel('Type console-erased to confirm').fill('console-kept')
+    expect(await erase.isEnabled()).toBe(false)
+    await erasing.getByLabel('Type console-erased to confirm').fill('console-erased')
+    await expectFit(page)
+    await erase.click()
+    const progress = page.getByRole('dialog', { name: 'Erasing console-erased' })
+    await progress.getByText(/^3 entries erased\. Backups from before .* still contain them\.$/).waitFor()
+    await progress.getByRole('button', { name: 'Done' }).click()
+  })
+  const query = "SELECT project, count() AS n FROM edge_logs WHERE project LIKE 'console-%' GROUP BY project"
+  expect((await asAdmin('POST', '/api/sql', { query })).body.result).toEqual([
+    { project: 'console-kept', n: 2 },
+  ])
+})
+
+test('customers see what their project sent, and those who only read see projects without changing them', async () => {
+  await fill('console-customer', 4)
+  await expect.poll(() => usageOf('console-customer')).toMatchObject([{ entries: 4 }])
+  const customer = await makeToken(stage.service(), { scopes: ['query'], project: 'console-customer' })
+  await visit('/console/usage', { token: customer.token }, async (page) => {
+    const days = page.getByRole('region', { name: 'Last 30 days' })
+    const today = new Date().toISOString().slice(0, 10)
+    await days.getByRole('row', { name: new RegExp(`^${today} 4 `) }).waitFor()
+    await show(page, 390, 'dark')
+    await expectFit(page)
+  })
+  const reader = await makeToken(stage.service(), { scopes: ['read'] })
+  await visit('/console/projects?q=console-customer', { token: reader.token }, async (page) => {
+    await page.getByRole('img', { name: 'Entries of console-customer in the last 14 days' }).waitFor()
+    expect(await page.locator('main').getByRole('button').count()).toBe(0)
+  })
+})
