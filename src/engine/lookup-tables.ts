@@ -1,6 +1,7 @@
-import { tenantColumn } from '../sql/isolation.ts'
+import { retiredName, tenantColumn } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 import { onCluster, type Topology } from './cluster/topology.ts'
+import { dropTable } from './tables.ts'
 
 export interface LookupColumn {
   name: string
@@ -57,9 +58,16 @@ export function convertLookupRows(
   return `INSERT INTO ${sqlName(to)} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${sqlName(from)}`
 }
 
-export function exchangeTables(one: string, other: string, topology: Topology): string {
+/** Puts a table in the place of another in one step. The old rows are left under a name that the filters of tenants know. */
+export function switchTables(name: string, beside: string, topology: Topology): string[] {
   const { database } = topology
-  return `EXCHANGE TABLES ${database}.${sqlName(one)} AND ${database}.${sqlName(other)}${onCluster(topology)}`
+  const [table, retired] = [name, retiredName(name)].map((each) => `${database}.${sqlName(each)}`)
+  const onAll = onCluster(topology)
+  return [
+    dropTable(retiredName(name), topology),
+    `RENAME TABLE ${database}.${sqlName(beside)} TO ${retired}${onAll}`,
+    `EXCHANGE TABLES ${table} AND ${retired}${onAll}`,
+  ]
 }
 
 /** Names and columns of the tables that exist, also of those that are not complete. */

@@ -86,9 +86,17 @@ export function tenantFilters(
   const condition = showsShared ? `${tenantColumn} IN ('*', ${own})` : `${tenantColumn} = ${own}`
   return tableFilterSettings(database, [
     ...filters,
-    ...[...tables].map((table) => [table, condition] as const),
+    ...[...tables].flatMap(namesOfTable).map((table) => [table, condition] as const),
   ])
 }
+
+/**
+ * The name that a table has while its rows are replaced, and afterwards the old rows. The engine finds a table by the name in the
+ * query, and then its filter by the name that the table has by that time.
+ */
+export const retiredName = (table: string) => `_table_0_${table}`
+
+export const namesOfTable = (table: string) => [table, retiredName(table)]
 
 function rowFilters(tables: Iterable<string>, filter: RowFilter): (readonly [string, string])[] {
   const { project, range, sinceMicros, hidden } = filter

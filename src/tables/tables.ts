@@ -13,11 +13,12 @@ import {
   convertLookupRows,
   countLackingRows,
   createLookupTable,
-  exchangeTables,
   readLookupTables,
+  switchTables,
 } from '../engine/lookup-tables.ts'
 import { dropTable } from '../engine/tables.ts'
 import { type TableColumn, TypeTeller } from '../shared/column-types.ts'
+import { retiredName } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 import { rowsShape, type StoredRows, type TableFields, tableShape } from './table.ts'
 import { rowWriter, type SentRows } from './table-rows.ts'
@@ -228,7 +229,7 @@ export class Tables extends Items<SavedTable> {
     }
     await this.#beside(columns, async (beside) => {
       await catalog.run([convertLookupRows(table.name, beside, existing, columns)])
-      await catalog.run([exchangeTables(table.name, beside, catalog.topology)])
+      await this.#exchange(table.name, beside)
     })
   }
 
@@ -248,7 +249,6 @@ export class Tables extends Items<SavedTable> {
       await catalog.run([createLookupTable(name, columns, name, catalog.topology)])
       return await work(name)
     } finally {
-      // After the exchange, it has the old rows.
       await this.#drop(name).catch(() => {})
     }
   }
@@ -265,8 +265,17 @@ export class Tables extends Items<SavedTable> {
           createLookupTable(table.name, columns, `${table.name}-${beside}`, catalog.topology),
         ])
       }
-      await catalog.run([exchangeTables(table.name, beside, catalog.topology)])
+      await this.#exchange(table.name, beside)
     })
+  }
+
+  async #exchange(name: string, beside: string): Promise<void> {
+    const { catalog } = this.#options
+    try {
+      await catalog.run(switchTables(name, beside, catalog.topology), { max_table_size_to_drop: 0 })
+    } finally {
+      await this.#drop(retiredName(name)).catch(() => {})
+    }
   }
 
   /** Throws if the definition has changed since a request began. */

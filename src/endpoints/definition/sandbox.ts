@@ -8,7 +8,12 @@ import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
 import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
-import { callerSqlSettings, isolationSettings, tableFilterSettings } from '../../sql/isolation.ts'
+import {
+  callerSqlSettings,
+  isolationSettings,
+  namesOfTable,
+  tableFilterSettings,
+} from '../../sql/isolation.ts'
 import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
 import { withoutUnused } from '../../sql/pruned-sql.ts'
@@ -212,7 +217,7 @@ function describe(
     ...callerSqlSettings,
     ...tableFilterSettings(
       engine.database,
-      filtered.map((table) => [table, '0']),
+      filtered.flatMap(namesOfTable).map((table) => [table, '0']),
     ),
     max_threads: 1,
     max_memory_usage: 2 ** 28,

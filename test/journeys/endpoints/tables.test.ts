@@ -281,6 +281,27 @@ describe('a tenant', () => {
     expect((await call(token, 't-shared.sandbox')).body.result).toEqual([])
   })
 
+  test('sees no rows of others while the rows are replaced', async () => {
+    await create('t_moving')
+    const rows = `project,secret\n${'mine,a\nyours,b\n'.repeat(50)}`
+    await put('t_moving', rows)
+    await endpoint('t-moving', view('t_moving'), { sandbox: true, published: true })
+    const { token } = await makeToken(service, { scopes: ['query'], project: 'mine' })
+    const seen = new Set<unknown>()
+    let isReplacing = true
+    const readers = [1, 2, 3, 4].map(async (reader) => {
+      for (let n = 0; isReplacing; n++) {
+        const text = `SELECT uniqExact(secret) AS secrets, count() AS n FROM v WHERE secret != '${reader} ${n}'`
+        const { body } = await call(token, 't-moving', `?sql=${encodeURIComponent(text)}`)
+        seen.add(JSON.stringify(body.result ?? body.error))
+      }
+    })
+    for (let n = 0; n < 12; n++) expect((await put('t_moving', rows)).status).toBe(200)
+    isReplacing = false
+    await Promise.all(readers)
+    expect([...seen]).toEqual(['[{"secrets":1,"n":50}]'])
+  })
+
   test('can neither see nor change the tables themselves', async () => {
     await create('t_managed')
     const { token } = await makeToken(service, { scopes: ['query', 'search'], project: 'mine' })
