@@ -1,6 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { failingReaders, readers } from '../../test/journeys/access/ways-to-read.ts'
+import {
+  failingReaders,
+  listReaders,
+  nestedReaders,
+  readers,
+  tableReaders,
+} from '../../test/journeys/access/ways-to-read.ts'
 import { hostileQueries } from '../../test/journeys/endpoints/hostile-queries.ts'
 import { hostileSandbox } from '../../test/journeys/endpoints/hostile-sandbox.ts'
 
@@ -13,6 +19,9 @@ export function savedStatements(): string[] {
     ...files.map((file) => readFileSync(`${shipped}/${file}`, 'utf8').replace(/^\/\*[\s\S]*?\*\//, '')),
     ...readers,
     ...failingReaders,
+    ...tableReaders,
+    ...nestedReaders,
+    ...listReaders,
     ...hostileQueries,
   ]
 }

@@ -1,4 +1,12 @@
-import { entriesOf, projects, readers } from '../../test/journeys/access/ways-to-read.ts'
+import {
+  entriesOf,
+  innerEndpoints,
+  listReaders,
+  nestedReaders,
+  projects,
+  readers,
+  tableReaders,
+} from '../../test/journeys/access/ways-to-read.ts'
 import type { Target } from '../support/target.ts'
 
 export { foreignRows, leakedProjects, projects } from '../../test/journeys/access/ways-to-read.ts'
@@ -21,8 +29,15 @@ const sandboxQueries = [
   'SELECT event_message FROM entries WHERE id IN (SELECT id FROM entries)',
 ]
 
+/** Those that fail on a row of others need a parameter. */
+const ways = [...readers, ...tableReaders, ...nestedReaders].filter((sql) => !sql.includes('@mine'))
 const endpoints = [
-  ...readers.map((query, n) => ({ name: `torture.way-${n}`, query })),
+  ...innerEndpoints,
+  ...ways.map((query, n) => ({ name: `torture.way-${n}`, query })),
+  ...listReaders.map((query, n) => ({
+    ...{ name: `torture.list-${n}`, query },
+    parameters: { others: { type: 'list' } },
+  })),
   {
     name: sandboxName,
     sandbox: true,
@@ -69,15 +84,29 @@ async function createTenants(target: Target): Promise<Tenants> {
     const { token } = await post<{ token: string }>('/api/access-tokens', { scopes, project })
     tokens.set(project, token)
   }
+  const columns = ['project', 'id', 'event_message', 'timestamp'].map((name) => ({
+    ...{ name, type: name === 'timestamp' ? 'timestamp' : 'text' },
+  }))
+  const tables = ['edge_rows', 'auth_rows']
   // One deployment checks all of them together, which is faster.
   await post('/api/deployments', {
+    tables: tables.map((name) => ({ name, columns, expected_version: 0 })),
     endpoints: endpoints.map((endpoint) => ({ published: true, ...endpoint, expected_version: 0 })),
   })
+  const rows = projects.flatMap((project) => entriesOf(project, timestamp))
+  for (const name of tables) {
+    await target.json(`/api/tables/${name}/rows`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(rows.map(({ metadata: _, ...row }) => row)),
+    })
+  }
   const queryPath = (name: string) => `/api/endpoints/query/${name}`
   return {
     tokens,
     paths: [
-      ...readers.map((_, n) => queryPath(`torture.way-${n}`)),
+      ...ways.map((_, n) => queryPath(`torture.way-${n}`)),
+      ...listReaders.map((_, n) => queryPath(`torture.list-${n}?others=a&others=b`)),
       ...['logs.all', 'usage.api-counts?interval=daily', 'functions.invocation-stats?interval=7day'].map(
         queryPath,
       ),

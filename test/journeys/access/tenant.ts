@@ -10,7 +10,10 @@ import {
   failingReaders,
   foreignRows,
   idsOf,
+  innerEndpoints,
   leakedProjects,
+  listReaders,
+  nestedReaders,
   projects,
   readers,
   secretOf,
@@ -18,11 +21,14 @@ import {
 } from './ways-to-read.ts'
 
 /** All ways to read, or a quarter of them where the engine is emulated. */
-const allWays = [...readers, ...failingReaders, ...tableReaders]
+const allWays = [...readers, ...failingReaders, ...tableReaders, ...nestedReaders, ...listReaders]
   .map((sql, n) => ({ sql, name: `tenants.way-${n}` }))
   .filter((_, n) => n % natively(1, 4) === 0)
-const pathOf = ({ name }: { name: string }, project: string) =>
-  `${name}?mine=${encodeURIComponent(idsOf(project))}`
+const isWithList = ({ sql }: { sql: string }) => sql.includes('@others')
+const pathOf = (way: { name: string; sql: string }, project: string) => {
+  const others = isWithList(way) ? '&others=Tenant-A&others=x,y' : ''
+  return `${way.name}?mine=${encodeURIComponent(idsOf(project))}${others}`
+}
 
 export function tenantJourneys(running: () => RunningService, clock: ManualClock): void {
   const admin = (method: string, path: string, body?: unknown) =>
@@ -70,8 +76,12 @@ export function tenantJourneys(running: () => RunningService, clock: ManualClock
       const columns = ['project', 'id', 'event_message'].map((name) => ({ name, type: 'text' }))
       columns.push({ name: 'timestamp', type: 'timestamp' })
       const tables = ['edge_rows', 'auth_rows'].map((name) => ({ name, columns }))
-      const endpoints = ways.map(({ name, sql }) => ({ name, query: sql, published: true }))
-      const made = await admin('POST', '/api/deployments', { tables, endpoints })
+      const endpoints = ways.map((way) => ({
+        ...{ name: way.name, query: way.sql, published: true },
+        ...(isWithList(way) && { parameters: { others: { type: 'list' } } }),
+      }))
+      const all = { tables, endpoints: [...innerEndpoints, ...endpoints] }
+      const made = await admin('POST', '/api/deployments', all)
       expect(made.status, JSON.stringify(made.body)).toBe(200)
       const [first, ...others] = projects
       await send([first])

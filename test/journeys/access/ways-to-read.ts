@@ -122,6 +122,26 @@ export const failingReaders: readonly string[] = [
   `SELECT id FROM edge_logs WHERE ${failing()} = 1 ORDER BY timestamp, id LIMIT 1`,
 ]
 
+/** Endpoints that are read in the place of both sources. The second reads another one. */
+export const innerEndpoints: readonly { name: string; query: string }[] = [
+  { name: 'tenants.edge', query: 'SELECT * FROM edge_logs' },
+  { name: 'tenants.auth', query: 'WITH c AS (SELECT * FROM `tenants.auth-all`) SELECT * FROM c' },
+  { name: 'tenants.auth-all', query: 'SELECT * FROM auth_logs' },
+]
+
+export const nestedReaders: readonly string[] = [...readers, ...failingReaders]
+  // A source keeps its name where it is that of an alias or of a subquery.
+  .filter((sql) => !/metadata|EXISTS|RECURSIVE|(?:AS|WITH) (?:edge|auth)_logs|edge_logs\./.test(sql))
+  .filter((_, n) => n % 3 === 1)
+  .map((sql) => sql.replaceAll('edge_logs', '`tenants.edge`').replaceAll('auth_logs', '`tenants.auth`'))
+
+/** With a list of other projects as `@others`. */
+export const listReaders: readonly string[] = [
+  'SELECT id, project FROM edge_logs WHERE empty(@others) OR project IN @others OR 1 ORDER BY id',
+  'SELECT count() AS n FROM edge_logs WHERE has(@others, project) OR NOT has(@others, project)',
+  'SELECT id, arrayJoin(@others) AS other FROM edge_logs ORDER BY ALL',
+]
+
 /** The same ways with tables in the place of both sources. Tables have neither typed columns nor metadata. */
 export const tableReaders: readonly string[] = [...readers, ...failingReaders]
   .filter((sql) => !/metadata|request_|_format|EXISTS/.test(sql))

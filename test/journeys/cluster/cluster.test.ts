@@ -3,6 +3,7 @@ import { migrate, migrations } from '../../../src/catalog/migrations.ts'
 import type { Source } from '../../../src/catalog/source.ts'
 import { ClusterEngine, createDatabase, topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
+import { createLookupTable, switchTables } from '../../../src/engine/lookup-tables.ts'
 import {
   changeRetention,
   changeTypedColumns,
@@ -100,6 +101,40 @@ test('a table that is created again has its columns in the order of the others, 
   expect(await columns('shaped_local')).toEqual(['a', '_rest_a', 'b', '_rest_b', 'c', '_rest_c'])
   expect((await admin('POST', '/api/logs?source=shaped', [{ c: 'x' }])).body.accepted).toBe(1)
   expect(await count("SELECT count() AS n FROM shaped WHERE c = 'x'")).toBe(1)
+})
+
+test('a table is on every node, joins of all shards read it there, and its rows are replaced', async () => {
+  const headers = { 'Content-Type': 'text/csv' }
+  const put = (rows: string) =>
+    ask(service, service.adminToken.token, 'PUT', '/api/tables/owners/rows', rows, headers)
+  const sql = async (query: string) => (await admin('POST', '/api/sql', { query })).body
+  await admin('POST', '/api/tables', { name: 'owners' })
+  const join =
+    'SELECT w.owner AS owner, count() AS n FROM orders AS o JOIN owners AS w ON w.project = o.project'
+  for (const owner of ['first', 'second']) {
+    expect((await put(`project,owner\na,${owner}\nb,other\n`)).status).toBe(200)
+    expect((await sql(`${join} GROUP BY owner ORDER BY n`)).result).toEqual([
+      { owner: 'other', n: 1 },
+      { owner, n: 2 },
+    ])
+  }
+  const { token } = await makeToken(service, { scopes: ['query'], project: 'b' })
+  await admin('POST', '/api/endpoints', {
+    name: 'owners.all',
+    query: 'SELECT owner FROM owners',
+    published: true,
+  })
+  expect((await ask(service, token, 'GET', '/api/endpoints/query/owners.all')).body.result).toEqual([
+    { owner: 'other' },
+  ])
+  // Twice, because two shards are asked.
+  const twice = join.replace('FROM orders', 'FROM twice')
+  expect(await count(`SELECT sum(n) AS n FROM (${twice} GROUP BY owner)`)).toBe(6)
+  expect((await put('project,owner,seats\na,third,3\n')).status).toBe(200)
+  expect((await sql('SELECT owner, seats FROM owners')).result).toEqual([{ owner: 'third', seats: 3 }])
+  const left =
+    "SELECT count() AS n FROM system.tables WHERE database = currentDatabase() AND name LIKE '%table_%'"
+  expect(await count(left)).toBe(0)
 })
 
 test('the usage counts the entries of local tables once', async () => {
@@ -298,6 +333,10 @@ test('the engine can parse every statement of a replicated cluster', async () =>
       ),
       ...fillWordIndex('orders_local', topology),
     ],
+    'a table of rows': [
+      createLookupTable('owners', [{ name: 'project', type: 'text' }], 'owners-1', topology),
+    ],
+    'other rows': switchTables('owners', '_table_1_a', topology),
     'a deleted source': dropSourceTable('orders', topology),
   }
   const text: string[] = []

@@ -168,6 +168,23 @@ ALTER TABLE wellhead.orders_local ON CLUSTER main
 ALTER TABLE wellhead.orders_local ON CLUSTER main
     (MATERIALIZE INDEX _text);
 
+-- a table of rows
+CREATE TABLE IF NOT EXISTS wellhead.owners ON CLUSTER main
+(
+    `project` Nullable(String),
+    `_tenant` LowCardinality(String) MATERIALIZED ifNull(concat('=', project), '')
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/owners-1', '{shard}-{replica}')
+ORDER BY tuple()
+COMMENT 'table [{"name":"project","type":"text"}]';
+
+-- other rows
+DROP TABLE IF EXISTS wellhead._table_0_owners ON CLUSTER main;
+
+RENAME TABLE wellhead._table_1_a TO wellhead._table_0_owners ON CLUSTER main;
+
+EXCHANGE TABLES wellhead.owners AND wellhead._table_0_owners ON CLUSTER main;
+
 -- a deleted source
 DROP TABLE IF EXISTS wellhead.orders ON CLUSTER main;
 
