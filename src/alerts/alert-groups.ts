@@ -1,7 +1,14 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { invalidParameter } from '../base/errors.ts'
 import type { SavedAlert, StateName } from './alert.ts'
-import { type AlertState, afterEvaluation, type NotifiedState, type Progress } from './alert-state.ts'
+import {
+  type AlertState,
+  enter,
+  evaluate,
+  type NotifiedState,
+  newState,
+  type Progress,
+} from './alert-state.ts'
 import { decide, type ResultRows, type Row } from './condition.ts'
 
 const maxGroups = 1_000
@@ -18,33 +25,45 @@ export interface GroupState extends Progress {
   missingMs: number | null
 }
 
-/** The groups after an evaluation, and the number of those beyond the limit. Throws if the result lacks a column. */
+/** What an evaluation makes of the groups, which it changes. Throws before that if the result lacks a column. */
 export function evaluateGroups(
   alert: SavedAlert,
   known: readonly GroupState[],
   result: ResultRows,
   nowMs: number,
-): { groups: GroupState[]; groupsLeftOut: number } {
+) {
   const { condition, definition, keepMissingMs } = alert
   const { found, leftOut } = split(result.rows, definition.by)
-  const before = new Map(known.map((group) => [group.id, group]))
-  const present = [...found].map(([text, indices]) => {
-    const id = createHash('sha256').update(`${alert.id} ${text}`).digest('base64url').slice(0, 22)
-    const group =
-      before.get(id) ?? newGroup(id, keyOf(result.rows[indices[0] as number] as Row, definition.by), nowMs)
-    before.delete(id)
+  const missing = new Map(known.map((group) => [group.id, group]))
+  const groups: GroupState[] = []
+  const changed: GroupState[] = []
+  const add = (group: GroupState, before: StateName) => {
+    groups.push(group)
+    if (group.state !== before) changed.push(group)
+  }
+  for (const [text, indices] of found) {
     const decision = decide(condition, result, indices)
-    return { ...afterEvaluation(group, definition, decision, nowMs), missingMs: null }
-  })
-  const room = maxGroups - present.length
-  const missing = [...before.values()].sort((one, other) => rank(other) - rank(one))
-  const kept = missing.flatMap((group, index) => {
-    const missingMs = group.missingMs ?? nowMs
-    if (index < room && nowMs - missingMs < keepMissingMs) return [{ ...group, missingMs }]
+    const id = hash('sha256', `${alert.id} ${text}`, 'base64url').slice(0, 22)
+    const group =
+      missing.get(id) ?? newGroup(id, keyOf(result.rows[indices[0] as number] as Row, definition.by), nowMs)
+    missing.delete(id)
+    const before = group.state
+    evaluate(group, definition, decision, nowMs)
+    group.missingMs = null
+    add(group, before)
+  }
+  const room = maxGroups - groups.length
+  for (const [index, group] of [...missing.values()]
+    .sort((one, other) => rank(other) - rank(one))
+    .entries()) {
+    const before = group.state
+    group.missingMs ??= nowMs
+    const isKept = index < room && nowMs - group.missingMs < keepMissingMs
+    if (!isKept) resolve(group, nowMs)
     // Receivers that know of it are notified first.
-    return group.told === 'ok' ? [] : [resolved(group, nowMs, missingMs)]
-  })
-  return { groups: [...present, ...kept], groupsLeftOut: leftOut }
+    if (isKept || group.told !== 'ok') add(group, before)
+  }
+  return { groups, changed, groupsLeftOut: leftOut }
 }
 
 /** The indices of the rows of each group, and the number of groups beyond the limit. */
@@ -78,39 +97,45 @@ function shown(value: unknown): unknown {
 }
 
 function newGroup(id: string, key: Row, nowMs: number): GroupState {
+  const { state, previous, sinceMs, evaluatedMs, value, error, failures, heldMs, told, toldMs } = newState(
+    '',
+    '',
+    nowMs,
+  )
   return {
-    ...{ id, key, state: 'ok', previous: 'ok', sinceMs: nowMs, evaluatedMs: null, value: null, error: null },
-    ...{ failures: 0, heldMs: null, told: 'ok', toldMs: nowMs, missingMs: null },
+    id,
+    key,
+    state,
+    previous,
+    sinceMs,
+    evaluatedMs,
+    value,
+    error,
+    failures,
+    heldMs,
+    told,
+    toldMs,
+    missingMs: null,
   }
 }
 
-/** The group as one whose condition is not met any more. */
-export function resolved(group: GroupState, nowMs: number, missingMs: number | null = null): GroupState {
-  const changed = group.state === 'ok' ? {} : { state: 'ok' as const, previous: group.state, sinceMs: nowMs }
-  return { ...group, ...changed, value: null, heldMs: null, missingMs }
+/** The condition of the group is not met any more. */
+export function resolve(group: GroupState, nowMs: number): void {
+  enter(group, 'ok', nowMs)
+  group.value = null
+  group.heldMs = null
 }
 
 function rank({ state, told }: GroupState): number {
   return (state === 'firing' ? 4 : 0) + (told === 'ok' ? 0 : 2) + (state === 'pending' ? 1 : 0)
 }
 
-/** The state of an alert by group: the most severe of its groups. Its value is the number of groups that fire. */
-export function afterGroups(before: AlertState, groups: readonly GroupState[], nowMs: number): Progress {
-  const states = new Set<StateName>(groups.map(({ state }) => state))
-  const state = states.has('firing') ? 'firing' : states.has('pending') ? 'pending' : 'ok'
+/** The state of an alert by group is the most severe of its groups. Its value is the number of groups that fire. */
+export function evaluateWhole(state: AlertState, groups: readonly GroupState[], nowMs: number): void {
+  const states = new Set<StateName>(groups.map((group) => group.state))
+  enter(state, states.has('firing') ? 'firing' : states.has('pending') ? 'pending' : 'ok', nowMs)
   const value = groups.filter((group) => group.state === 'firing').length
-  const changed = state === before.state ? before : { state, previous: before.state, sinceMs: nowMs }
-  const { previous, sinceMs } = changed
-  return {
-    state,
-    previous,
-    sinceMs,
-    evaluatedMs: nowMs,
-    value,
-    error: null,
-    failures: 0,
-    heldMs: null,
-  } as Progress
+  Object.assign(state, { groups, evaluatedMs: nowMs, value, error: null, failures: 0, heldMs: null })
 }
 
 /** A group as notifications and the API show it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AlertState, afterEvaluation, dueNotification, newState, type Outcome } from './alert-state.ts'
+import { type AlertState, dueNotification, evaluate, newState, type Outcome } from './alert-state.ts'
 
 const definition = { every_seconds: 10, for_seconds: 30, repeat_seconds: null, muted_until: null }
 const met = { met: true, value: 5 }
@@ -8,10 +8,10 @@ const failed = { error: 'no' }
 
 /** The states after evaluations at these times in seconds. */
 function statesAfter(steps: readonly (readonly [number, Outcome])[], fields = definition): AlertState[] {
-  let state = newState('rule', 'a', 0)
+  const state = newState('rule', 'a', 0)
   return steps.map(([seconds, outcome]) => {
-    state = afterEvaluation(state, fields, outcome, seconds * 1000)
-    return state
+    evaluate(state, fields, outcome, seconds * 1000)
+    return { ...state }
   })
 }
 const namesAfter = (...steps: (readonly [number, Outcome])[]) => statesAfter(steps).map(({ state }) => state)

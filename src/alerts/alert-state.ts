@@ -97,26 +97,36 @@ export function newState(rule: string, name: string, nowMs: number): AlertState 
 
 export type Outcome = Decision | { error: string }
 
-/** The state after an evaluation. The given one is not changed. */
-export function afterEvaluation<Before extends Progress>(
-  before: Before,
+/** Changes the state of an alert or a group as an evaluation demands. */
+export function evaluate(
+  state: Progress,
   { every_seconds, for_seconds }: Pick<AlertFields, 'every_seconds' | 'for_seconds'>,
   outcome: Outcome,
   nowMs: number,
-): Before {
-  const inState = (state: StateName) =>
-    state === before.state ? {} : { state, previous: before.state, sinceMs: nowMs }
+): void {
+  const beforeMs = state.evaluatedMs ?? nowMs
+  state.evaluatedMs = nowMs
   if ('error' in outcome) {
-    const failures = before.failures + 1
-    const state = failures >= failuresUntilFailing ? 'failing' : before.state
-    return { ...before, ...inState(state), evaluatedMs: nowMs, error: outcome.error, failures }
+    state.failures++
+    state.error = outcome.error
+    if (state.failures >= failuresUntilFailing) enter(state, 'failing', nowMs)
+    return
   }
-  const { met, value } = outcome
   // Nobody saw the condition while the service was down or the clock was set, so such a gap counts as two intervals at most.
-  const elapsedMs = Math.min(Math.max(0, nowMs - (before.evaluatedMs ?? nowMs)), 2000 * every_seconds)
-  const heldMs = met ? (before.heldMs === null ? 0 : before.heldMs + elapsedMs) : null
-  const state = heldMs === null ? 'ok' : heldMs >= for_seconds * 1000 ? 'firing' : 'pending'
-  return { ...before, ...inState(state), evaluatedMs: nowMs, value, error: null, failures: 0, heldMs }
+  const elapsedMs = Math.min(Math.max(0, nowMs - beforeMs), 2000 * every_seconds)
+  const heldMs = outcome.met ? (state.heldMs === null ? 0 : state.heldMs + elapsedMs) : null
+  enter(state, heldMs === null ? 'ok' : heldMs >= for_seconds * 1000 ? 'firing' : 'pending', nowMs)
+  state.value = outcome.value
+  state.error = null
+  state.failures = 0
+  state.heldMs = heldMs
+}
+
+export function enter(state: Progress, name: StateName, nowMs: number): void {
+  if (name === state.state) return
+  state.previous = state.state
+  state.state = name
+  state.sinceMs = nowMs
 }
 
 /** The notification that is due, or undefined. */

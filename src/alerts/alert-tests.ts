@@ -3,11 +3,11 @@ import { writableFields } from '../base/validation.ts'
 import { mayRead, type Reader } from '../definitions/audit-rule.ts'
 import { commonReadOnly } from '../definitions/kind.ts'
 import { addressOf, readAlert, type SavedAlert } from './alert.ts'
-import { afterGroups, evaluateGroups, groupView } from './alert-groups.ts'
+import { evaluateGroups, evaluateWhole, groupView } from './alert-groups.ts'
 import { alertReadOnly, prepareAlert } from './alert-kind.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
-import { type AlertState, afterEvaluation, newState } from './alert-state.ts'
+import { type AlertState, evaluate as evaluateState, newState } from './alert-state.ts'
 import type { Evaluator } from './evaluator.ts'
 import {
   emailBody,
@@ -25,13 +25,12 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
   const evaluate = async (alert: SavedAlert, signal: AbortSignal, known?: AlertState) => {
     const { time, publicUrl } = parts
     const all = await readResult(parts, alert, signal)
-    const before = known ?? newState(alert.rule, alert.definition.name, time.now())
     const now = time.now()
-    const groups =
-      alert.definition.by.length > 0 ? evaluateGroups(alert, before.groups ?? [], all, now).groups : undefined
-    const state = groups
-      ? { ...before, ...afterGroups(before, groups, now) }
-      : afterEvaluation(before, alert.definition, outcomeOf(alert, all), now)
+    const state = { ...(known ?? newState(alert.rule, alert.definition.name, now)) }
+    const copies = (state.groups ?? []).map((group) => ({ ...group }))
+    const groups = alert.definition.by.length > 0 ? evaluateGroups(alert, copies, all, now).groups : undefined
+    if (groups) evaluateWhole(state, groups, now)
+    else evaluateState(state, alert.definition, outcomeOf(alert, all), now)
     const rows = shownRows(alert, all)
     const message: Message = { type: 'alert.firing', alert, state, rows, groups, time, publicUrl }
     const tested = { state: state.state, value: state.value, rows }

@@ -3,15 +3,15 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 import { overloaded, WellheadError } from '../base/errors.ts'
 import { mayRead } from '../definitions/audit-rule.ts'
 import { EngineTime } from '../endpoints/call/call.ts'
-import { isEnabledBy, type SavedAlert, type StateName } from './alert.ts'
-import { afterGroups, evaluateGroups, type GroupState, keyText, resolved } from './alert-groups.ts'
+import { type AlertFields, isEnabledBy, type SavedAlert, type StateName } from './alert.ts'
+import { evaluateGroups, evaluateWhole, type GroupState, keyText, resolve } from './alert-groups.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeBy, outcomeOf, readResult } from './alert-results.ts'
 import {
   type AlertEntry,
   type AlertState,
-  afterEvaluation,
   dueNotification,
+  evaluate,
   isMuted,
   type NotificationType,
   newState,
@@ -137,7 +137,11 @@ export class Evaluator {
     const state = known ?? newState(alert.rule, name, now)
     const { state: before, told, outbox, dropped, rule, groups = [] } = state
     if (alert.deleted || state.rule !== alert.rule) {
-      const fired = groups.filter((group) => group.told !== 'ok').map((group) => resolved(group, now, 0))
+      const fired = groups.filter((group) => group.told !== 'ok')
+      for (const group of fired) {
+        resolve(group, now)
+        group.missingMs = 0
+      }
       const off = enabled && !isEnabledBy(rule) ? [] : state.off
       const kept = { previous: before, told, outbox, dropped, off }
       Object.assign(state, { ...newState(alert.rule, name, now), ...kept, groups: fired, groupsLeftOut: 0 })
@@ -228,68 +232,54 @@ export class Evaluator {
   }
 
   #take({ alert, state }: AlertEntry, result: ResultRows | Error): boolean {
-    if (alert.definition.by.length > 0) return this.#takeGroups(alert, state, result)
     const { time } = this.#parts
-    const now = time.now()
-    const before = state.state
-    const outcome = outcomeOf(alert, result)
-    Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
-    const type = dueNotification(state, alert.definition, now, time.wall.now())
-    if (type) this.#notify(alert, state, type, 'error' in outcome ? undefined : (result as ResultRows))
+    const [now, wallMs] = [time.now(), time.wall.now()]
+    const { definition } = alert
+    const { state: before, groups = [] } = state
+    const outcome =
+      definition.by.length > 0
+        ? outcomeBy(result, (rows) => evaluateGroups(alert, groups, rows, now))
+        : outcomeOf(alert, result)
+    let type: NotificationType | undefined
+    let told: readonly GroupState[] | undefined
+    if ('groups' in outcome) {
+      evaluateWhole(state, outcome.groups, now)
+      this.#recordGroups(alert, state, outcome)
+      state.groupsLeftOut = outcome.groupsLeftOut
+      told = groupsToTell(alert, state, now, wallMs)
+      if (told) type = told.some((group) => group.state === 'firing') ? 'alert.firing' : 'alert.resolved'
+    } else {
+      evaluate(state, definition, outcome, now)
+      type = dueNotification(state, definition, now, wallMs)
+    }
+    const isFailed = 'error' in outcome
+    if (type) this.#notify(alert, state, type, isFailed ? undefined : (result as ResultRows), told)
     if (type || state.state !== before) this.#keep(alert, state, before)
     else this.#store.set(alert.id, state)
-    return 'error' in outcome
+    return isFailed
   }
 
-  #takeGroups(alert: SavedAlert, state: AlertState, result: ResultRows | Error): boolean {
-    const { time } = this.#parts
-    const now = time.now()
-    const wallMs = time.wall.now()
-    const { state: before, groups = [], groupsLeftOut: leftOutBefore = 0 } = state
-    const outcome = outcomeBy(result, (rows) => evaluateGroups(alert, groups, rows, now))
-    const { repeat_seconds, muted_until, muted_groups } = alert.definition
-    let isNotified = false
-    if ('error' in outcome) {
-      Object.assign(state, afterEvaluation(state, alert.definition, outcome, now))
-      const type = dueNotification(state, alert.definition, now, wallMs)
-      isNotified = type === 'alert.failing'
-      if (isNotified) this.#notify(alert, state, 'alert.failing')
-    } else {
-      Object.assign(state, afterGroups(state, outcome.groups, now), outcome)
-      this.#recordGroups(alert, groups, outcome.groups)
-      if (outcome.groupsLeftOut > 0 && leftOutBefore === 0) {
-        const fields = { kind: 'groups', alert: state.name, groups_left_out: outcome.groupsLeftOut }
-        this.#store.record(alert.id, `${state.name} has too many groups`, fields)
-      }
-      if (!isMuted({ muted_until }, wallMs)) {
-        const changed = outcome.groups.filter((group) => {
-          const rules = { repeat_seconds, muted_until: muted_groups[group.id] ?? null }
-          return dueNotification(group, rules, now, wallMs) !== undefined
-        })
-        const firing = (list: readonly GroupState[]) => list.filter((group) => group.state === 'firing')
-        // Receivers that were notified of a failure learn what fires now.
-        const told = changed.length > 0 || state.told === 'ok' ? changed : firing(outcome.groups)
-        const type = firing(told).length > 0 ? 'alert.firing' : 'alert.resolved'
-        isNotified = told.length > 0 || state.told !== 'ok'
-        if (isNotified) this.#notify(alert, state, type, result as ResultRows, told)
-      }
+  #recordGroups(
+    { id, definition }: SavedAlert,
+    state: AlertState,
+    { changed, groupsLeftOut }: Pick<ReturnType<typeof evaluateGroups>, 'changed' | 'groupsLeftOut'>,
+  ): void {
+    const { name: alert } = definition
+    if (groupsLeftOut > 0 && !state.groupsLeftOut) {
+      const fields = { kind: 'groups', alert, groups_left_out: groupsLeftOut }
+      this.#store.record(id, `${alert} has too many groups`, fields)
     }
-    if (isNotified || state.state !== before) this.#keep(alert, state, before)
-    else this.#store.set(alert.id, state)
-    return 'error' in outcome
+    if (!this.#isReadable(definition)) return
+    for (const { id: group_id, key, state: now, previous: previous_state, value } of changed) {
+      const fields = { kind: 'state', alert, state: now, previous_state, value, group_id, key }
+      this.#store.record(id, `${alert} is ${now} for ${keyText(key)}`, fields)
+    }
   }
 
-  #recordGroups(alert: SavedAlert, before: readonly GroupState[], after: readonly GroupState[]): void {
-    const { name, endpoint: reference } = alert.definition
-    const states = new Map(before.map(({ id, state }) => [id, state]))
+  /** Everybody who reads entries can read those of alerts. */
+  #isReadable({ endpoint: reference }: AlertFields): boolean {
     const endpoint = this.#parts.endpoints.find(reference)
-    if (!endpoint || !mayRead({ isAdmin: false }, endpoint.definition)) return
-    for (const { id: group_id, key, state, value } of after) {
-      const previous_state = states.get(group_id) ?? 'ok'
-      if (state === previous_state) continue
-      const fields = { kind: 'state', alert: name, state, previous_state, value, group_id, key }
-      this.#store.record(alert.id, `${name} is ${state} for ${keyText(key)}`, fields)
-    }
+    return endpoint !== undefined && mayRead({ isAdmin: false }, endpoint.definition)
   }
 
   #notify(
@@ -318,14 +308,29 @@ export class Evaluator {
   /** Has the change stored at once. */
   #keep({ id, definition }: SavedAlert, state: AlertState, before: StateName): void {
     const { name, state: now, previous: previous_state, value, error } = state
-    // Everybody who reads entries can read those of alerts.
-    const endpoint = this.#parts.endpoints.find(definition.endpoint)
-    const found = endpoint && mayRead({ isAdmin: false }, endpoint.definition) ? { value, error } : {}
+    const found = this.#isReadable(definition) ? { value, error } : {}
     const fields = { kind: 'state', alert: name, state: now, previous_state, ...found }
     if (now !== before) this.#store.record(id, `${name} is ${now}`, fields)
     this.#store.set(id, state)
     this.#flushMs = 0
   }
+}
+
+/** The groups of which receivers are notified. Undefined: nothing is sent. */
+function groupsToTell(
+  { definition: { repeat_seconds, muted_until, muted_groups } }: SavedAlert,
+  { groups = [], told }: AlertState,
+  now: number,
+  wallMs: number,
+): readonly GroupState[] | undefined {
+  if (isMuted({ muted_until }, wallMs)) return undefined
+  const due = groups.filter((group) => {
+    const rules = { repeat_seconds, muted_until: muted_groups[group.id] ?? null }
+    return dueNotification(group, rules, now, wallMs) !== undefined
+  })
+  if (due.length > 0) return due
+  // Receivers that were notified of a failure learn what fires now.
+  return told === 'ok' ? undefined : groups.filter((group) => group.state === 'firing')
 }
 
 /** Evaluations are spread over the interval, but those of the same result are at the same time. */
