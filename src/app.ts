@@ -140,6 +140,7 @@ export async function createParts(
     queue: endpoints.queue,
     engine: storage.engineStatus,
     intake: logs.intake,
+    rules: storage.rules,
     streams: http.streams,
     alerts: alerts.figures,
     projects: storage.projects.usage,

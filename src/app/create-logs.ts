@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { LogIntake } from '../intake/log-intake.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { LogSearch } from '../sources/log-search.ts'
+import { RulePreview } from '../sources/rule-preview.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
 import { SourceInfo } from '../sources/source-info.ts'
 import { sourceUsage } from '../sources/source-usage.ts'
@@ -18,8 +19,14 @@ export function createLogs(
   { runner }: EndpointParts,
   metrics: Metrics,
 ) {
-  const { catalog, sources, projects } = storage
+  const { catalog, sources, rules, projects } = storage
   const parts = { ...storage, clock: time.wall }
+  const search = new LogSearch({
+    ...parts,
+    maxMemoryBytes: Math.floor(settings.engineMemory / 2),
+    hidden: () => projects.erasures.hidden,
+    inTurn: (turn, work) => runner.inTurn(turn, work),
+  })
   return {
     intake: new LogIntake({
       ...parts,
@@ -28,12 +35,8 @@ export function createLogs(
       maxReaders: Math.min(2, availableParallelism()),
     }),
     sources: new SourceInfo(parts),
-    search: new LogSearch({
-      ...parts,
-      maxMemoryBytes: Math.floor(settings.engineMemory / 2),
-      hidden: () => projects.erasures.hidden,
-      inTurn: (turn, work) => runner.inTurn(turn, work),
-    }),
+    search,
+    rulePreview: new RulePreview({ sources, rules, search }),
     searches: new SavedSearches(catalog, sources),
     usage: sourceUsage({ ...parts, reserveBytes: settings.diskReserve }),
   }

@@ -16,6 +16,7 @@ import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { Lines } from '../intake/lines.ts'
 import { LiveTail } from '../live/live-tail.ts'
+import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
 import { Tables } from '../tables/tables.ts'
@@ -84,6 +85,7 @@ export function createStorage(options: ServiceOptions) {
     arrivals,
     tail,
     sources,
+    rules: new SourceRules(readDefaultRules(settings.defaultRules)),
     tables,
     readable,
     endpoints: new Endpoints(catalog, endpointForm, readable),

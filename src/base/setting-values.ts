@@ -63,3 +63,20 @@ export function isAddressList(text: string): boolean {
     return false
   }
 }
+
+function isJsonArray(value: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(value))
+  } catch {
+    return false
+  }
+}
+
+export const defaultRules = {
+  schema: z
+    .string()
+    .refine(isJsonArray)
+    .transform((value): unknown => JSON.parse(value)),
+  expected: 'a JSON array of rules such as [{"mask":["card","jwt"]}]',
+  description: 'Rules of all sources, applied before their own. Default: none.',
+}

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { mailSender, mailServer } from './mail-server.ts'
 import {
   byteSize,
+  defaultRules,
   isAddressList,
   isIssuer,
   isLogo,
@@ -195,6 +196,7 @@ const definitions = {
   },
   smtpUrl: mailServer,
   smtpFrom: mailSender,
+  defaultRules,
   mcpWrite: {
     ...onOrOff,
     default: 'off',

@@ -1,20 +1,8 @@
 import { z } from 'zod'
-import { keysOf, pathOf } from '../shared/path-text.ts'
+import { keysOf } from '../shared/path-text.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
-
-const key = /^[\p{L}\p{N}_@$][\p{L}\p{N}_.:@$/-]{0,199}$/u
-
-/** A path of `metadata`, in the form in which paths are stored. */
-const metadataPath = z
-  .string()
-  .max(500)
-  .overwrite((path) => pathOf(keysOf(path)))
-  .refine(
-    (path) => keysOf(path).every((each) => key.test(each)),
-    'must be keys with dots between them, such as request.path. A key that has dots itself is in quotes, as in attributes."http.route"',
-  )
-
-const ownFields = /^metadata\.(?!(?:project|id|event_message|message|timestamp)$)/
+import { metadataPath, ownFields } from './metadata-path.ts'
+import { rulesShape } from './source-rules.ts'
 
 /** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
 export const typedColumnShape = z.strictObject({
@@ -80,6 +68,7 @@ export const newSourceShape = z.strictObject({
     .refine((paths) => new Set(paths).size === paths.length, 'must be distinct')
     .describe('Paths that lists of entries show, in order. Empty: the service proposes them.')
     .default([]),
+  rules: rulesShape.default([]),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>

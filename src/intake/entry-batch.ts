@@ -1,9 +1,13 @@
 import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
 import { uuidAt } from '../base/text/uuid.ts'
+import type { Rules } from '../rules/rules.ts'
+import { rulesOf } from '../rules/source-rules.ts'
 import { formatMicros } from '../shared/timestamps.ts'
-import { EntryReader, type EntryRules, entryLimits } from './entry.ts'
+import { EntryReader } from './entry.ts'
+import { type EntryTerms, entryLimits, type NotStored } from './entry-terms.ts'
 import { Lines, LineWriter } from './lines.ts'
+import { withheld } from './ruled-line.ts'
 
 /** What receives the scanned entries of a request. */
 export interface EntrySink<T> {
@@ -24,6 +28,11 @@ export interface EntryBatch {
   /** The first rejected entries. */
   errors: EntryError[]
   rejected: number
+  /** Entries that rules of the source dropped. */
+  dropped: number
+  /** The rules of the source as text, and how many entries each of them dropped or changed. */
+  rules: string | undefined
+  hits: number[]
   /** Lines for the quarantine source: the first rejected entries, and how many others there are. */
   quarantine: Lines
 }
@@ -44,9 +53,23 @@ export const maxQuarantined = 1_000
 
 const maxReasonLength = 300
 
+/** A plain value: the rules are text. */
+export type BatchTerms = Omit<EntryTerms, 'rules'> & { rules?: string | undefined }
+
+interface Place {
+  /** Of the entry in the request. */
+  index?: number
+  isEvent?: boolean | undefined
+  problem?: string | undefined
+  /** As the sender named it. */
+  source?: string
+}
+
 export class EntryBatchWriter implements EntrySink<EntryBatch> {
   readonly #source: string
-  readonly #rules: EntryRules
+  readonly #terms: EntryTerms
+  readonly #rules: Rules | undefined
+  readonly #rulesText: string | undefined
   readonly #lines: LineWriter
   readonly #quarantine = new LineWriter()
   readonly #names = new Set<string>()
@@ -54,13 +77,17 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
   readonly #errors: EntryError[] = []
   #count = 0
   #rejected = 0
+  #dropped = 0
+  readonly #hits: number[] = []
   /** Where the rejected entries begin that are not kept. */
   #leftOutFrom: RejectedEntry | undefined
 
   /** The bytes are about those of the lines. */
-  constructor(source: string, rules: EntryRules, bytes?: number) {
+  constructor(source: string, { rules, ...terms }: BatchTerms, bytes?: number) {
     this.#source = source
-    this.#rules = rules
+    this.#rulesText = rules
+    this.#rules = rules === undefined ? undefined : rulesOf(rules)
+    this.#terms = { ...terms, rules: this.#rules }
     this.#lines = new LineWriter(bytes)
   }
 
@@ -68,25 +95,35 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
     this.#names.add(name)
   }
 
-  /** Adds the scanned entry. */
-  add(reader: EntryReader, text: Buffer, index = this.#count, isEvent = false): void {
-    const reason = reader.store(this.#rules, this.#lines, isEvent)
-    if (reason !== undefined) this.reject(reason, text, { index })
-    else this.#indices.push(this.#counted(index))
+  /** Adds the scanned entry. With a problem it is rejected, whatever it is. */
+  add(reader: EntryReader, text: Buffer, { index = this.#count, ...place }: Place = {}): void {
+    const { isEvent, problem } = place
+    const result = reader.store(this.#terms, this.#lines, { isEvent, problem, hits: this.#hits })
+    if (result === undefined) this.#indices.push(this.#counted(index))
+    else if (!result.dropped) this.#reject(result.reason, result.kept ?? text, { ...place, index })
+    else {
+      this.#counted(index)
+      this.#dropped++
+    }
   }
 
-  reject(
+  /** Rejects what is no JSON. */
+  reject(reason: string, text: Buffer, place: Place = {}): void {
+    this.#reject(reason, this.#rules?.hides ? withheld : text, place)
+  }
+
+  #reject(
     fullReason: string,
-    text: Buffer,
-    { source = this.#source, index: place = this.#count }: { source?: string; index?: number } = {},
+    text: Buffer | string,
+    { source = this.#source, index: place = this.#count }: Place,
   ): void {
     const index = this.#counted(place)
     // A reason may name a source, which can be any text.
     const reason = fullReason.slice(0, maxReasonLength)
     if (this.#errors.length < maxErrors) this.#errors.push({ index, reason })
-    const { nowMs, owner } = this.#rules
+    const { nowMs, owner } = this.#terms
     const entry = { source, index, reason, owner, nowMs }
-    if (this.#rejected++ < maxQuarantined) writeQuarantineLine(this.#quarantine, text, entry)
+    if (this.#rejected++ < maxQuarantined) writeQuarantineLine(this.#quarantine, Buffer.from(text), entry)
     else this.#leftOutFrom ??= entry
   }
 
@@ -112,6 +149,9 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
       indices: Uint32Array.from(this.#indices),
       errors: this.#errors,
       rejected: this.#rejected,
+      dropped: this.#dropped,
+      rules: this.#rulesText,
+      hits: this.#hits,
       quarantine: this.#quarantine.lines(),
     }
   }
@@ -168,9 +208,9 @@ export function writeQuarantineLine(
   lines.endLine()
 }
 
-type EntryResult = { line: Buffer; micros: number | bigint } | { reason: string }
+type EntryResult = { line: Buffer; micros: number | bigint } | Pick<NotStored, 'reason' | 'dropped'>
 
-export function readEntry(text: string, rules: EntryRules): EntryResult {
+export function readEntry(text: string, terms: EntryTerms): EntryResult {
   const scanner = new JsonScanner(Buffer.from(text))
   const reader = new EntryReader(scanner)
   const lines = new LineWriter()
@@ -178,6 +218,5 @@ export function readEntry(text: string, rules: EntryRules): EntryResult {
   const valid = reader.scan()
   scanner.space()
   if (!valid || scanner.at < scanner.end) return { reason: 'the line is not valid JSON' }
-  const reason = reader.store(rules, lines)
-  return reason === undefined ? { line: lines.lines().at(0), micros: reader.micros } : { reason }
+  return reader.store(terms, lines) ?? { line: lines.lines().at(0), micros: reader.micros }
 }

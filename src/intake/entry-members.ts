@@ -14,6 +14,19 @@ export interface Member {
   value: Span
 }
 
+/** Keys of an entry that are known here. */
+export const entryKeys = {
+  eventMessage: Buffer.from('"event_message"'),
+  message: Buffer.from('"message"'),
+  msg: Buffer.from('"msg"'),
+  timestamp: Buffer.from('"timestamp"'),
+  time: Buffer.from('"time"'),
+  id: Buffer.from('"id"'),
+  project: Buffer.from('"project"'),
+  metadata: Buffer.from('"metadata"'),
+  projectRef: Buffer.from('"project_ref"'),
+} as const
+
 /** A quoted string without needless escapes. */
 export function canonical(bytes: Buffer, start: number, end: number): Buffer {
   const text = bytes.subarray(start, end)

@@ -8,6 +8,8 @@ export interface TargetSource {
   name: string
   retentionDays: number
   projectPath?: readonly string[] | undefined
+  /** As text. */
+  rules?: string | undefined
 }
 
 /** By name and by alias, each with whether the sender may send to it. */
@@ -33,13 +35,18 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
   /** Adds the scanned event to the source that it names. */
   add(reader: EntryReader, text: Buffer): void {
     const name = reader.textOf('source')
-    if (name === undefined) this.reject('the entry has no field "source" that names its source', text)
+    if (name === undefined)
+      this.#refuse('the entry has no field "source" that names its source', reader, text)
     else if (this.#options.sources.get(name)?.isOpen) this.addTo(name, reader, text, { isEvent: true })
     else {
       this.#batch(quarantineSource).addName(name)
       // Does not tell whether the source exists.
-      this.reject(`there is no source "${name}" that this token may send to`, text)
+      this.#refuse(`there is no source "${name}" that this token may send to`, reader, text)
     }
+  }
+
+  #refuse(problem: string, reader: EntryReader, text: Buffer): void {
+    this.#batch(quarantineSource).add(reader, text, { problem, index: this.#index++ })
   }
 
   /** Adds the scanned entry to the source of this name. */
@@ -58,9 +65,8 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
     const batch = this.#batch(source?.name ?? quarantineSource)
     batch.addName(source?.name ?? name)
     const index = this.#index++
-    if (source === undefined) batch.reject(sourceNotFound(name).message, text, { source: name, index })
-    else if (problem !== undefined) batch.reject(problem, text, { index })
-    else batch.add(reader, text, index, isEvent)
+    if (source) batch.add(reader, text, { index, problem, isEvent })
+    else batch.add(reader, text, { index, problem: sourceNotFound(name).message, source: name })
   }
 
   reject(reason: string, text: Buffer): void {

@@ -12,6 +12,8 @@ import { type Lines, LineWriter } from './lines.ts'
 export interface IntakeOutcome {
   accepted: number
   rejected: number
+  /** Entries that rules of their source dropped. Absent if there are none. */
+  dropped?: number
   errors: EntryBatch['errors']
   /** Stored entries that no tenant can see. */
   withoutProject: number
@@ -65,7 +67,7 @@ export class EntryStore {
       const { over } = admission
       const batch = over.size === 0 ? sent : withoutLines(sent, over, quotaExceededReason)
       const outcome = await this.#store(batch, owned, token, admission)
-      return { ...outcome, overQuota: over.size > 0 && over.size === sent.count }
+      return { ...outcome, overQuota: over.size > 0 && over.size === sent.count - sent.dropped }
     } finally {
       admission.release()
     }
@@ -94,7 +96,15 @@ export class EntryStore {
     if (notKept?.size || lateNotKept?.size)
       throw internal('a rejected entry could not be stored in quarantine')
     if (rejected > 0) arrivals.note(quarantineSource)
-    return { accepted: batch.count - rejected, rejected, errors, withoutProject: lines.withoutProject }
+    const { count, dropped } = batch
+    const accepted = count - dropped - rejected
+    return {
+      accepted,
+      rejected,
+      ...(dropped > 0 && { dropped }),
+      errors,
+      withoutProject: lines.withoutProject,
+    }
   }
 
   /** Stores lines that the service writes itself. Does not wait for an engine that is away: the sender tries again. */

@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
-import type { EntryRules } from './entry.ts'
 import { readEntry } from './entry-batch.ts'
+import type { EntryTerms } from './entry-terms.ts'
 import { readTimestamp, readUsualTimestamp } from './entry-timestamp.ts'
 
 const now = Date.UTC(2026, 10, 14, 12)
 const dayMs = 86_400_000
 
 /** The row of an entry, or the reason why it is rejected. */
-function readText(text: string, rules: Partial<EntryRules> = {}) {
+function readText(text: string, rules: Partial<EntryTerms> = {}) {
   const reading = readEntry(text, { nowMs: now, ...rules })
   return 'line' in reading ? (JSON.parse(reading.line.toString()) as Record<string, unknown>) : reading.reason
 }
 
-const read = (entry: unknown, rules?: Partial<EntryRules>) => readText(JSON.stringify(entry), rules)
+const read = (entry: unknown, rules?: Partial<EntryTerms>) => readText(JSON.stringify(entry), rules)
 
 /** The metadata in the line of an entry. */
 function metadataText(entry: string): string {

@@ -1,60 +1,11 @@
-import {
-  type JsonProblem,
-  type JsonScanner,
-  openArray,
-  openObject,
-  quote,
-} from '../base/json/json-scanner.ts'
+import { type JsonScanner, openArray, openObject, quote } from '../base/json/json-scanner.ts'
 import { uuidAt } from '../base/text/uuid.ts'
-import { canonical, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
+import type { Rules } from '../rules/rules.ts'
+import { canonical, entryKeys, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
+import { type EntryTerms, entryLimits, type NotStored, problems } from './entry-terms.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
 import { LineWriter, syntax } from './lines.ts'
-
-export const entryLimits = {
-  maxBytes: 2 ** 20,
-  maxIdLength: 128,
-  maxAheadMs: 3_600_000,
-  maxDepth: 64,
-  maxValues: 5_000,
-} as const
-
-export interface EntryRules {
-  nowMs: number
-  /** The only project allowed; entries may omit it. */
-  owner?: string | undefined
-  /** If absent, entries may be of any age. */
-  retentionDays?: number | undefined
-  /** Where entries without a field `project` have theirs: keys in metadata, or of the entry itself. */
-  projectPath?: readonly string[] | undefined
-  newId?: () => string
-}
-
-/** Not an Error, which would collect a stack for every rejected entry. */
-class Rejection {
-  readonly reason: string
-  constructor(reason: string) {
-    this.reason = reason
-  }
-}
-
-/** The engine would read every path of such an entry as null, without an error. */
-const problems: Record<JsonProblem, string> = {
-  number: 'a number does not fit into 64 bits',
-  surrogate: 'a string contains half of a surrogate pair',
-  depth: `the entry is nested more than ${entryLimits.maxDepth} levels deep`,
-}
-
-const entryKeys = {
-  eventMessage: Buffer.from('"event_message"'),
-  message: Buffer.from('"message"'),
-  msg: Buffer.from('"msg"'),
-  timestamp: Buffer.from('"timestamp"'),
-  time: Buffer.from('"time"'),
-  id: Buffer.from('"id"'),
-  project: Buffer.from('"project"'),
-  metadata: Buffer.from('"metadata"'),
-  projectRef: Buffer.from('"project_ref"'),
-} as const
+import { applyToLine, type LineParts, withheld } from './ruled-line.ts'
 
 const dayMs = 86_400_000
 /** A smaller `time` is a duration. */
@@ -65,7 +16,11 @@ const letterN = 0x6e
 export class EntryReader {
   readonly #scanner: JsonScanner
   readonly #bytes: Buffer
+  /** Where parts of the line begin that rules read. */
+  readonly #at: LineParts = { id: 0, timestamp: 0, message: 0, metadata: 0 }
   #isObject = false
+  /** The first reason to reject the entry. */
+  #reason: string | undefined
   #eventMessage: Span | undefined
   #message: Member | undefined
   #msg: Member | undefined
@@ -107,24 +62,59 @@ export class EntryReader {
   }
 
   /**
-   * Writes the line of the scanned entry, or returns the reason why it is rejected. An event gets the project of the
-   * sender, and keeps another one in its metadata.
+   * Writes the line of the scanned entry, unless it is not stored. An event gets the project of the sender, and keeps
+   * another one in its metadata. With a problem, the entry is rejected in any case.
    */
-  store(rules: EntryRules, lines: LineWriter, isEvent = false): string | undefined {
+  store(
+    terms: EntryTerms,
+    lines: LineWriter,
+    {
+      isEvent = false,
+      problem,
+      hits = [],
+    }: { isEvent?: boolean | undefined; problem?: string | undefined; hits?: number[] } = {},
+  ): NotStored | undefined {
+    const { rules } = terms
+    const isDeep = this.#scanner.problem === 'depth'
+    this.#reason = this.#problemOf() ?? problem
+    if (!this.#isObject || isDeep || (this.#reason && !rules)) return this.#rejected(rules)
+    this.#writeLine(terms, lines, isEvent)
+    const { maxBytes } = entryLimits
+    const isTooLarge = lines.lineLength >= maxBytes
+    if (rules && !isTooLarge && !applyToLine(rules, lines, this.#at, hits)) {
+      lines.cut()
+      return { reason: 'a rule drops it', dropped: true }
+    }
+    if (lines.lineLength >= maxBytes) this.#reason ??= 'the entry is larger than 1 MiB'
+    if (this.#reason === undefined) {
+      lines.endLine()
+      return undefined
+    }
+    const kept = rules && !isTooLarge ? this.#keptText(rules, lines) : undefined
+    lines.cut()
+    return kept === undefined ? this.#rejected(rules) : { reason: this.#reason, kept }
+  }
+
+  #problemOf(): string | undefined {
     const { problem, values } = this.#scanner
     if (!this.#isObject) return 'an entry must be a JSON object'
     if (problem) return problems[problem]
     if (values > entryLimits.maxValues) return `the entry has more than ${entryLimits.maxValues} values`
-    try {
-      this.#writeLine(rules, lines, isEvent)
-      if (lines.lineLength >= entryLimits.maxBytes) throw new Rejection('the entry is larger than 1 MiB')
-      lines.endLine()
-      return undefined
-    } catch (error) {
-      if (!(error instanceof Rejection)) throw error
-      lines.dropLine()
-      return error.reason
-    }
+    return undefined
+  }
+
+  #rejected(rules: Rules | undefined): NotStored {
+    return { reason: this.#reason as string, ...(rules?.hides && { kept: withheld }) }
+  }
+
+  /** The entry as it was sent, with the message and the metadata that rules left in the line. */
+  #keptText(rules: Rules, lines: LineWriter): string {
+    const sent = { timestamp: this.#timestamp, id: this.#id, project: this.#project?.value }
+    const members = Object.entries(sent).flatMap(([name, span]) => {
+      const isScalar = span && ![openObject, openArray].includes(this.#bytes[span.start] as number)
+      return isScalar ? [`"${name}":${rules.masked(this.#bytes.toString('utf8', span.start, span.end))}`] : []
+    })
+    return `{${members.map((member) => `${member},`).join('')}"event_message":${lines.part(this.#at.message)}`
   }
 
   /** The second of two equal known keys is kept like an unknown key. */
@@ -188,24 +178,28 @@ export class EntryReader {
     return true
   }
 
-  #writeLine(rules: EntryRules, lines: LineWriter, isEvent: boolean): void {
+  #writeLine(terms: EntryTerms, lines: LineWriter, isEvent: boolean): void {
     const message = this.#present(this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg))
     const time = this.#time
     const isTime =
-      time !== undefined && !this.#present(this.#timestamp) && this.#isTimestamp(time.value, rules)
+      time !== undefined && !this.#present(this.#timestamp) && this.#isTimestamp(time.value, terms)
     if (time && !isTime) this.#others.push(time)
-    this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, rules)
+    this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, terms)
     lines.copy(syntax.project)
-    this.#writeProject(rules, lines, isEvent)
+    this.#writeProject(terms, lines, isEvent)
     lines.copy(syntax.id)
-    this.#writeId(rules, lines)
+    this.#at.id = lines.lineLength
+    this.#writeId(terms, lines)
+    this.#at.timestamp = lines.lineLength
     lines.copy(syntax.timestamp)
     lines.latin1(timeText(this.micros))
     lines.copy(syntax.message)
+    this.#at.message = lines.lineLength
     if (!message) lines.copy(syntax.emptyText)
     else if (this.#bytes[message.start] === quote) lines.copy(this.#bytes, message.start, message.end)
     else lines.utf8(JSON.stringify(this.#compactText(message)))
     lines.copy(syntax.metadata)
+    this.#at.metadata = lines.lineLength
     this.#writeMetadata(lines)
     lines.copy(syntax.close)
   }
@@ -271,7 +265,7 @@ export class EntryReader {
     else lines.copy(this.#bytes, start, end)
   }
 
-  #writeProject({ owner, projectPath }: EntryRules, lines: LineWriter, isEvent: boolean): void {
+  #writeProject({ owner, projectPath }: EntryTerms, lines: LineWriter, isEvent: boolean): void {
     const span =
       this.#present(this.#project?.value) ??
       (projectPath && this.#scalarAt(projectPath)) ??
@@ -292,7 +286,7 @@ export class EntryReader {
     }
     const project = span ? this.#text(span, 'project') : syntax.emptyText
     if (project.length > syntax.emptyText.length && !own.equals(project)) {
-      throw new Rejection(`the token is limited to project ${owner}; send that project or omit it`)
+      this.#reject(`the token is limited to project ${owner}; send that project or omit it`)
     }
     lines.copy(own)
   }
@@ -309,7 +303,7 @@ export class EntryReader {
     return this.#others.find(({ key }) => canonical(this.#bytes, key.start, key.end).equals(name))?.value
   }
 
-  #writeId({ nowMs, newId }: EntryRules, lines: LineWriter): void {
+  #writeId({ nowMs, newId }: EntryTerms, lines: LineWriter): void {
     const id = this.#present(this.#id)
     if (!id) {
       lines.latin1(`"${newId?.() ?? uuidAt(nowMs)}"`)
@@ -318,13 +312,13 @@ export class EntryReader {
     const { maxIdLength } = entryLimits
     if (id.end - id.start - 2 > maxIdLength) {
       const text = JSON.parse(this.#text(id, 'id').toString()) as string
-      if ([...text].length > maxIdLength) throw new Rejection(`id is longer than ${maxIdLength} characters`)
+      if ([...text].length > maxIdLength) this.#reject(`id is longer than ${maxIdLength} characters`)
     }
     this.#writeText(id, 'id', lines)
   }
 
   /** Other programs call the duration of a request `time`, or its hour. */
-  #isTimestamp(span: Span, { nowMs }: EntryRules): boolean {
+  #isTimestamp(span: Span, { nowMs }: EntryTerms): boolean {
     if (!this.#present(span)) return true
     const micros = this.#readMicros(span)
     return (
@@ -339,18 +333,24 @@ export class EntryReader {
     return Number.isNaN(usual) ? readTimestamp(this.#scalar(span)) : usual
   }
 
-  #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryRules): number | bigint {
+  #microsOf(span: Span | undefined, { nowMs, retentionDays }: EntryTerms): number | bigint {
     if (!span || !this.#present(span)) return nowMs * 1000
     const micros = this.#readMicros(span)
-    if (micros === undefined)
-      throw new Rejection('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
+    if (micros === undefined) {
+      this.#reject('timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns')
+      return nowMs * 1000
+    }
     if (micros > (nowMs + entryLimits.maxAheadMs) * 1000)
-      throw new Rejection('timestamp is more than one hour in the future')
+      this.#reject('timestamp is more than one hour in the future')
     if (retentionDays !== undefined && micros < (nowMs - retentionDays * dayMs) * 1000) {
       const days = retentionDays === 1 ? '1 day' : `${retentionDays} days`
-      throw new Rejection(`timestamp is older than the source's retention of ${days}`)
+      this.#reject(`timestamp is older than the source's retention of ${days}`)
     }
     return micros
+  }
+
+  #reject(reason: string): void {
+    this.#reason ??= reason
   }
 
   /** A value that is null counts as absent. */
@@ -363,7 +363,8 @@ export class EntryReader {
     if (this.#bytes[span.start] === quote) return canonical(this.#bytes, span.start, span.end)
     const value = this.#scalar(span)
     if (typeof value !== 'number' && typeof value !== 'bigint') {
-      throw new Rejection(`${name} must be a string or a number`)
+      this.#reject(`${name} must be a string or a number`)
+      return syntax.emptyText
     }
     return Buffer.from(`"${value}"`)
   }

@@ -141,8 +141,15 @@ export class LineWriter {
     this.#ends.push(this.#length)
   }
 
-  dropLine(): void {
-    this.#length = this.#ends.at(-1) ?? 0
+  /** A part of the line that is not ended. The next write may overwrite it. */
+  part(start: number, end = this.lineLength): Buffer {
+    const from = this.#ends.at(-1) ?? 0
+    return this.#bytes.subarray(from + start, from + end)
+  }
+
+  /** Goes back to a place of the line that is not ended. */
+  cut(at = 0): void {
+    this.#length = (this.#ends.at(-1) ?? 0) + at
   }
 
   lines(): Lines {

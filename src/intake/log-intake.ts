@@ -7,6 +7,7 @@ import { isWrittenByService, otelSource, quarantineSource } from '../catalog/bui
 import { projectKeys, type Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { projectRuns } from '../projects/line-projects.ts'
+import type { SourceRules } from '../rules/source-rules.ts'
 import type { DecodeJob } from './decode-body.ts'
 import { DecoderPool } from './decoder-pool.ts'
 import { type EntryBatch, maxErrors } from './entry-batch.ts'
@@ -26,6 +27,7 @@ interface LogIntakeOptions {
   store: EntryStore
   observer?: IntakeObserver
   sources: Pick<Sources, 'named' | 'get' | 'list'>
+  rules: Pick<SourceRules, 'textOf' | 'count'>
   keys: IdempotencyKeys
   disk: DiskGuard
   clock: Clock
@@ -89,7 +91,12 @@ export class LogIntake {
     checkMaySend(upload.sender, this.#options.sources.named(sourceName)?.name ?? sourceName)
     const digest = upload.idempotencyKey === undefined ? undefined : createHash('sha256')
     const { result, repeated } = await this.#receive(upload, digest, (base) => {
-      return { ...base, kind: 'logs', contentType, source: targetOf(this.#target(sourceName, upload.sender)) }
+      return {
+        ...base,
+        kind: 'logs',
+        contentType,
+        source: this.#targetOf(this.#target(sourceName, upload.sender)),
+      }
     })
     return { result: result[0] as IntakeOutcome, repeated }
   }
@@ -101,11 +108,13 @@ export class LogIntake {
     })
     const total = (count: (outcome: IntakeOutcome) => number) =>
       result.reduce((sum, outcome) => sum + count(outcome), 0)
+    const dropped = total((outcome) => outcome.dropped ?? 0)
     const errors = result.flatMap((outcome) => outcome.errors)
     return {
       result: {
         accepted: total(({ accepted }) => accepted),
         rejected: total(({ rejected }) => rejected),
+        ...(dropped > 0 && { dropped }),
         errors: errors.sort((one, other) => one.index - other.index).slice(0, maxErrors),
         withoutProject: total(({ withoutProject }) => withoutProject),
         overQuota: false,
@@ -129,10 +138,18 @@ export class LogIntake {
     return this.#options.sources.get(name, (each) => sender.mayIngest(each) && !isWrittenByService(each))
   }
 
+  #targetOf(source: Source): TargetSource {
+    const { name, retention_days: retentionDays } = source
+    const rules = this.#options.rules.textOf(source)
+    return { name, retentionDays, projectPath: projectKeys(source), ...(rules !== undefined && { rules }) }
+  }
+
   #known(sender: Sender): KnownSources {
     const sources = this.#options.sources.list().flatMap((source) => {
       const isOpen = sender.mayIngest(source.name) && !isWrittenByService(source.name)
-      return [source.name, ...source.aliases].map((name) => [name, { ...targetOf(source), isOpen }] as const)
+      return [source.name, ...source.aliases].map(
+        (name) => [name, { ...this.#targetOf(source), isOpen }] as const,
+      )
     })
     return new Map(sources)
   }
@@ -219,9 +236,10 @@ export class LogIntake {
 
   async #storeBatch(batch: EntryBatch, job: DecodeJob, token: string | undefined): Promise<IntakeOutcome> {
     const startedAt = performance.now()
-    const { source, lines } = batch
+    const { source, lines, rules, hits } = batch
     const outcome = await this.#options.store.store(batch, job, token)
     const ms = performance.now() - startedAt
+    if (rules !== undefined) this.#options.rules.count(source, rules, hits)
     this.#options.observer?.stored({ ...outcome, source, bytes: lines.bytes.length, ms })
     return outcome
   }
@@ -253,10 +271,6 @@ const dayMs = 86_400_000
 
 function untilMidnight(nowMs: number): number {
   return Math.ceil((dayMs - (nowMs % dayMs)) / 1000)
-}
-
-function targetOf(source: Source): TargetSource {
-  return { name: source.name, retentionDays: source.retention_days, projectPath: projectKeys(source) }
 }
 
 /** Also checked for unknown sources, so that the response does not reveal which exist. */

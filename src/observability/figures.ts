@@ -24,6 +24,7 @@ interface Figures {
   queue: { running: number; waiting: number }
   engine: () => { ready: boolean; restarts: number; nodes?: readonly { node: string; ready: boolean }[] }
   intake: { pendingBytes: number }
+  rules: { figures(): Iterable<{ source: string; rule: string; entries: number }> }
   streams: { size: number }
   alerts: () => Record<'states' | 'deliveries', Readonly<Record<string, number>>>
   droppedLogLines: () => number
@@ -60,21 +61,23 @@ export function sourceStorage(engine: Engine, time: Clock, sources: Pick<Sources
 /** Adds the metrics that are read from the parts of the service. */
 export function addFigures(metrics: Metrics, figures: Figures): void {
   const { requests, statistics, cache, queue, engine, intake, streams, freeDiskBytes } = figures
-  type Labeled = readonly (readonly [label: string, value: number])[]
+  type Labels = string | Record<string, string>
+  type Labeled = readonly (readonly [labels: Labels, value: number])[]
   const pull = (
     Kind: typeof Gauge | typeof Counter,
     name: string,
     help: string,
     read: () => number | Labeled | Promise<Labeled>,
-    label = '',
+    ...labelNames: string[]
   ) => {
     const collect = async () => {
       const value = await read()
       metric.reset()
       if (typeof value === 'number') metric.inc(value)
-      else for (const [name, figure] of value) metric.inc({ [label]: name }, figure)
+      else for (const [labels, figure] of value) metric.inc(labelsOf(labels), figure)
     }
-    const labelNames = label === '' ? [] : [label]
+    const labelsOf = (labels: Labels) =>
+      typeof labels === 'string' ? { [labelNames[0] as string]: labels } : labels
     const metric = new Kind({ name, help, labelNames, registers: [metrics.registry], collect })
   }
   const gauge = pull.bind(undefined, Gauge)
@@ -109,6 +112,12 @@ export function addFigures(metrics: Metrics, figures: Figures): void {
   count('wellhead_log_lines_dropped_total', droppedLines, figures.droppedLogLines)
   const pending = () => intake.pendingBytes
   gauge('wellhead_ingest_pending_bytes', 'Bytes of entries not yet on disk.', pending)
+  const ruled = () =>
+    [...figures.rules.figures()].map(
+      ({ source, rule, entries }) => [{ source: metrics.sourceLabel(source), rule }, entries] as const,
+    )
+  const ruledEntries = 'Entries that a rule of their source dropped or changed.'
+  count('wellhead_ingest_rule_entries_total', ruledEntries, ruled, 'source', 'rule')
   if (freeDiskBytes() !== undefined) {
     const free = 'Free space on the disk of the data directory.'
     gauge('wellhead_disk_free_bytes', free, () => freeDiskBytes() ?? 0)

@@ -5,6 +5,7 @@ interface IntakeReport {
   source: string
   accepted: number
   rejected: number
+  dropped?: number
   withoutProject: number
   bytes: number
   ms: number
@@ -79,7 +80,12 @@ function pushedMetrics(registers: Registry[]) {
     durations: histogram('wellhead_call_duration_seconds', duration, callBuckets, ...callLabels),
     intakeDurations: histogram('wellhead_ingest_duration_seconds', intakeDuration, intakeBuckets, 'source'),
     rowsRead: counter('wellhead_rows_read_total', rowsRead, 'endpoint'),
-    entries: counter('wellhead_ingest_entries_total', 'Stored and rejected entries.', 'source', 'result'),
+    entries: counter(
+      'wellhead_ingest_entries_total',
+      'Stored, rejected and dropped entries.',
+      'source',
+      'result',
+    ),
     entryBytes: counter(
       'wellhead_ingest_bytes_total',
       'Bytes of stored entries, as lines of JSON.',
@@ -131,10 +137,11 @@ export class Metrics {
     if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)
   }
 
-  stored({ source: name, accepted, rejected, withoutProject, bytes, ms }: IntakeReport): void {
+  stored({ source: name, accepted, rejected, dropped = 0, withoutProject, bytes, ms }: IntakeReport): void {
     const source = this.#sourceLabels.of(name)
     this.#pushed.entries.inc({ source, result: 'stored' }, accepted)
     this.#pushed.entries.inc({ source, result: 'rejected' }, rejected)
+    if (dropped > 0) this.#pushed.entries.inc({ source, result: 'dropped' }, dropped)
     this.#pushed.entryBytes.inc({ source }, bytes)
     this.#pushed.withoutProject.inc({ source }, withoutProject)
     this.#pushed.intakeDurations.observe({ source }, ms / 1000)
@@ -169,7 +176,7 @@ export class Metrics {
       this.#pushed.rowsRead.remove({ endpoint })
     }
     for (const source of this.#sourceLabels.release()) {
-      for (const result of ['stored', 'rejected']) this.#pushed.entries.remove({ source, result })
+      for (const result of ['stored', 'rejected', 'dropped']) this.#pushed.entries.remove({ source, result })
       this.#pushed.entryBytes.remove({ source })
       this.#pushed.withoutProject.remove({ source })
       this.#pushed.intakeDurations.remove({ source })

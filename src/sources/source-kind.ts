@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq } from 'yaml'
 import { z } from 'zod'
 import { inUse, invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import { isBuiltIn } from '../catalog/built-in-sources.ts'
+import { isBuiltIn, isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape, type Source, type TypedColumn } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import {
@@ -16,6 +17,7 @@ import {
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
+import { Rules } from '../rules/rules.ts'
 import { shownPath } from '../shared/path-text.ts'
 import { sqlName } from '../sql/names.ts'
 import { queryOf } from '../sql/query.ts'
@@ -69,6 +71,7 @@ export const sources = {
       if (current && current.name !== sent.name) {
         throw invalidParameter('name', 'The name of a source cannot be changed.')
       }
+      checkRules(sent)
       return { body: { ...sent, created_at: current?.created_at ?? at, note } }
     },
     changes: (before, after, next) => changesOf(engine, before, after, next),
@@ -91,6 +94,14 @@ export const sources = {
   }),
 }
 
+/** Throws 400 if rules cannot be applied. */
+export function checkRules({ name, rules, columns }: Pick<NewSource, 'name' | 'rules' | 'columns'>): void {
+  if (rules.length > 0 && (isWrittenByService(name) || name === quarantineSource)) {
+    throw invalidParameter('rules', `The source ${name} cannot have rules: the service itself writes to it.`)
+  }
+  new Rules(rules, () => columns)
+}
+
 /** Names of the endpoints that read a typed column. */
 function readersOf(source: string, column: string, next: NextDefinitions): string[] {
   const endpoints = next.list<Saved & { definition: { query: string } }>('endpoints')
@@ -99,8 +110,9 @@ function readersOf(source: string, column: string, next: NextDefinitions): strin
 }
 
 function fieldsOf(source: Source) {
-  const { name, description, aliases, retention_days, search_index, columns, project, list_columns } = source
-  return { name, description, aliases, retention_days, search_index, columns, project, list_columns }
+  const { name, description, aliases, retention_days, search_index, columns, project, list_columns, rules } =
+    source
+  return { name, description, aliases, retention_days, search_index, columns, project, list_columns, rules }
 }
 
 function removedColumns(before: Source, after: Source): TypedColumn[] {
@@ -129,6 +141,9 @@ async function changesOf(
   }
   if (after.list_columns.join() !== before.list_columns.join()) {
     add('list_columns_changed', false, 'columns of the list changed')
+  }
+  if (!isDeepStrictEqual(after.rules, before.rules)) {
+    add('rules_changed', false, 'rules changed; stored entries stay as they are')
   }
   if (after.search_index !== before.search_index) {
     add('search_index_changed', false, `index of words ${after.search_index ? 'added' : 'removed'}`)

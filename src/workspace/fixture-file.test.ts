@@ -37,3 +37,15 @@ test('reports entries that the intake would reject, and entries without a timest
     '5 The entry would be rejected: timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns.',
   ])
 })
+
+test('applies the rules of the source', () => {
+  const rules = [{ drop: 'noise' }, { mask: ['email' as const] }]
+  const entries = ['noise', 'ada@example.com'].map((event_message) =>
+    JSON.stringify({ event_message, timestamp: '2026-01-01T00:00:00Z' }),
+  )
+  const read = readFixtureFile('fixtures/edge_logs.ndjson', 'edge_logs', entries.join('\n'), {
+    ...{ rules, columns: [], project: null },
+  })
+  const lines = 'lines' in read ? read.lines.map((line) => JSON.parse(line.toString()).event_message) : read
+  expect(lines).toEqual(['[email]'])
+})

@@ -4,7 +4,7 @@ import writeFileAtomic from 'write-file-atomic'
 import { declareAdvice, type FileProblem, sortProblems } from '../base/files/file-problem.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { builtInSources } from '../catalog/built-in-sources.ts'
-import { type NewSource, projectKeys } from '../catalog/source.ts'
+import type { NewSource } from '../catalog/source.ts'
 import type { FileForm, FileReading, KindForm } from '../definitions/kind.ts'
 import { kinds } from '../kinds.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
@@ -139,7 +139,7 @@ function readFixtures(files: WorkspaceFiles, definitions: readonly DefinitionFil
   }
   return files.readAll('fixtures', /\.ndjson$/, (file, source, content): Reading<FixtureFile> => {
     const declared = sources.get(source)
-    if (declared) return readFixtureFile(file, source, content, projectKeys(declared))
+    if (declared) return readFixtureFile(file, source, content, declared)
     const message = `Unknown source "${source}". ${declareAdvice(source)}`
     return { problems: [{ file, line: 1, column: 1, message }] }
   })

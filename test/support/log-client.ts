@@ -4,6 +4,7 @@ export interface IntakeResponse {
   message: string
   accepted: number
   rejected: number
+  dropped?: number
   errors: { index: number; reason: string }[]
 }
 

@@ -15,6 +15,7 @@ export function idleMetrics(exists: (name: string) => boolean = () => true): Met
     queue: { running: 1, waiting: 2 },
     engine: () => ({ ready: false, restarts: 7, nodes: [{ node: 'ch-1:8123', ready: true }] }),
     intake: { pendingBytes: 8 },
+    rules: { figures: () => [{ source: 'edge_logs', rule: '1', entries: 2 }] },
     projects: { top: () => [{ project: 'demo', entries: 3, bytes: 4, requests: 5 }] },
     droppedLogLines: () => 0,
     streams: { size: 2 },

@@ -63,7 +63,7 @@ export class JsonPaths {
   }
 }
 
-function keyOf({ bytes, keyStart, keyEnd, hasEscape }: JsonScanner): string {
+export function keyOf({ bytes, keyStart, keyEnd, hasEscape }: JsonScanner): string {
   if (hasEscape) return JSON.parse(bytes.toString('utf8', keyStart, keyEnd)) as string
   return bytes.toString('utf8', keyStart + 1, keyEnd - 1)
 }

@@ -23,6 +23,8 @@ interface Tally {
   /** How many of the accepted entries an earlier command had stored. */
   already_stored: number
   rejected: number
+  /** Entries that rules of the source dropped. */
+  dropped: number
   without_project: number
   errors: Rejection[]
 }
@@ -39,6 +41,7 @@ export async function sendInputs(
     accepted: 0,
     already_stored: 0,
     rejected: 0,
+    dropped: 0,
     without_project: 0,
     errors: [],
   }
@@ -75,6 +78,7 @@ export async function sendInputs(
         })
         tally.batches++
         tally.accepted += sent.accepted
+        tally.dropped += sent.dropped ?? 0
         tally.without_project += sent.withoutProject
         if (sent.repeated) tally.already_stored += sent.accepted
         for (const { index, reason } of sent.errors) {
@@ -99,13 +103,14 @@ function entries(count: number): string {
   return plural(count, 'entry', 'entries')
 }
 
-export function summary({ accepted, already_stored, rejected, source }: Tally): string {
+export function summary({ accepted, already_stored, rejected, dropped, source }: Tally): string {
   const added = accepted - already_stored
   const before = plural(already_stored, 'entry was', 'entries were')
   const shown = rejected > maxShownRejections ? ` (showing the first ${maxShownRejections})` : ''
   const parts = [
     added > 0 || already_stored === 0 ? `${entries(added)} stored in ${source}` : '',
     already_stored === 0 ? '' : `${before} already stored${added === 0 ? ` in ${source}` : ''}`,
+    dropped === 0 ? '' : `${entries(dropped)} dropped by rules`,
     rejected === 0 ? '' : `${entries(rejected)} rejected${shown}`,
   ]
   return `${parts.filter((part) => part !== '').join(', ')}.`

@@ -12,6 +12,7 @@ import { hostileEntries } from './hostile-entries.ts'
 import { describeLogLimits } from './limits.ts'
 import { liveJourneys } from './live.ts'
 import { describeRepeatedRequests } from './repeated-requests.ts'
+import { describeRules } from './rules.ts'
 import { describeLogSenders } from './senders.ts'
 import { describeSentMetadata } from './sent-metadata.ts'
 import { describeSources } from './sources.ts'
@@ -274,6 +275,7 @@ describe('sending logs', () => {
 
   describeHostedDrains(() => service)
   describeLogSenders(() => service)
+  describeRules(() => service)
   describeLogCallers(() => service)
   describeRepeatedRequests(() => service)
   describeLogLimits(() => service)

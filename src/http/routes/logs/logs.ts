@@ -40,6 +40,10 @@ const logResponse = z.object<
     .describe(
       'Number of entries that were not stored. The source `quarantine` has them, except those over the limits of a plan.',
     ),
+  dropped: z
+    .int()
+    .optional()
+    .describe('Number of entries that rules of their source dropped. Absent if there are none.'),
   errors: z
     .array(z.object({ index: z.int(), reason: z.string() }))
     .describe('For each of the first 100 rejected entries its index in the request, and the reason.'),
