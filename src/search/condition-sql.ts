@@ -1,5 +1,5 @@
 import { finiteNumber, textAtPath } from '../engine/tables.ts'
-import { containsSql, foldCase, wordSql } from '../sql/word.ts'
+import { containsSql, foldCase, type WordReads, wordSql } from '../sql/word.ts'
 import {
   type FieldTest,
   isNumeric,
@@ -10,8 +10,8 @@ import {
 
 export type BoundValues = Record<string, string | number>
 
-/** The SQL of a word: conditions for the index of words, or for reading entries; or the function of SQL that stands for it. */
-export type WordsAs = 'index' | 'entries' | 'functions'
+/** The SQL of a word: conditions by what is read; or the function of SQL that stands for it. */
+export type WordsAs = WordReads | 'functions'
 
 /** A condition of a WHERE clause that is never null. Values are added to the parameters, which must be used with it. */
 export function conditionSql(

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { queryTimeout } from '../base/errors.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
+import { searchedText } from '../sql/word.ts'
 import { LogSearch } from './log-search.ts'
 
 const nowMs = Date.UTC(2026, 10, 1, 12)
@@ -68,6 +69,12 @@ test('reads entries with the timestamp of the cursor, also at the start of the r
   await entries({ before: { timestamp: Date.UTC(2026, 9, 1) * 1000, id: 'x', skip: 1 } })
   expect(statements).toHaveLength(1)
   expect(statements[0]?.parameters).toMatchObject({ slice_from: startOfRange, skip: 1 })
+})
+
+test('looks a word up in the index once for each part of the range', async () => {
+  const page = searchWith(['{}\n{}\n'])
+  await page.entries({ limit: 2 })
+  expect(page.statements[0]?.sql.split(searchedText())).toHaveLength(2)
 })
 
 const rangeMs = nowMs - Date.UTC(2026, 9, 1)

@@ -85,6 +85,10 @@ export class LogSearch {
       ? ` AND timestamp <= ${last} AND (timestamp, id) ${isAfter} (${last}, {last_id:String})`
       : ''
     const newest = 'ORDER BY timestamp DESC, id DESC'
+    const { condition, parameters } = search
+    // The index of words costs as much again, however few entries are left.
+    const again = condition ? ` AND (${conditionSql(condition, parameters, 'few')})` : ''
+    const inRange = `${rangeConditions(search.filter, search.nowMicros).sql}${again}`
     const found: Buffer[] = []
     let [count, skip] = [0, before?.skip ?? 0]
     for (const slice of slicesOf(search, before?.timestamp)) {
@@ -95,9 +99,9 @@ export class LogSearch {
         sql:
           `SELECT ${timestamps === 'iso' ? isoEntryRow : entryRow} FROM ${search.table} ` +
           `PREWHERE (timestamp, id) GLOBAL IN (SELECT timestamp, id FROM ${search.table} ${where} ${newest} LIMIT {most:UInt32}) ` +
-          `${where} ${newest}, project, event_message, metadata LIMIT {limit:UInt32} OFFSET {skip:UInt32}`,
+          `WHERE ${inRange}${after}${slice.sql} ${newest}, project, event_message, metadata LIMIT {limit:UInt32} OFFSET {skip:UInt32}`,
         parameters: {
-          ...search.parameters,
+          ...parameters,
           ...slice.parameters,
           limit: limit - count,
           skip,

@@ -84,8 +84,11 @@ function quickCheck(folded: string, table: string, bind: (text: string) => strin
 /** A word with the function that puts a text into the statement, or one that only the engine knows, such as a parameter. */
 export type SearchedWord = { value: string; bind: (text: string) => string } | { sql: string }
 
+/** Where a word is looked for: in the index, in all entries, or in the few that were already found with it. */
+export type WordReads = 'index' | 'entries' | 'few'
+
 /** Whether the message or a text in metadata contains the word, or a number in metadata is written so. */
-export function wordSql(word: SearchedWord, table = '', reads: 'index' | 'entries' = 'index'): string {
+export function wordSql(word: SearchedWord, table = '', reads: WordReads = 'index'): string {
   if ('sql' in word) {
     const isNumber = `match(${word.sql}, ${sqlText(`(?i)${numberPattern.source}`)}) AND value = ${word.sql}`
     return anyText(table, (text) => containsSql(text, foldedSql(word.sql)), isNumber)
@@ -94,8 +97,8 @@ export function wordSql(word: SearchedWord, table = '', reads: 'index' | 'entrie
   const folded = foldCase(value)
   const { needed, isCertain } = neededTokens(folded)
   const inText = needed.map((token) => `${searchedText(table)} LIKE ${bind(`%${token}%`)}`)
-  const quick = reads === 'index' ? [] : quickCheck(folded, table, bind)
-  if (isCertain) return [...quick, ...inText].join(' AND ')
+  const quick = reads === 'entries' ? quickCheck(folded, table, bind) : []
+  if (isCertain && reads !== 'few') return [...quick, ...inText].join(' AND ')
   const wanted = bind(folded)
   const isNumber = numberPattern.test(value) ? `value = ${bind(value)}` : '0'
   const found = anyText(table, (text) => containsSql(text, wanted, folded), isNumber)
