@@ -50,6 +50,9 @@ const select = (engine: RemoteEngine, own: object = {}) =>
     .then(({ body }) => `${body}`)
 const insert = (engine: RemoteEngine, settings: Record<string, string> = {}) =>
   engine.insert({ table: 't', format: 'JSONEachRow', settings }, Buffer.from('{}\n'), limits)
+/** The time limit of the last statement that a node received. */
+const secondsOf = ({ received }: { received: string[] }) =>
+  Number(/max_execution_time=([\d.]+)/.exec(received.at(-1) ?? '')?.[1])
 const unavailable = { code: 'engine_unavailable', status: 503 }
 
 describe('a query', () => {
@@ -61,9 +64,13 @@ describe('a query', () => {
 
   test('runs on another node if the connection breaks before a response', async () => {
     const reply = inOrder(reset)
-    const { engine, received } = await openEngine(reply, reply)
+    const { engine, nodes, received } = await openEngine(reply, reply)
     expect(await select(engine)).toBe('1\n')
     expect(received()).toEqual([1, 1])
+    // The second one has the time that is left.
+    const [less, all] = nodes.map(secondsOf).sort((one, other) => one - other)
+    expect(all).toBe(60)
+    expect(less).toBeLessThan(60)
   })
 
   test('fails if the connection breaks during the response', async () => {
@@ -200,6 +207,7 @@ describe('nodes', () => {
     const waiting = select(engine)
     await nodes[1]?.reopen()
     expect(await waiting).toBe('1\n')
+    expect(secondsOf(nodes[1] as (typeof nodes)[number])).toBeLessThan(60)
     expect(engine.state()).toMatchObject({
       ready: true,
       restarts: 1,

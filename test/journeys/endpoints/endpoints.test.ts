@@ -11,6 +11,7 @@ import {
 } from '../../../src/endpoints/call/output-formats.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
 import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
 import { many } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -358,6 +359,28 @@ describe('requests to saved queries', () => {
       1,
       sourceNames,
     )
+
+  test('the statements of a call share its time limit', async () => {
+    const limitsMs: number[] = []
+    const { engine } = service
+    const noting = {
+      database: engine.database,
+      query: (...[statement, limits]: Parameters<Engine['query']>) => {
+        limitsMs.push(limits.deadlineMs)
+        return engine.query(statement, limits)
+      },
+    } as Engine
+    const endpoint = await compile('SELECT 1 AS one')
+    // A second statement finds out whether there are more rows.
+    const format = outputFormats.find(({ name }) => name === 'parquet') as OutputFormat
+    const from = { project: undefined, retentionDays: undefined, caller: 'x' }
+    const call = callOf({ endpoint, parameters: {}, format, ...from })
+    await openRunner(noting, clock, sourceNames).run(call)
+    const [first = 0, second = 0] = limitsMs
+    expect(limitsMs).toHaveLength(2)
+    expect(first).toBeLessThanOrEqual(30_000)
+    expect(second).toBeLessThan(first)
+  })
 
   test('max_rows applies whatever the SQL says, rows keep their order and integers stay exact', async () => {
     const runner = openRunner(service.engine, clock, sourceNames)
