@@ -24,12 +24,11 @@ import { addSavedSearchRoutes, addSearchRoutes } from '../http/routes/logs/searc
 import { addTailRoutes } from '../http/routes/logs/tail.ts'
 import { addProjectRoutes } from '../http/routes/projects.ts'
 import { addQueryRoutes } from '../http/routes/query.ts'
-import { addReplayRoutes } from '../http/routes/replays.ts'
 import { addRequestRoutes } from '../http/routes/requests.ts'
 import { addSourceRoutes } from '../http/routes/sources.ts'
 import { addStatusRoutes } from '../http/routes/status.ts'
 import { addTableRoutes } from '../http/routes/tables.ts'
-import { addEndpointCacheRoutes, addUsageRoutes } from '../http/routes/usage.ts'
+import { addUsageRoutes } from '../http/routes/usage.ts'
 import { createServer } from '../http/server.ts'
 import { SessionCookies } from '../http/session-cookies.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
@@ -65,8 +64,6 @@ const routeGroups = [
   addLogRoutes,
   addOtlpRoutes,
   addEndpointRoutes,
-  addEndpointCacheRoutes,
-  addReplayRoutes,
   addDeploymentRoutes,
   addAlertRoutes,
   addDashboardRoutes,
