@@ -103,10 +103,12 @@ interface RowsFieldProps {
 function RowsField({ text, onText }: RowsFieldProps) {
   const id = useId()
   const [file, setFile] = useState<File>()
-  const tooLarge = file && file.size > maxBytes && `${file.name} has more than ${bytes(maxBytes)}.`
+  const [fault, setFault] = useState<Error>()
   const choose = async (chosen: File | undefined) => {
     setFile(chosen)
-    onText(chosen && chosen.size <= maxBytes ? await chosen.text() : '')
+    const read = chosen ? await textOf(chosen) : ''
+    setFault(typeof read === 'string' ? undefined : read)
+    onText(typeof read === 'string' ? read : '')
   }
   return (
     <>
@@ -135,9 +137,19 @@ function RowsField({ text, onText }: RowsFieldProps) {
           onChange={({ target }) => void choose(target.files?.[0])}
         />
       </div>
-      {tooLarge && <Failure error={new Error(tooLarge)} />}
+      {fault && <Failure error={fault} />}
     </>
   )
+}
+
+/** The text of a file, or why it cannot be read. */
+async function textOf(file: File): Promise<string | Error> {
+  if (file.size > maxBytes) return new Error(`${file.name} has more than ${bytes(maxBytes)}.`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())
+  } catch {
+    return new Error(`${file.name} is not text in UTF-8. Save it as CSV in UTF-8.`)
+  }
 }
 
 function Preview({ sheet: { columns, first, read, isWhole } }: { sheet: Sheet }) {

@@ -57,11 +57,11 @@ test('a table is pasted from a spreadsheet, read, replaced, downloaded, changed 
 
     await page.getByRole('button', { name: 'Replace rows' }).click()
     const replacing = page.getByRole('dialog', { name: 'Replace the rows of console_people' })
-    await replacing.getByLabel('Or a file').setInputFiles({
-      name: 'people.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('id;since\nc;2026-01-02T03:04:05Z\n'),
-    })
+    const choose = (buffer: Buffer) =>
+      replacing.getByLabel('Or a file').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer })
+    await choose(Buffer.from('id\nJos\xe9\n', 'latin1'))
+    await replacing.getByText('people.csv is not text in UTF-8.', { exact: false }).waitFor()
+    await choose(Buffer.from('id;since\nc;2026-01-02T03:04:05Z\n'))
     await replacing.getByText('1 row.').waitFor()
     await replacing.getByRole('button', { name: 'Replace rows' }).click()
     const asked = page.getByRole('dialog', { name: 'This change breaks callers' })
