@@ -5,6 +5,7 @@ import { conditions } from './scenarios/conditions.ts'
 import { deployments } from './scenarios/deployments.ts'
 import { descriptors } from './scenarios/descriptors.ts'
 import { diskFull, fsync, readOnly, refusedWrites } from './scenarios/disk-faults.ts'
+import { erasures } from './scenarios/erasures.ts'
 import { functions } from './scenarios/functions.ts'
 import { fuzzHttp } from './scenarios/fuzz/http.ts'
 import { fuzzLogflare } from './scenarios/fuzz/logflare.ts'
@@ -25,6 +26,7 @@ import type { Scenario } from './support/scenario.ts'
 export const scenarios: readonly Scenario[] = [
   kill,
   deployments,
+  erasures,
   powerCut,
   diskFull,
   readOnly,

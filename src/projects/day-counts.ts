@@ -24,11 +24,14 @@ export interface DayCount extends Counts {
   told: Record<string, number>
 }
 
+const dayMs = 86_400_000
+
 /** The counts of the current day in memory. What is forgotten is in the engine, and continues as another writer. */
 export class DayCounts {
   readonly #max: number
   readonly #service = randomUUID()
   #day = ''
+  #dayEndsMs = -Infinity
   #writers = 0
   #forgetAt: number
   #byProject = new Map<string, DayCount>()
@@ -50,10 +53,14 @@ export class DayCounts {
 
   /** A clock that is set back does not change a day that is over. */
   begin(nowMs: number): void {
-    const day = new Date(nowMs).toISOString().slice(0, 10)
-    if (day <= this.#day) return
-    this.#day = day
+    if (nowMs < this.#dayEndsMs) return
+    this.#dayEndsMs = (Math.floor(nowMs / dayMs) + 1) * dayMs
+    this.#day = new Date(nowMs).toISOString().slice(0, 10)
     this.#byProject = new Map()
+  }
+
+  known(project: string): DayCount | undefined {
+    return this.#byProject.get(project)
   }
 
   of(project: string): DayCount {

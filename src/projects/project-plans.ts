@@ -43,7 +43,11 @@ export class ProjectPlans {
 
   async open(): Promise<void> {
     const { engine, shared } = this.#options
-    const [last] = await queryRows<{ at: string }>(engine, { sql: `SELECT toString(now64(6)) AS at` }, limits)
+    const [last] = await queryRows<{ at: string }>(
+      engine,
+      { sql: `SELECT toString(now64(6, 'UTC')) AS at` },
+      limits,
+    )
     this.#readUntil = last?.at ?? ''
     const plans = await queryRows<{ plan: string }>(
       engine,
@@ -138,18 +142,18 @@ export class ProjectPlans {
 
   async #follow(): Promise<void> {
     const sql =
-      'SELECT project, plan, toString(at) AS at FROM _projects ' +
-      `WHERE at > toDateTime64({since:String}, 6) - INTERVAL ${overlapSeconds} SECOND ORDER BY at`
+      'SELECT project, plan, toString(p.at) AS read_at FROM _projects AS p ' +
+      `WHERE p.at > toDateTime64({since:String}, 6, 'UTC') - INTERVAL ${overlapSeconds} SECOND ORDER BY p.at`
     const statement = { sql, parameters: { since: this.#readUntil } }
-    const rows = await queryRows<{ project: string; plan: string; at: string }>(
+    const rows = await queryRows<{ project: string; plan: string; read_at: string }>(
       this.#options.engine,
       statement,
       limits,
     )
     let isChanged = false
-    for (const { project, plan, at } of rows) {
+    for (const { project, plan, read_at } of rows) {
       // In the order of time.
-      this.#readUntil = at
+      this.#readUntil = read_at
       if (this.#assigned.get(project) === plan) continue
       this.#assigned.set(project, plan)
       isChanged = true

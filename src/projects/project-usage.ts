@@ -49,11 +49,9 @@ export class ProjectUsage {
 
   /** Undefined for a name that no tenant can have. */
   countOf(project: string): DayCount | undefined {
-    return projectName.safeParse(project).success ? this.#current(project) : undefined
-  }
-
-  #current(project: string): DayCount {
     this.counts.begin(this.#options.time.wall.now())
+    const known = this.counts.known(project)
+    if (known || !projectName.safeParse(project).success) return known
     return this.counts.of(project)
   }
 
@@ -76,7 +74,8 @@ export class ProjectUsage {
 
   /** Counts on the day when they were stored, since a day that is over does not change. Returns the count. */
   stored(project: string, { entries, bytes }: Counts): DayCount {
-    const count = this.#current(project)
+    this.counts.begin(this.#options.time.wall.now())
+    const count = this.counts.of(project)
     count.entries += entries
     count.bytes += bytes
     count.lastMs = this.#options.time.wall.now()

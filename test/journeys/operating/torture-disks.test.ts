@@ -1,5 +1,6 @@
 import { deployments } from '../../../torture/scenarios/deployments.ts'
 import { diskFull, fsync, readOnly, refusedWrites } from '../../../torture/scenarios/disk-faults.ts'
+import { erasures } from '../../../torture/scenarios/erasures.ts'
 import { kill } from '../../../torture/scenarios/kill.ts'
 import { memory } from '../../../torture/scenarios/memory.ts'
 import { powerCut } from '../../../torture/scenarios/power-cut.ts'
@@ -9,6 +10,7 @@ import { testShortForms } from '../../../torture/support/short-form.ts'
 testShortForms('test/journeys/operating/torture-disks.test.ts', [
   kill,
   deployments,
+  erasures,
   powerCut,
   diskFull,
   refusedWrites,

@@ -1,0 +1,140 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { planShape } from '../../../src/projects/plan.ts'
+import { ProjectUsage } from '../../../src/projects/project-usage.ts'
+import { Quotas } from '../../../src/projects/quotas.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { workerServer } from '../../support/worker-server.ts'
+import { runOn } from '../server/run-on.ts'
+
+/** Several services on one server, with a clock that the tests set. */
+runOn(workerServer)
+
+const dayMs = 86_400_000
+const time = manualTime(manualClock(Date.now()))
+let services: [RunningService, RunningService]
+const openOne = () => openService({ time, environment: { WELLHEAD_ADMIN_TOKEN: 'the-admin-token-of-both' } })
+beforeAll(async () => {
+  services = [await openOne(), await openOne()]
+  const [one] = services
+  await admin(one, 'POST', '/api/sources', { name: 'shared_logs' })
+  const plans = [
+    { name: 'SHARED_10', entries_per_day: 10, requests_per_minute: 1_000_000 },
+    { name: 'SHARED_DAY', retention_days: 1 },
+  ]
+  await admin(one, 'POST', '/api/deployments', { plans })
+  await follows((other) => admin(other, 'GET', '/api/plans/SHARED_DAY').then(({ status }) => status === 200))
+})
+afterAll(() => Promise.all(services.map((service) => service.close())))
+
+const admin = (service: RunningService, method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, path, body)
+const send = (service: RunningService, project: string, count: number, timestamp?: string) =>
+  admin(
+    service,
+    'POST',
+    '/api/logs?source=shared_logs',
+    Array.from({ length: count }, () => ({ project, ...(timestamp && { timestamp }) })),
+  )
+/** Resolves once the other service follows. Its timers begin again when it has read. */
+function follows(holds: (other: RunningService) => Promise<boolean>): Promise<void> {
+  return vi.waitFor(async () => {
+    time.advance(500)
+    expect(await holds(services[1])).toBe(true)
+  })
+}
+const usageOf = async (service: RunningService, project: string) =>
+  (await admin(service, 'GET', `/api/project-usage?project=${project}`)).body
+const planOf = async (service: RunningService, project: string) =>
+  (await admin(service, 'GET', `/api/projects/${project}`)).body.plan
+
+test('services count together what a project sends in a day', async () => {
+  const [one, other] = services
+  const tenant = await makeToken(other, { scopes: ['query'], project: 'shared-a' })
+  await admin(one, 'PUT', '/api/projects/shared-a', { plan: 'SHARED_10' })
+  await follows(async () => {
+    const { headers } = await ask(other, tenant.token, 'GET', '/api/project-usage')
+    return headers.has('ratelimit-policy')
+  })
+  expect((await send(one, 'shared-a', 6)).body.accepted).toBe(6)
+  // Stores its counts.
+  await usageOf(one, 'shared-a')
+  expect((await send(other, 'shared-a', 6)).body).toMatchObject({ accepted: 4, rejected: 2 })
+  await usageOf(other, 'shared-a')
+  // So long, a service relies on what it read.
+  time.advance(2_001)
+  expect((await send(one, 'shared-a', 1)).body.error.code).toBe('quota_exceeded')
+  expect(await usageOf(one, 'shared-a')).toMatchObject([{ entries: 10 }])
+})
+
+test('another service knows the plan of a project, and what it hides', async () => {
+  const [one, other] = services
+  await send(one, 'shared-b', 2, new Date(time.wall.now() - 3 * dayMs).toISOString())
+  await send(one, 'shared-b', 1)
+  const tenant = await makeToken(other, { scopes: ['search'], project: 'shared-b' })
+  const seen = async () => {
+    const search = { from: '2020-01-01T00:00:00Z' }
+    const { status, body } = await ask(other, tenant.token, 'POST', '/api/sources/shared_logs/search', search)
+    return status === 200 ? body.length : status
+  }
+  expect(await seen()).toBe(3)
+  await admin(one, 'PUT', '/api/projects/shared-b', { plan: 'SHARED_DAY' })
+  await follows(async () => (await seen()) === 1)
+})
+
+test('a plan of a million projects is assigned without a query for each, and known after a start', async () => {
+  const [one] = services
+  const { engine } = one
+  const sql =
+    "INSERT INTO _projects (project, plan) SELECT concat('bulk-', toString(number)), 'SHARED_DAY' FROM numbers(999997)"
+  await engine.command({ sql }, { deadlineMs: 120_000 })
+  const third = await openOne()
+  try {
+    expect(await planOf(third, 'bulk-999996')).toBe('SHARED_DAY')
+    const { status, body } = await admin(third, 'DELETE', '/api/plans/SHARED_DAY')
+    expect([status, body.error.code]).toEqual([409, 'in_use'])
+    const put = (project: string) => admin(third, 'PUT', `/api/projects/${project}`, { plan: 'SHARED_DAY' })
+    // One that has a plan may get another one, but the table is full for the others.
+    let refused: string | undefined
+    for (let more = 0; more < 20 && refused === undefined; more++) {
+      refused = (await put(`more-${more}`)).body.error?.message
+    }
+    expect(refused).toContain('At most 1000000 projects')
+    expect((await put('bulk-1')).status).toBe(200)
+  } finally {
+    await third.close()
+    await engine.command({ sql: 'TRUNCATE TABLE _projects' }, { deadlineMs: 30_000 })
+  }
+})
+
+test('a day that is over does not change, whatever the clock does', async () => {
+  const [{ engine }] = services
+  const own = manualTime(manualClock(Date.parse('2026-03-01T23:59:59Z')))
+  const log = pino({ level: 'silent' })
+  const plan = planShape.parse({ name: 'bounded', entries_per_day: 3 })
+  const usage = new ProjectUsage({
+    ...{ engine, time: own, log, shared: false },
+    planOf: () => plan,
+    afterFlush: async () => {},
+  })
+  const quotas = new Quotas({ usage, planOf: () => plan, onEvent: () => {} })
+  const bytes = Buffer.from('{"project":"late"}\n'.repeat(2))
+  const lines = { bytes, ends: Uint32Array.of(bytes.length / 2, bytes.length) }
+  const late = await quotas.admit(lines)
+  own.advance(2_000)
+  late.stored()
+  late.release()
+  own.advance(-10_000)
+  // Three are left of the day that has begun, and two of them are taken.
+  const { over, stored, release } = await quotas.admit(lines)
+  expect([...over]).toEqual([1])
+  stored()
+  release()
+  await usage.stop()
+  const sql =
+    "SELECT toString(day) AS day, toUInt32(max(entries)) AS entries FROM _project_usage WHERE project = 'late' GROUP BY day"
+  const { body } = await engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 30_000 })
+  expect(JSON.parse(body.toString())).toEqual({ day: '2026-03-02', entries: 3 })
+})
