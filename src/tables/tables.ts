@@ -168,13 +168,6 @@ export class Tables extends Items<SavedTable> {
     return erased
   }
 
-  /** How many rows of tables belong to a project. */
-  async countProject(project: string): Promise<number> {
-    let count = 0
-    for (const [name, columns] of this.#named) count += await this.#countOf(name, columns, project)
-    return count
-  }
-
   async #countOf(name: string, columns: readonly TableColumn[], project: string): Promise<number> {
     if (columns.every((column) => column.name !== 'project')) return 0
     const sql = `SELECT count() FROM ${sqlName(name)} WHERE project = ${sqlText(project)}`

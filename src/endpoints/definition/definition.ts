@@ -67,8 +67,6 @@ const chartShape = z.strictObject(
   must('a list of fields, such as { type: lines }'),
 )
 
-export type Chart = z.output<typeof chartShape>
-
 export const parametersText = 'Parameters that callers can send, by name.'
 
 const fields = z.strictObject({
