@@ -34,6 +34,11 @@ export function mayReadItem(reader: Reader, kinds: readonly Kind[], kind: Kind, 
   })
 }
 
+/** How somebody who changes what a definition uses is told about it. */
+export function shownName(reader: Reader, kinds: readonly Kind[], kind: Kind, item: Saved): string {
+  return `${kind.folder}/${mayReadItem(reader, kinds, kind, item) ? item.name : '(visible to admins only)'}`
+}
+
 const known = new WeakMap<Readable, boolean>()
 
 /** In a sandbox, callers can read what the query itself does not use, so every name in it counts. */

@@ -15,7 +15,7 @@ import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
 import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
 import { namesOf } from '../catalog/items.ts'
-import { auditRefused, mayReadItem, type Reader, refuseAudit } from './audit-rule.ts'
+import { auditRefused, mayReadItem, type Reader, refuseAudit, shownName } from './audit-rule.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import { commonReadOnly, find, type Kind, type Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
@@ -198,7 +198,9 @@ export class Definitions {
     )
     const shown: Record<string, DeployedDefinition[]> = {}
     for (const { folder } of this.#options.kinds) {
-      const own = steps.filter(({ kind }) => kind.folder === folder)
+      const own = steps.filter(({ kind, current, after = current }) => {
+        return kind.folder === folder && this.#readable(kind, by)(after as Saved)
+      })
       shown[folder] = await Promise.all(own.map(shownStep))
     }
     return { dry_run, ...shown }
@@ -333,7 +335,11 @@ export class Definitions {
         // Definitions can swap names.
         for (const { current } of own) if (current) next.remove(kind, current.id)
         for (const each of inOrder(kind, own)) {
-          const step = await naming(each, () => this.#step(each, next, at, terms))
+          const step = await naming(each, () => {
+            // Before anything that takes time, or reads.
+            if (kind.reads && each.fields) refuseAudit(terms.by, kind.reads(each.fields))
+            return this.#step(each, next, at, terms)
+          })
           if (step.action !== 'unchanged') await naming(each, () => terms.admit?.(kind.folder, step.action))
           steps.push(step)
         }
@@ -359,6 +365,7 @@ export class Definitions {
    * then it gets a new version. What no longer works is a breaking change of what it refers to.
    */
   async #readAgain(kind: Kind, steps: readonly Step[], next: NextState, at: string, terms: RunTerms) {
+    const { kinds } = this.#options
     const references = kind.refersTo[kind.folder] as (fields: object) => readonly string[]
     const again: Step[] = []
     const known = new Set(steps.filter((step) => step.kind === kind).map(({ id }) => id))
@@ -378,7 +385,8 @@ export class Definitions {
             if (step.action !== 'unchanged') again.push(step)
           } catch (error) {
             if (!(error instanceof WellheadError)) throw error
-            const message = `${kind.folder}/${item.name} would no longer work: ${error.message}`
+            const reason = this.#readable(kind, terms.by)(item) ? `: ${error.message}` : '.'
+            const message = `${shownName(terms.by, kinds, kind, item)} would no longer work${reason}`
             cause.changes.push({ kind: `${kind.folder}_affected`, breaking: true, message })
           }
         }
@@ -400,8 +408,6 @@ export class Definitions {
       const prepared = { body: kind.deletedBody(current) }
       return { ...wanted, name, action: 'deleted', version, changes: [], prepared, after: undefined }
     }
-    // Before anything that takes time, or reads.
-    if (kind.reads) refuseAudit(by, kind.reads(fields))
     if (typeof fields.name === 'string')
       next.claim(kind, id, { name: fields.name, definition: { name: fields.name } })
     const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { Claims } from '../catalog/catalog-state.ts'
 import { namesOf } from '../catalog/items.ts'
-import { mayReadItem, type Reader } from './audit-rule.ts'
+import { mayReadItem, type Reader, shownName } from './audit-rule.ts'
 import type { Kind, NextDefinitions, Saved } from './kind.ts'
 
 /** Collects what a change does. */
@@ -54,10 +54,10 @@ export class NextState implements NextDefinitions {
       for (const user of referencesOf ? this.list(kind.folder) : []) {
         if (!referencesOf?.(kind.fieldsOf(user)).some(isUsed)) continue
         if (kind.needs && !(await kind.needs(user, folder, item, this))) continue
-        users.push(`${kind.folder}/${user.name}`)
+        users.push(shownName(this.#author, this.#kinds, kind, user))
       }
     }
-    return users
+    return [...new Set(users)]
   }
 
   /** Its names are free then. */

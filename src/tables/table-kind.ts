@@ -90,7 +90,9 @@ export const tables = {
       const { name } = definition
       if (current && current.name !== name)
         throw invalidParameter('name', 'The name of a table cannot be changed.')
-      if (next.find('sources', name) || next.find('endpoints', name)) throw nameTaken(name)
+      // Also by one that the author may not see.
+      const isTaken = (folder: string) => next.list(folder).some((item) => item.name === name)
+      if (isTaken('sources') || isTaken('endpoints')) throw nameTaken(name)
       return { body: { definition, created_at: current?.created_at ?? at, note } }
     },
     async changes(before, after, next) {

@@ -314,5 +314,32 @@ export function auditJourneys(stage: PeopleStage): void {
       }
       expect((await admin('POST', '/api/deployments', deletion)).status).toBe(200)
     })
+
+    test('what reads it stays hidden from somebody who changes what it uses, and does not hinder them', async () => {
+      const query = 'SELECT base.n AS secret_n FROM `used.base` AS base, audit_events LIMIT 1'
+      await admin('POST', '/api/endpoints', { name: 'used.base', query: 'SELECT 1 AS n' })
+      expect((await admin('POST', '/api/endpoints', { name: 'own.outer', query })).status).toBe(201)
+      const { token } = await makeToken(stage.service, { scopes: ['edit'] })
+      const send = (method: string, path: string, body?: unknown) =>
+        ask(stage.service, token, method, `/api/${path}`, body)
+      const endpoint = { name: 'used.base', query: "SELECT 'a' AS n" }
+      const described = await send('PATCH', 'endpoints/used.base', { description: 'one' })
+      const dry = await send('POST', 'deployments', {
+        endpoints: [endpoint],
+        ...{ dry_run: true, allow_breaking: true },
+      })
+      const lost = await send('PATCH', 'endpoints/used.base', { query: 'SELECT 1 AS other' })
+      const deleted = await send('DELETE', 'endpoints/used.base')
+      const taken = await send('POST', 'tables', { name: 'own.outer' })
+      const attempts = [described, dry, lost, deleted, taken]
+      expect(attempts.map(({ status }) => status)).toEqual([200, 200, 409, 409, 400])
+      expect(dry.body.endpoints).toMatchObject([{ name: 'used.base', action: 'updated' }])
+      expect(JSON.stringify([described, dry, lost, deleted])).not.toMatch(/own\.outer|secret_n|audit_events/)
+      const changed = await send('PATCH', 'endpoints/used.base?breaking=true', endpoint)
+      expect(changed.status).toBe(200)
+      const { body } = await admin('GET', '/api/endpoints/own.outer')
+      expect([body.version, body.columns]).toEqual([2, [{ name: 'secret_n', type: 'String' }]])
+      await admin('POST', '/api/deployments', { delete: { endpoints: ['own.outer', 'used.base'] } })
+    })
   })
 }
