@@ -45,6 +45,10 @@ export const durabilitySettings = {
   fsync_after_insert: '1',
   fsync_part_directory: '1',
   min_rows_to_fsync_after_merge: '1',
+  // The engine does not sync the index of words of a merged part. After a power cut it replaces such parts by those that they were
+  // merged from, which it keeps for 8 minutes, but by default it opens no table with more than 100 of them, or 1 GiB.
+  max_suspicious_broken_parts: '1000000',
+  max_suspicious_broken_parts_bytes: '1000000000000000',
 } as const
 
 const serverSettings = {

@@ -33,7 +33,7 @@ describe('the package', () => {
       ]),
     )
     expect(
-      files.filter((path) => /Dockerfile|compose|^(?:src|test|client|console|scripts)\//.test(path)),
+      files.filter((path) => /Dockerfile|compose\.yaml|^(?:src|test|client|console|scripts)\//.test(path)),
     ).toEqual([])
     expect(
       execFileSync('node', ['node_modules/publint/src/cli.js', '--strict', '.'], {
