@@ -87,8 +87,7 @@ export class Oidc {
     return { url: url.href, state, attempt: this.#sign(attempt satisfies Attempt) }
   }
 
-  /** Takes the path with which the issuer sent the browser back. */
-  /** Calls `admit` for a valid attempt, before the issuer is asked. */
+  /** Takes the path with which the issuer sent the browser back. Calls `admit` for a valid attempt, before the issuer is asked. */
   async finish(
     path: string,
     signed: string | undefined,

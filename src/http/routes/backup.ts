@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Audit } from '../../access/audit.ts'
 import type { Backups } from '../../backup/backups.ts'
-import { notAcceptable } from '../../base/errors.ts'
+import { crossSite, notAcceptable } from '../../base/errors.ts'
 import { authorOf } from './management.ts'
 import { routesOf } from './route.ts'
 
@@ -30,6 +30,8 @@ export function addBackupRoutes(
     },
     errors: [406, 409],
     handler: async (request, reply) => {
+      // Over plain HTTP, the header may be missing, so that a link of another site cannot be told from one of the console.
+      if (request.cookieToken !== undefined && !request.headers['sec-fetch-site']) throw crossSite()
       const { _format: format = 'tar' } = request.query
       if (format !== 'tar') throw notAcceptable(['tar'])
       reply.type(mediaType)

@@ -371,6 +371,9 @@ describe('a cookie', () => {
       }
       expect([path, await statusOf(path, 'cross-site', 'HEAD')]).toEqual([path, 403])
     }
+    // Over plain HTTP, browsers may not say it. Nothing in the console takes a backup.
+    const silent = await Promise.all(paths.map(async (path) => (await send(cookie, 'GET', path)).status))
+    expect(silent).toEqual([403, 200, 200])
     // A link of another site opens it as for everybody.
     expect(await statusOf('/openapi.json', 'cross-site')).toBe(200)
     // Other sites do not have a token.
