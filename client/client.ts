@@ -192,7 +192,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
 }
 
 function textOf(parameter: string, value: unknown): string {
-  if (typeof value !== 'object') return String(value)
+  if (['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return String(value)
   const message = `Parameter "${parameter}" must be text, a number, a boolean or a list of these, not ${Array.isArray(value) ? 'an array' : 'an object'}.`
   throw new WellheadError(400, { code: 'invalid_parameter', message, parameter })
 }

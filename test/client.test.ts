@@ -70,6 +70,7 @@ test.each([
   ['an array', ['a', ['b']]],
   ['an object', { a: 1 }],
   ['an object', new Date(0)],
+  ['an object', () => 1],
 ])('the client refuses %s as a parameter without a request', async (what, value) => {
   let requests = 0
   const url = await serve((_request, response) => response.end(`{"result":[${++requests}]}`))

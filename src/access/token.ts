@@ -48,7 +48,7 @@ export const tokenFields = {
 
 const roleIsWhole = {
   path: ['scopes'],
-  error: 'cannot contain admin, edit or read together with a project or fixed parameters',
+  error: 'cannot contain admin, deploy, edit or read together with a project or fixed parameters',
 }
 
 function isWhole(token: { scopes: string[]; project: string | null; parameters: object }): boolean {
