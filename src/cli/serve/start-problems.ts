@@ -40,7 +40,7 @@ function explainEngine({ reason, message }: EngineStartError, { dataDir }: Setti
     case 'unwritable':
       return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, free space on its disk, or choose another with --data-dir.`
     case 'no-engine':
-      return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead again with its optional dependencies, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
+      return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead with npm or pnpm, including optional dependencies, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
     case 'ended':
     case 'other':
       return `The embedded engine cannot start: ${message}`
