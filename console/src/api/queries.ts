@@ -4,6 +4,7 @@ import { connection } from './connection.ts'
 import type {
   Alert,
   AlertGroup,
+  AppliedRule,
   AuditEntry,
   Cache,
   Dashboard,
@@ -94,6 +95,11 @@ export const queries = {
     read<Source>(['sources', name], `/api/sources/${at(name)}`, { staleTime: 30_000 }),
   recent: (source: string, limit: number) =>
     read<Entry[]>(['sources', source, 'recent', limit], `/api/sources/${at(source)}/recent?limit=${limit}`),
+  /** With the number of entries of each. */
+  sourceRules: (name: string) =>
+    read<AppliedRule[]>(['sources', name, 'rules'], `/api/sources/${at(name)}/rules`, {
+      refetchInterval: 10_000,
+    }),
   /** Number of entries that no tenant can see. */
   withoutProject: (name: string) =>
     queryOptions({

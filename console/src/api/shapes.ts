@@ -25,6 +25,9 @@ export type Erasure = Schemas['Erasure']
 /** A table that users fill. */
 export type LookupTable = Schemas['Table']
 export type TableRows = Schemas['TableRows']
+export type Rule = Source['rules'][number]
+export type AppliedRule = Schemas['AppliedRule']
+export type RulePreview = Schemas['RulePreview']
 export type Entry = Schemas['StoredEntry']
 /** An entry of the audit. */
 export type AuditEntry = Omit<Entry, 'metadata'> & {

@@ -3,18 +3,36 @@ import type { Kind } from '../definitions/definition.ts'
 
 type SourceDraft = Pick<
   Source,
-  'description' | 'aliases' | 'retention_days' | 'search_index' | 'columns' | 'project'
+  | 'description'
+  | 'aliases'
+  | 'retention_days'
+  | 'search_index'
+  | 'columns'
+  | 'project'
+  | 'list_columns'
+  | 'rules'
 >
 
 export const sourceKind: Kind<Source, SourceDraft> = {
   path: 'sources',
   one: 'source',
-  draftOf: ({ description, aliases, retention_days, search_index, columns, project }) => ({
+  draftOf: ({
     description,
     aliases,
     retention_days,
     search_index,
     columns,
     project,
+    list_columns,
+    rules,
+  }) => ({
+    description,
+    aliases,
+    retention_days,
+    search_index,
+    columns,
+    project,
+    list_columns,
+    rules,
   }),
 }

@@ -16,10 +16,11 @@ import { showInstant, useZone } from '../ui/text/instants.ts'
 import { ProjectPath } from './project-path.tsx'
 import { Retention, SearchIndex } from './source-form.tsx'
 import { sourceKind } from './source-kind.ts'
+import { SourceRules } from './source-rules.tsx'
 import { SourceSchema } from './source-schema.tsx'
 
-/** The service writes these for operators. */
-const ownSources = new Set(['quarantine', 'endpoint_requests'])
+/** The service writes these. */
+const ownSources = new Set(['quarantine', 'endpoint_requests', 'alert_events', 'audit_events'])
 
 export default function SourcePage({ name }: { name: string }) {
   const query = useQuery(queries.source(name))
@@ -85,6 +86,7 @@ function ExistingSource({ source }: { source: Source }) {
         <h2 id="search-index">Search</h2>
         <SearchIndex source={source} />
       </section>
+      {!ownSources.has(name) && <SourceRules source={source} />}
       {/* Last, because its height is unknown until it is loaded. */}
       <SourceSchema name={name} />
       <section className="stack" aria-labelledby="versions">

@@ -16,19 +16,16 @@ export const storedEntry = z.object({
   metadata: z.record(z.string(), z.unknown()).describe('As it was sent.'),
 })
 
-nameComponents('output', { SourcePath: sourcePathShape, StoredEntry: storedEntry })
-
 export const sourceName = z.object({
   name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
 })
 
-const appliedRules = z.array(
-  z.object({
-    rule: ruleShape,
-    origin: z.enum(['deployment', 'source']).describe('Whether all sources have it, or only this one.'),
-    entries: z.int().describe('Number of entries that it dropped or changed.'),
-  }),
-)
+const appliedRule = z.object({
+  rule: ruleShape,
+  origin: z.enum(['deployment', 'source']).describe('Whether all sources have it, or only this one.'),
+  entries: z.int().describe('Number of entries that it dropped or changed.'),
+})
+const appliedRules = z.array(appliedRule)
 const preview = z.object({
   newest: z.int().describe('Number of entries that the rules were applied to.'),
   rules: appliedRules,
@@ -37,6 +34,13 @@ const preview = z.object({
       z.object({ before: storedEntry, after: storedEntry.nullable().describe('Null if it is dropped.') }),
     )
     .describe('Entries that the rules change or drop, newest first.'),
+})
+
+nameComponents('output', {
+  SourcePath: sourcePathShape,
+  StoredEntry: storedEntry,
+  AppliedRule: appliedRule,
+  RulePreview: preview,
 })
 
 export function addSourceRoutes(

@@ -103,6 +103,7 @@ export function describeRules(service: () => RunningService): void {
         { remove: 'request.headers.cookie' },
         { redact: 'metadata.user.name' },
         { redact: 'attributes."http.url"' },
+        { remove: 'form."card number, \\"CVC\\""' },
         { mask: ['email'], in: ['event_message', 'user'] },
         { mask: ['card', 'ip'] },
         { drop: 'user.name:Ada' },
@@ -113,6 +114,7 @@ export function describeRules(service: () => RunningService): void {
           "request": [{ "headers": { "cookie": "a", "host": "h" } }, { "headers": [{ "cookie": "b" }] }],
           "user": { "name": "Ada", "name": "Eve", "mail": ["ada@example.com", 4111111111111111] },
           "attributes": { "http.url": "https://example.com", "http": { "url": "kept" } },
+          "form": { "card number, \\"CVC\\"": "123" },
           "other": "eve@example.com from 10.0.0.1"
         },
         "user": { "name": "Ada" }
@@ -124,6 +126,7 @@ export function describeRules(service: () => RunningService): void {
         request: [{ headers: { host: 'h' } }, { headers: [{}] }],
         user: { name: '[redacted]', mail: ['[email]', '[card]'] },
         attributes: { 'http.url': '[redacted]', http: { url: 'kept' } },
+        form: {},
         other: 'eve@example.com from [ip]',
         _other: { user: { name: '[redacted]' } },
       })

@@ -247,6 +247,67 @@ describe('logs of an own shape', () => {
     })
   })
 
+  test('pass the rules of their source, which its page tries, changes and counts', async () => {
+    await asAdmin('POST', '/api/sources', { name: 'visit_ruled' })
+    const send = (event_message: string) =>
+      asAdmin('POST', '/api/logs?source=visit_ruled', [{ event_message, metadata: { level: 'info' } }])
+    await send('GET /health')
+    await send('ada@example.com signed in')
+    await visit('/console/sources/visit_ruled', admin(), async (page) => {
+      const rules = page.getByRole('region', { name: 'Rules', exact: true })
+      await rules.getByText('No rules.').waitFor()
+      await rules.getByRole('button', { name: 'Edit rules' }).click()
+      const form = page.getByRole('dialog', { name: 'Rules of visit_ruled' })
+      const add = form.getByRole('button', { name: 'Add a rule' })
+      const rule = (number: number) => form.getByRole('group', { name: `Rule ${number}` })
+      await add.click()
+      await rule(1).getByLabel('Action').selectOption('mask')
+      await rule(1).getByLabel('card').check()
+      await rule(1).getByLabel('In', { exact: true }).fill('event_message, user."e-mail, private"')
+      await add.click()
+      await rule(2).getByLabel('Entries that match').fill('(a')
+      await form.getByRole('button', { name: 'Preview' }).click()
+      await form.getByRole('alert').getByText('Unclosed bracket').waitFor()
+      await rule(2).getByLabel('Entries that match').fill('health')
+      await add.click()
+      await rule(3).getByLabel('Action').selectOption('sample')
+      await rule(3).getByLabel('Share to keep').fill('0.5')
+      await rule(3).getByLabel('Of entries that match').fill('level:debug')
+      await form.getByRole('button', { name: 'Move rule 2 up' }).click()
+      await form.getByRole('button', { name: 'Preview' }).click()
+      const preview = form.getByRole('region', { name: 'Preview' })
+      await preview.getByText('Of the newest 2 entries, 1 would be dropped and 1 changed.').waitFor()
+      await preview.getByRole('row', { name: /^ada@example.com signed in .* \[email\] signed in/ }).waitFor()
+      await preview.getByRole('row', { name: /^GET \/health .* dropped$/ }).waitFor()
+      for (const [width, theme] of [
+        [1280, 'light'],
+        [390, 'dark'],
+      ] as const) {
+        await show(page, width, theme)
+        await expectFit(page)
+      }
+      await form.getByRole('button', { name: 'Save' }).click()
+      await form.waitFor({ state: 'detached' })
+      const saved = [
+        { drop: 'health' },
+        { mask: ['email', 'card'], in: ['event_message', 'user.e-mail, private'] },
+        { sample: 0.5, where: 'level:debug' },
+      ]
+      expect((await asAdmin('GET', '/api/sources/visit_ruled')).body.rules).toEqual(saved)
+      await send('GET /health')
+      await send('eve@example.com')
+      await page.reload()
+      await rules.getByRole('row', { name: 'drop health this source 1' }).waitFor()
+      const mask = 'mask email, card in event_message, user."e-mail, private" this source 1'
+      await rules.getByRole('row', { name: mask }).waitFor()
+      await page
+        .getByRole('region', { name: 'Versions' })
+        .getByRole('row', { name: /^rules / })
+        .waitFor()
+      await expectFit(page)
+    })
+  })
+
   test('open again where they were read last', () =>
     visit(`/console/logs?source=${source}`, admin(), async (page) => {
       await found(page, '300 entries')
