@@ -34,18 +34,11 @@ WITH
         )
     ) AS retention_start,
 
-    -- One lower bound and one upper bound for all views. An end that was not given is the last instant there is.
+    -- One lower bound and one upper bound. An end that was not given is the last instant there is.
     greatest(retention_start, ifNull(@iso_timestamp_start, retention_start)) AS later_than,
     ifNull(@iso_timestamp_end, toDateTime64('2299-12-31 23:59:59.999999', 6, 'UTC')) AS not_later_than,
 
-    -- A view of each source. Those that the final selection does not name cost nothing; to read another
-    -- source, name its view there.
-    edge_entries AS (
-        SELECT id, timestamp, event_message, metadata
-        FROM edge_logs
-        WHERE project = @project AND timestamp > later_than AND timestamp <= not_later_than
-    ),
-
+    -- A view of each other source. None of them costs anything here; to read another source, select from its view.
     postgres_entries AS (
         SELECT id, timestamp, event_message, metadata
         FROM postgres_logs
@@ -95,7 +88,8 @@ WITH
     )
 
 SELECT id, timestamp, event_message, metadata
-FROM edge_entries
+FROM edge_logs
+WHERE project = @project AND timestamp > later_than AND timestamp <= not_later_than
 -- The id only decides between entries of the same microsecond, so that the order is always the same.
 ORDER BY timestamp DESC, id DESC
 LIMIT 100

@@ -4,7 +4,7 @@ import { parametersIn } from '../shared/sql-tokens.ts'
 import { findPaths } from './paths.ts'
 import { scopesOf } from './scopes.ts'
 import { type CodeToken, codeTokens, identifierOf, isKeyword } from './tokens.ts'
-import { finalSelect, namedSubqueries } from './with.ts'
+import { finalSelect, namedSubqueries, withoutUnused } from './with.ts'
 
 export type WithClause = NonNullable<Query['leadingWith']>
 
@@ -95,6 +95,14 @@ export class Query {
           open < final && tokens[open]?.depth === 0 ? name : [],
         ),
       }
+    })
+  }
+
+  /** The same result without elements of the leading WITH clause that nothing uses. */
+  get withoutUnused(): Query {
+    return this.#once('withoutUnused', () => {
+      const sql = withoutUnused(this.sql, this.tokens)
+      return sql === this.sql ? this : new Query(sql)
     })
   }
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { withoutUnused } from './pruned-sql.ts'
 import { Query } from './query.ts'
 
 describe('named subqueries', () => {
@@ -37,7 +36,7 @@ describe('leadingWith', () => {
 })
 
 describe('withoutUnused', () => {
-  const unused = (sql: string) => withoutUnused(new Query(sql)).sql.replace(/\s+/g, ' ')
+  const unused = (sql: string) => new Query(sql).withoutUnused.sql.replace(/\s+/g, ' ')
 
   test.each([
     ['WITH a AS (SELECT 1) SELECT 2', 'SELECT 2'],
@@ -72,5 +71,5 @@ describe('withoutUnused', () => {
     'WITH (1 AS part) + 2 AS whole SELECT part',
     'WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a), b AS (SELECT 1) SELECT * FROM a',
     'WITH a AS (SELECT 1), 2 SELECT 3',
-  ])('keeps what may be used: %s', (sql) => expect(withoutUnused(new Query(sql)).sql).toBe(sql))
+  ])('keeps what may be used: %s', (sql) => expect(new Query(sql).withoutUnused.sql).toBe(sql))
 })

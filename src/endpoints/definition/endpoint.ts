@@ -4,7 +4,6 @@ import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
-import { withoutUnused } from '../../sql/pruned-sql.ts'
 import { queryOf, type WithClause } from '../../sql/query.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { EndpointDefinition } from './definition.ts'
@@ -72,11 +71,7 @@ async function compile(
     await describeColumns(engine, { sql: unused, parameters })
   }
   const statement = { sql: compiled.prunedSql, parameters }
-  if (compiled.prunedSql !== compiled.sql) {
-    await checkSql(engine, statement, sources)
-    // Columns that are not sent must be valid, too.
-    await describeColumns(engine, { sql: withoutUnused(queryOf(compiled.sql)).sql, parameters })
-  }
+  if (compiled.prunedSql !== compiled.sql) await checkSql(engine, statement, sources)
   const columns = await describeColumns(engine, statement)
   if (!onlyRun) await checkColumnNames(engine, definition, compiled, columns)
   return { definition, version, compiled, columns }

@@ -2,12 +2,12 @@ import { invalidParameter, invalidQuery, missingParameter, WellheadError } from 
 import { listValues } from '../../shared/list-text.ts'
 import { reservedName } from '../../shared/sql-tokens.ts'
 import { formatMicros } from '../../shared/timestamps.ts'
+import { certainColumns } from '../../sql/certain-columns.ts'
 import type { SourceNames } from '../../sql/check.ts'
 import { type EditedSql, editSql, type SqlEdit } from '../../sql/edits.ts'
 import { positionOf } from '../../sql/errors.ts'
 import { matchesEdits } from '../../sql/matches.ts'
 import { type ColumnsOf, pathEdits } from '../../sql/paths.ts'
-import { certainColumns, pruned } from '../../sql/pruned-sql.ts'
 import { type Query, queryOf } from '../../sql/query.ts'
 import type { CodeToken } from '../../sql/tokens.ts'
 import { expansions, type InnerDefinition, type KnownEndpoints, type Nesting } from './inner-endpoints.ts'
@@ -30,7 +30,7 @@ export interface CompiledQuery {
   readonly sql: string
   /** Maps positions of errors to the author's text. */
   readonly edited: EditedSql
-  /** The SQL that is sent to the engine: without what the result does not depend on. */
+  /** The SQL that is sent to the engine: without subqueries that nothing uses. */
   readonly prunedSql: string
   readonly certain: ReturnType<typeof certainColumns>
   /** Words of the pruned SQL that have the form of a source name. */
@@ -120,7 +120,7 @@ export function bindQuery(
     sql: edited.text,
     edited,
     viewSources: bound.possibleSources,
-    ...factsOf(pruned(bound, typedColumns)),
+    ...factsOf(bound.withoutUnused),
     names: [...names],
     patterns: new Map([
       ...patterns.map((name) => [keyOf(name), name] as const),

@@ -16,7 +16,6 @@ import {
 } from '../../sql/isolation.ts'
 import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
-import { withoutUnused } from '../../sql/pruned-sql.ts'
 import { Query, type WithClause } from '../../sql/query.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
 import { type Endpoint, sandboxViews } from './endpoint.ts'
@@ -164,7 +163,7 @@ function compose(views: WithClause, read: readonly string[], sql: string): strin
 }
 
 function viewAlone({ text }: WithClause, name: string): string {
-  return withoutUnused(new Query(`${text}SELECT * FROM \`${name}\``)).sql
+  return new Query(`${text}SELECT * FROM \`${name}\``).withoutUnused.sql
 }
 
 /** The tree of the composed SQL must contain the caller's tree unchanged, in the place of the table and nowhere else. */

@@ -7,7 +7,6 @@ import { typedColumnShape } from '../../catalog/source.ts'
 import { mayRead } from '../../definitions/audit-rule.ts'
 import { readerOf } from '../../definitions/kind.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
-import { withoutUnused } from '../../sql/pruned-sql.ts'
 import { queryOf } from '../../sql/query.ts'
 import { definitionShape } from '../definition/definition.ts'
 import type { Endpoint, KnownSources } from '../definition/endpoint.ts'
@@ -80,7 +79,7 @@ export class Endpoints extends Items<SavedEndpoint> {
     const sources = this.#sources()
     // In a sandbox, callers choose which parts of the WITH clause are used.
     const query = queryOf(definition.query)
-    const used = definition.sandbox ? query : withoutUnused(query)
+    const used = definition.sandbox ? query : query.withoutUnused
     return jsonPaths(used, sources.typedColumns).filter(
       ({ source, path }) => sources.has(source) && typedColumnShape.shape.path.safeParse(path).success,
     )

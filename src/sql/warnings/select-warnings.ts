@@ -2,7 +2,6 @@ import { grouped } from '../../base/grouped.ts'
 import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
-import { ownColumns } from '../pruned-sql.ts'
 import type { Query } from '../query.ts'
 import { clauseOf, type ReadTable, type SelectScope } from '../scopes.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
@@ -16,6 +15,8 @@ import {
   sourceOf,
   tokensIn,
 } from './query-text.ts'
+
+const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
 
 /** Aliases that WHERE reads in place of the column of the same name. */
 export function aliasWarnings(query: Query, columnsOf: ColumnsOf): Finding[] {

@@ -42,10 +42,7 @@ export function describeJsonRows(engine: () => Engine): void {
       const rows =
         '{"id":"a","metadata":"{\\"x\\":\\"\\\\n\\\\\\"\\",\\"n\\":1.10}"}\n{"id":"b","metadata":""}'
       await engine().insert({ table: 'kept', format: 'JSONEachRow' }, Buffer.from(rows), limits)
-      const query = bindQuery(
-        'WITH k AS (SELECT id, metadata FROM kept) SELECT id, metadata FROM k ORDER BY id',
-        {},
-      )
+      const query = bindQuery('SELECT id, metadata FROM kept ORDER BY id', {})
       const columns = ['id', 'metadata'].map((name) => ({ name, type: 'String' }))
       const sql = wrapQuery(query, columns, { rows: 100, form: 'template' })
       expect(sql).not.toContain('isValidJSON')
