@@ -41,6 +41,7 @@ export class Sessions {
   create(key: Key, fields: SessionFields) {
     const { clock, secret } = this.#options
     const { id } = key.caller
+    narrowedRights(this.#withPlan(key), fields)
     const rights = narrowedRights(key.rights, fields)
     const perMinute = key.limits.find((limit) => limit.id === id)?.perMinute ?? Infinity
     const requestsPerMinute = fields.requests_per_minute ?? null
@@ -78,7 +79,7 @@ export class Sessions {
       if (session?.signedInMs !== undefined) return signIns.keyOf(parent, session.signedInMs, session)
       if (signIns.hasEnded(parts.parent, session?.signIn)) return undefined
       const rights = session && commonRights(parent.rights, session)
-      if (!rights) continue
+      if (!rights || !commonRights(this.#withPlan(parent), session)) continue
       const { id, tag } = parent.caller
       const perMinute = session.requestsPerMinute
       const plan = tokens.planOf(rights)
@@ -105,6 +106,12 @@ export class Sessions {
       }
     }
     return undefined
+  }
+
+  /** Sessions of a tenant's token cannot choose what the plan fixes. */
+  #withPlan({ rights }: Key): Rights {
+    const fixed = this.#options.tokens.planOf(rights)?.parameters
+    return { ...rights, parameters: { ...fixed, ...rights.parameters } }
   }
 }
 

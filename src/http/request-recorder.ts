@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
-import { queryCancelled } from '../base/errors.ts'
+import { queryCancelled, rateLimited } from '../base/errors.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
 import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
 import type { EngineTime } from '../endpoints/call/call.ts'
@@ -154,7 +154,9 @@ export class RequestRecorder {
   #record(record: RequestRecord): void {
     this.#options.statistics?.add(record)
     this.#options.metrics.called(record)
-    const { subject, cache, engineMs } = record
+    const { subject, status, cache, engineMs } = record
+    // Whether a refused request is recorded depends on its way.
+    if (status === rateLimited.status) return
     const isHit = cache === 'hit' || cache === 'stale'
     this.#options.usage.called({ project: subject.project, isHit, engineMs })
   }

@@ -6,7 +6,7 @@ import { rulesOf } from '../rules/source-rules.ts'
 import { formatMicros } from '../shared/timestamps.ts'
 import { EntryReader } from './entry.ts'
 import { type EntryTerms, entryLimits, type NotStored } from './entry-terms.ts'
-import { Lines, LineWriter } from './lines.ts'
+import { type Lines, LineWriter } from './lines.ts'
 import { withheld } from './ruled-line.ts'
 
 /** What receives the scanned entries of a request. */
@@ -159,15 +159,13 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
 
 /** Rejects some lines, which the quarantine does not keep. */
 export function withoutLines(batch: EntryBatch, rejected: ReadonlySet<number>, reason: string): EntryBatch {
-  const kept = [...batch.indices.keys()].filter((line) => !rejected.has(line))
   const indices = [...rejected].map((line) => batch.indices[line] as number)
   const errors = [...batch.errors, ...indices.slice(0, maxErrors).map((index) => ({ index, reason }))]
   errors.sort((one, other) => one.index - other.index).splice(maxErrors)
-  const lines = Lines.from(kept.map((line) => batch.lines.at(line)))
   return {
     ...batch,
-    lines,
-    indices: Uint32Array.from(kept, (line) => batch.indices[line] as number),
+    lines: batch.lines.without(rejected),
+    indices: batch.indices.filter((_, line) => !rejected.has(line)),
     errors,
     rejected: batch.rejected + rejected.size,
   }

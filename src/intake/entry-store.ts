@@ -62,10 +62,11 @@ export class EntryStore {
 
   /** Resolves when the whole batch is on disk. With a token, it is stored once however often it is sent. */
   async store(sent: EntryBatch, owned: Owned, token?: string): Promise<IntakeOutcome> {
-    const admission = await this.#options.quotas.admit(sent.lines)
+    const admission = await this.#options.quotas.admit(sent.lines, sent.quarantine)
     try {
-      const { over } = admission
-      const batch = over.size === 0 ? sent : withoutLines(sent, over, quotaExceededReason)
+      const { over, notKept } = admission
+      const left = over.size === 0 ? sent : withoutLines(sent, over, quotaExceededReason)
+      const batch = { ...left, quarantine: left.quarantine.without(notKept) }
       const outcome = await this.#store(batch, owned, token, admission)
       return { ...outcome, overQuota: over.size > 0 && over.size === sent.count - sent.dropped }
     } finally {

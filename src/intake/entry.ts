@@ -1,5 +1,6 @@
 import { type JsonScanner, openArray, openObject, quote } from '../base/json/json-scanner.ts'
 import { uuidAt } from '../base/text/uuid.ts'
+import { maxProjectLength } from '../projects/line-projects.ts'
 import type { Rules } from '../rules/rules.ts'
 import { canonical, entryKeys, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
 import { type EntryTerms, entryLimits, type NotStored, problems } from './entry-terms.ts'
@@ -272,7 +273,7 @@ export class EntryReader {
       this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
       this.#present(this.#innerProject)
     if (owner === undefined) {
-      if (span) this.#writeText(span, 'project', lines)
+      if (span) this.#writeName(span, 'project', maxProjectLength, lines)
       else lines.copy(syntax.emptyText)
       return
     }
@@ -309,12 +310,7 @@ export class EntryReader {
       lines.latin1(`"${newId?.() ?? uuidAt(nowMs)}"`)
       return
     }
-    const { maxIdLength } = entryLimits
-    if (id.end - id.start - 2 > maxIdLength) {
-      const text = JSON.parse(this.#text(id, 'id').toString()) as string
-      if ([...text].length > maxIdLength) this.#reject(`id is longer than ${maxIdLength} characters`)
-    }
-    this.#writeText(id, 'id', lines)
+    this.#writeName(id, 'id', entryLimits.maxIdLength, lines)
   }
 
   /** Other programs call the duration of a request `time`, or its hour. */
@@ -369,7 +365,11 @@ export class EntryReader {
     return Buffer.from(`"${value}"`)
   }
 
-  #writeText(span: Span, name: string, lines: LineWriter): void {
+  #writeName(span: Span, name: string, maxLength: number, lines: LineWriter): void {
+    if (span.end - span.start - 2 > maxLength) {
+      const text = JSON.parse(this.#text(span, name).toString()) as string
+      if ([...text].length > maxLength) this.#reject(`${name} is longer than ${maxLength} characters`)
+    }
     const isPlain = this.#bytes[span.start] === quote && !span.escaped
     if (isPlain) lines.copy(this.#bytes, span.start, span.end)
     else lines.copy(this.#text(span, name))

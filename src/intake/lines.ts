@@ -52,6 +52,10 @@ export class Lines implements Iterable<Buffer> {
     return new Lines(Buffer.concat(bytes, offset), ends)
   }
 
+  without(dropped: ReadonlySet<number>): Lines {
+    return dropped.size === 0 ? this : Lines.from([...this].filter((_, line) => !dropped.has(line)))
+  }
+
   get count(): number {
     return this.ends.length
   }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { defaultPlan } from './plan.ts'
 
 /**
  * The plan of each project that has one, in a few arrays: a million projects take some 20 MB, and a look-up never waits.
@@ -18,16 +19,12 @@ export class AssignedPlans {
   }
 
   get isFull(): boolean {
-    return this.#size >= this.#maxProjects
+    return this.#size - this.count(defaultPlan) >= this.#maxProjects
   }
 
   /** Number of projects with this plan. */
   count(plan: string): number {
     return this.#counts[this.#names.indexOf(plan)] ?? 0
-  }
-
-  has(project: string): boolean {
-    return this.#plans[this.#placeOf(keyOf(project))] !== 0
   }
 
   get(project: string): string | undefined {
@@ -61,10 +58,14 @@ export class AssignedPlans {
 
   #grow(): void {
     const [keys, plans] = [this.#keys, this.#plans]
+    // Projects that no longer have a plan are left out.
+    const left = this.#names.indexOf(defaultPlan) + 1
+    this.#size -= this.count(defaultPlan)
+    if (left > 0) this.#counts[left - 1] = 0
     this.#keys = new BigUint64Array(keys.length * 2)
     this.#plans = new Uint16Array(keys.length * 2)
     for (const [at, plan] of plans.entries()) {
-      if (plan === 0) continue
+      if (plan === 0 || plan === left) continue
       const place = this.#placeOf(keys[at] as bigint)
       this.#keys[place] = keys[at] as bigint
       this.#plans[place] = plan

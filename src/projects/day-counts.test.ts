@@ -28,3 +28,14 @@ test('what the engine lacks and what is being stored is never forgotten', () => 
   for (let n = 0; n < 100; n++) counts.of(`project-${n}`)
   expect([counts.of('changed'), counts.of('reserved')]).toEqual([changed, reserved])
 })
+
+test('the day stays when the clock is set back over midnight, but not when it was days ahead', () => {
+  const counts = new DayCounts(10)
+  const dayAt = (days: number) => {
+    counts.begin(noonMs + days * 86_400_000)
+    return counts.day
+  }
+  expect([0, 1, 0.4, 400, 1].map(dayAt)).toEqual([
+    ...['2026-01-01', '2026-01-02', '2026-01-02', '2027-02-05', '2026-01-02'],
+  ])
+})

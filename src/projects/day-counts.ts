@@ -17,6 +17,8 @@ export interface DayCount extends Counts {
   lastMs: number
   /** What is being stored at the moment. */
   reserved: Counts
+  /** Rejected entries that the quarantine keeps. Not stored: a service that starts again keeps some more. */
+  quarantined: Counts
   /** What other writers stored, when that was read last. Undefined: not read yet. */
   others: Counts | undefined
   readAtMs: number
@@ -51,16 +53,12 @@ export class DayCounts {
     return this.#changed.size >= this.#max
   }
 
-  /** A clock that is set back does not change a day that is over. */
+  /** A clock that is set back does not change a day that is over, unless it was more than a day ahead. */
   begin(nowMs: number): void {
-    if (nowMs < this.#dayEndsMs) return
+    if (nowMs < this.#dayEndsMs && nowMs >= this.#dayEndsMs - 2 * dayMs) return
     this.#dayEndsMs = (Math.floor(nowMs / dayMs) + 1) * dayMs
     this.#day = new Date(nowMs).toISOString().slice(0, 10)
     this.#byProject = new Map()
-  }
-
-  known(project: string): DayCount | undefined {
-    return this.#byProject.get(project)
   }
 
   of(project: string): DayCount {
@@ -70,7 +68,8 @@ export class DayCounts {
     const count: DayCount = {
       ...{ day: this.#day, project, writer: `${this.#service}-${++this.#writers}` },
       ...{ entries: 0, bytes: 0, requests: 0, hits: 0, engineMs: 0, lastMs: 0 },
-      ...{ reserved: { entries: 0, bytes: 0 }, others: undefined, readAtMs: 0, told: {} },
+      ...{ reserved: { entries: 0, bytes: 0 }, quarantined: { entries: 0, bytes: 0 } },
+      ...{ others: undefined, readAtMs: 0, told: {} },
     }
     this.#byProject.set(project, count)
     return count

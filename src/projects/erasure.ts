@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
-import { readShape } from '../base/validation.ts'
+import { readShape, text } from '../base/validation.ts'
 import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { projectKeys, type Source } from '../catalog/source.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import { instantSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
-import { projectName } from './plan.ts'
+import { maxProjectLength } from './line-projects.ts'
 
 const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable().default(null)
 
@@ -15,7 +15,13 @@ const maxIdsLength = 40_000
 
 /** What users send. */
 export const erasureShape = z.strictObject({
-  project: projectName.describe('The project whose entries are erased.'),
+  project: text
+    .min(1, 'must not be empty')
+    .refine(
+      (name) => [...name].length <= maxProjectLength,
+      `must be at most ${maxProjectLength} characters long`,
+    )
+    .describe('The project whose entries are erased.'),
   source: z.string().max(200).nullable().default(null).describe('Only entries of this source. Null: of all.'),
   from: time.describe('Only entries from this time on.'),
   to: time.describe('Only entries before this time. Null: all that are stored when the erasure begins.'),
@@ -52,9 +58,9 @@ export const storedErasureShape = z.object({
 })
 
 export type Erasure = z.output<typeof storedErasureShape>
-/** Without an end: as it was sent. */
 /** A source, and where its entries have their project. */
 export type ErasedSource = Pick<Source, 'name' | 'project'>
+/** Without an end: as it was sent. */
 export type ErasedRows = Pick<Erasure, 'project' | 'source' | 'from' | 'ids'> & {
   to: string | null
   tables?: string[] | null

@@ -1,5 +1,8 @@
 import { backslash, quote } from '../base/json/json-scanner.ts'
 
+/** Of entries. Those that a token or a plan can have are shorter. */
+export const maxProjectLength = 1_000
+
 /** Lines as the intake writes them: each begins with the project. */
 export interface ProjectLines {
   readonly bytes: Buffer

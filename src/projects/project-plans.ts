@@ -51,7 +51,7 @@ export class ProjectPlans {
     this.#readUntil = last?.at ?? ''
     const plans = await queryRows<{ plan: string }>(
       engine,
-      { sql: 'SELECT DISTINCT plan FROM _projects' },
+      { sql: `SELECT DISTINCT plan FROM _projects WHERE plan != '${defaultPlan}'` },
       limits,
     )
     for (const { plan } of plans) {
@@ -112,7 +112,7 @@ export class ProjectPlans {
     if (plan !== defaultPlan && !this.#options.find(plan)) {
       throw invalidParameter('plan', `No plan has the name "${plan}". Create it first, or use default.`)
     }
-    if (this.#assigned.isFull && !this.#assigned.has(project)) {
+    if (plan !== defaultPlan && this.#assigned.isFull && this.nameOf(project) === defaultPlan) {
       throw invalidBody(`At most ${maxProjects} projects can have a plan. Others have the plan default.`)
     }
   }

@@ -4,6 +4,7 @@ import { invalidParameter } from '../base/errors.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
+import { maxProjectLength } from './line-projects.ts'
 import { defaultPlan } from './plan.ts'
 import type { ProjectUsage } from './project-usage.ts'
 
@@ -16,7 +17,7 @@ const day = z.iso.date({ error: 'must be a date such as 2026-11-18' }).optional(
 export const maxUsageRows = 100_000
 
 export const usageQuery = z.object({
-  project: z.string().max(256).optional().describe('Only this project. A tenant gets its own.'),
+  project: z.string().max(maxProjectLength).optional().describe('Only this project. A tenant gets its own.'),
   from: day.describe('First day, UTC. Default: 30 days ago.'),
   to: day.describe('Last day, UTC. Default: today.'),
   limit: z.coerce
@@ -28,7 +29,7 @@ export const usageQuery = z.object({
     .describe('Maximum number of rows.'),
   after: z
     .string()
-    .max(256)
+    .max(maxProjectLength)
     .optional()
     .describe('Only projects after this one, by name: the last one of a response that was cut.'),
 })
@@ -51,8 +52,12 @@ export const projectsQuery = z.object({
     .enum(['entries', 'project'], { error: 'must be entries or project' })
     .default('entries')
     .describe('`entries`: the most entries first. `project`: by name.'),
-  search: z.string().max(256).optional().describe('Only projects whose name contains this text.'),
-  after: z.string().max(256).optional().describe('Only projects after this one, by name.'),
+  search: z
+    .string()
+    .max(maxProjectLength)
+    .optional()
+    .describe('Only projects whose name contains this text.'),
+  after: z.string().max(maxProjectLength).optional().describe('Only projects after this one, by name.'),
   limit: z.coerce
     .number('must be a whole number')
     .int()

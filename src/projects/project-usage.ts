@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
 import { type Counts, type DayCount, DayCounts } from './day-counts.ts'
-import { limitsDay, type Plan, projectName } from './plan.ts'
+import { limitsDay, type Plan } from './plan.ts'
 
 interface ProjectUsageOptions {
   engine: Engine
@@ -47,11 +47,8 @@ export class ProjectUsage {
     this.#options = options
   }
 
-  /** Undefined for a name that no tenant can have. */
-  countOf(project: string): DayCount | undefined {
+  countOf(project: string): DayCount {
     this.counts.begin(this.#options.time.wall.now())
-    const known = this.counts.known(project)
-    if (known || !projectName.safeParse(project).success) return known
     return this.counts.of(project)
   }
 
@@ -65,7 +62,6 @@ export class ProjectUsage {
   called({ project, isHit, engineMs }: CountedRequest): void {
     if (project === '') return
     const count = this.countOf(project)
-    if (!count) return
     count.requests++
     if (isHit) count.hits++
     count.engineMs += engineMs
@@ -74,8 +70,7 @@ export class ProjectUsage {
 
   /** Counts on the day when they were stored, since a day that is over does not change. Returns the count. */
   stored(project: string, { entries, bytes }: Counts): DayCount {
-    this.counts.begin(this.#options.time.wall.now())
-    const count = this.counts.of(project)
+    const count = this.countOf(project)
     count.entries += entries
     count.bytes += bytes
     count.lastMs = this.#options.time.wall.now()
@@ -99,8 +94,6 @@ export class ProjectUsage {
   /** Resolves when all counts so far are in the engine. Throws if they cannot be stored. */
   async flush(): Promise<void> {
     while (this.#flushing) await this.#flushing.catch(() => {})
-    this.#cancel?.()
-    this.#cancel = undefined
     this.#flushing = this.#store().finally(() => {
       this.#flushing = undefined
     })
@@ -114,6 +107,7 @@ export class ProjectUsage {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#cancel?.()
     await this.flush().catch((error) => this.#options.log.warn({ err: error }, 'usage was not stored'))
   }
 

@@ -9,23 +9,24 @@ const maxWaiting = 10_000
 export class QuotaEvents {
   readonly #clock: Clock
   readonly #store: (lines: Buffer, token: string) => Promise<void>
-  #waiting: QuotaEvent[] = []
+  #waiting: { line: Buffer; token: string }[] = []
 
   constructor(clock: Clock, store: (lines: Buffer, token: string) => Promise<void>) {
     this.#clock = clock
     this.#store = store
   }
 
+  /** Each has a token: several services, or one that starts again, store it once. */
   add(event: QuotaEvent): void {
-    if (this.#waiting.length < maxWaiting) this.#waiting.push(event)
+    if (this.#waiting.length >= maxWaiting) return
+    const { day, project, limit, percent } = event
+    const token = JSON.stringify(['quota', day, project, limit, percent])
+    this.#waiting.push({ line: this.#lineOf(event), token })
   }
 
-  /** Each has a token: several services, or one that starts again, store it once. */
   async flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const event = this.#waiting[0] as QuotaEvent
-      const { day, project, limit, percent } = event
-      await this.#store(this.#lineOf(event), JSON.stringify(['quota', day, project, limit, percent]))
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      await this.#store(next.line, next.token)
       this.#waiting.shift()
     }
   }

@@ -26,6 +26,8 @@ interface QuotasOptions {
 export interface Admission {
   /** Indices of lines of projects that have used up their day. */
   over: ReadonlySet<number>
+  /** Indices of rejected lines that would use up more than what is left of the day. */
+  notKept: ReadonlySet<number>
   /** Counts the lines that were stored: all others but these. */
   stored(refused?: ReadonlyMap<number, unknown>): void
   /** Must be called at the end, whether or not lines were stored. */
@@ -47,33 +49,45 @@ export class Quotas {
     this.#options = options
   }
 
-  async admit(lines: ProjectLines): Promise<Admission> {
+  /** The lines of a request, and those that the quarantine would keep of it. */
+  async admit(lines: ProjectLines, rejected: ProjectLines): Promise<Admission> {
     const { usage, planOf } = this.#options
     await usage.room()
-    const runs = [...projectRuns(lines)].flatMap((run) => {
-      const count = usage.countOf(run.project)
-      if (!count) return []
-      const plan = planOf(run.project)
-      return [{ run, count, plan, isLimited: limitsDay(plan), reserved: countsOf(run) }]
-    })
+    const countedRuns = (of: ProjectLines) =>
+      [...projectRuns(of)].flatMap((run) => {
+        if (run.project === '') return []
+        const plan = planOf(run.project)
+        const count = usage.countOf(run.project)
+        return [
+          { run, count, plan, isLimited: limitsDay(plan), reserved: countsOf(run), full: new Set<Unit>() },
+        ]
+      })
+    const runs = countedRuns(lines)
     const limited = runs.filter(({ isLimited }) => isLimited)
-    if (limited.length > 0) await usage.know([...new Set(limited.map(({ count }) => count))])
+    const quarantined = countedRuns(rejected).filter(({ isLimited }) => isLimited)
+    const read = new Set([...limited, ...quarantined].map(({ count }) => count))
+    if (read.size > 0) await usage.know([...read])
     const over = new Set<number>()
     for (const one of limited) {
-      const { run, count, plan } = one
-      const full = new Set<Unit>()
+      const { run, count, plan, full } = one
       one.reserved = take(lines, run, leftOf(plan, count), over, full)
       for (const unit of units) count.reserved[unit] += one.reserved[unit]
-      for (const unit of full) this.#report(count, plan, unit, 100)
+    }
+    const notKept = new Set<number>()
+    for (const { run, count, plan, full } of quarantined) {
+      const kept = take(rejected, run, leftOf(plan, count, count.quarantined), notKept, full)
+      for (const unit of units) count.quarantined[unit] += kept[unit]
     }
     return {
       over,
+      notKept,
       stored: (refused = new Map()) => {
-        for (const { run, plan, isLimited, reserved } of runs) {
-          const { entries, bytes } = refused.size === 0 ? reserved : countsWithout(lines, run, over, refused)
-          if (entries === 0) continue
-          const count = usage.stored(run.project, { entries, bytes })
-          if (isLimited) for (const unit of units) this.#report(count, plan, unit)
+        for (const { run, count, plan, isLimited, reserved, full } of runs) {
+          const counts = refused.size === 0 ? reserved : countsWithout(lines, run, over, refused)
+          const used = counts.entries === 0 ? count : usage.stored(run.project, counts)
+          if (!isLimited) continue
+          // A day may have begun since.
+          for (const unit of units) this.#report(used, plan, unit, used === count && full.has(unit) ? 100 : 0)
         }
       },
       release: () => {
@@ -84,7 +98,7 @@ export class Quotas {
     }
   }
 
-  #report(count: DayCount, plan: Plan, unit: Unit, least = 0): void {
+  #report(count: DayCount, plan: Plan, unit: Unit, least: number): void {
     const limit = limitOf[unit]
     const max = plan[limit]
     if (max === null) return
@@ -94,6 +108,8 @@ export class Quotas {
     for (const percent of reported) {
       if (percent > reached || percent <= (count.told[limit] ?? 0)) continue
       count.told[limit] = percent
+      // Reports are stored with counts.
+      this.#options.usage.change(count)
       this.#options.onEvent({ day, project, plan: plan.name, limit, percent, used, max })
     }
   }
@@ -123,10 +139,11 @@ function take(
   return taken
 }
 
-function leftOf(plan: Plan, count: DayCount): Counts {
+function leftOf(plan: Plan, count: DayCount, more = { entries: 0, bytes: 0 }): Counts {
   const left = (unit: Unit) => {
     const max = plan[limitOf[unit]]
-    return max === null ? Infinity : max - count[unit] - count.reserved[unit] - (count.others?.[unit] ?? 0)
+    const used = count[unit] + count.reserved[unit] + (count.others?.[unit] ?? 0) + more[unit]
+    return max === null ? Infinity : max - used
   }
   return { entries: left('entries'), bytes: left('bytes') }
 }

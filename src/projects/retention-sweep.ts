@@ -58,7 +58,7 @@ export class RetentionSweep {
   async #sweepOnce(): Promise<void> {
     const { time, log } = this.#options
     const today = new Date(time.wall.now()).toISOString().slice(0, 10)
-    if (today <= this.#sweptDay) return
+    if (today === this.#sweptDay) return
     try {
       if (await this.sweep()) this.#sweptDay = today
     } catch (error) {

@@ -33,8 +33,8 @@ const erasure = z.object({
   id: z.uuid().nullable().describe('Null for a dry run.'),
   project: z.string().describe('The project whose entries are erased.'),
   source: z.string().nullable().describe('Null: all sources.'),
-  from: z.iso.datetime().nullable().describe('Null: no start.'),
-  to: z.iso.datetime().describe('Entries before this time are erased.'),
+  from: z.iso.datetime({ offset: true }).nullable().describe('Null: no start.'),
+  to: z.iso.datetime({ offset: true }).describe('Entries before this time are erased.'),
   ids: z.array(z.string()).nullable().describe('Null: all entries.'),
   state: z.enum(['running', 'done']).nullable().describe('Null for a dry run.'),
   entries: z.int().describe('Entries that were found when it began.'),
@@ -168,7 +168,7 @@ function addErasureRoutes(server: FastifyInstance, { projects, audit }: ProjectR
     handler: async (request, reply) => {
       const counted = await projects.erasures.count(request.body)
       const { dry_run, rows, entries, to } = counted
-      if (dry_run) return { id: null, ...rows, to, state: null, entries, ...noTimes }
+      if (dry_run) return erasure.parse({ id: null, ...rows, to, state: null, entries, ...noTimes })
       const note = (begun: Erasure) =>
         `erasure ${begun.id}: ${begun.entries} entries of ${begun.source ?? 'all sources'}`
       const begun = await projects.erasures.begin(counted, changedBy(request), (each) =>
@@ -196,7 +196,7 @@ function addErasureRoutes(server: FastifyInstance, { projects, audit }: ProjectR
 
 const noTimes = { created_at: null, done_at: null, backups_before: null }
 
-function view({ created_by: _, tables: _tables, ...shown }: Erasure) {
-  const state = shown.done_at === null ? ('running' as const) : ('done' as const)
-  return { ...shown, state, backups_before: shown.done_at }
+function view(begun: Erasure) {
+  const state = begun.done_at === null ? 'running' : 'done'
+  return erasure.parse({ ...begun, state, backups_before: begun.done_at })
 }

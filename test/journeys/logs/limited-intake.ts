@@ -50,7 +50,12 @@ export async function openLimitedIntake(
     reserveBytes: 1_000,
     clock,
   })
-  const admission = { over: new Set<number>(), stored: () => {}, release: () => {} }
+  const admission = {
+    notKept: new Set<number>(),
+    over: new Set<number>(),
+    stored: () => {},
+    release: () => {},
+  }
   const quotas = { admit: async () => admission }
   const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({

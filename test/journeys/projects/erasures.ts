@@ -91,7 +91,9 @@ export function erasureJourneys(running: () => RunningService): void {
       await expect.poll(() => idsIn('endpoint_requests', 'erase-a')).toHaveLength(1)
       const dry = await admin('POST', '/api/erasures', { project: 'erase-a', dry_run: true })
       // Four entries, two that were rejected, and the request.
-      expect([dry.status, dry.body]).toMatchObject([200, { id: null, entries: 7, state: null }])
+      const terms = { project: 'erase-a', source: null, from: null, to: expect.any(String), ids: null }
+      const times = { created_at: null, done_at: null, backups_before: null }
+      expect([dry.status, dry.body]).toEqual([200, { id: null, ...terms, state: null, entries: 7, ...times }])
       expect((await call('erase-a')).body.result).toHaveLength(3)
 
       const { id, entries } = await erase({ project: 'erase-a' })
@@ -153,6 +155,15 @@ export function erasureJourneys(running: () => RunningService): void {
       expect(await ids()).toEqual(['n4', 'n5', 'n6', 'n7'])
     })
 
+    test('erase entries of any name that an entry can have', async () => {
+      for (const project of ['erase-\t\u0000\u007f', 'x'.repeat(1000)]) {
+        await send('erase_logs', [entryOf(project, '1')])
+        expect(await idsIn('erase_logs', project)).toEqual(['1'])
+        await done((await erase({ project })).id)
+        expect(await idsIn('erase_logs', project)).toEqual([])
+      }
+    })
+
     test('erase only the source, the time and the ids that were named', async () => {
       const ids = [1, 2, 3, 4].map(String)
       for (const source of ['erase_logs', 'erase_more']) {
@@ -162,7 +173,8 @@ export function erasureJourneys(running: () => RunningService): void {
         )
       }
       const at = (hours: number) => new Date(Date.now() - hours * hourMs).toISOString()
-      const one = await erase({ project: 'erase-c', source: 'erase_logs', from: at(2.5), to: at(0.5) })
+      const from = at(2.5).replace('Z', '+00:00')
+      const one = await erase({ project: 'erase-c', source: 'erase_logs', from, to: at(0.5) })
       const other = await erase({ project: 'erase-c', source: 'erase_more', ids: ['4', "'); DROP"] })
       expect([one.entries, other.entries]).toEqual([2, 1])
       await done(one.id)
@@ -182,7 +194,7 @@ export function erasureJourneys(running: () => RunningService): void {
     test.each([
       [{}, 'project'],
       [{ project: '' }, 'project'],
-      [{ project: 'a'.repeat(1000) }, 'project'],
+      [{ project: 'a'.repeat(1001) }, 'project'],
       [{ project: 'a', from: 'yesterday' }, 'from'],
       [{ project: 'a', from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to'],
       [{ project: 'a', ids: [] }, 'ids'],

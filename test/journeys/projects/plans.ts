@@ -160,8 +160,53 @@ export function planJourneys(running: () => RunningService): void {
         expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+      // Refused requests are not billed.
+      const usage = () => admin('GET', '/api/project-usage?project=plan-few')
+      await expect.poll(async () => (await usage()).body).toMatchObject([{ requests: 5 }])
       await assign('plan-few', 'default')
       expect((await ask(running(), tokens[0]?.token, 'GET', `${query}/plan.fresh`)).status).toBe(200)
+    })
+
+    test('fix a parameter of all tokens of their projects, also of sessions', async () => {
+      const query = "SELECT 'tier ' || @project_tier AS tier"
+      await admin('POST', '/api/endpoints', { name: 'plan.tier', query, published: true, strict: true })
+      const one = { project: 'plan-tier', scopes: ['query', 'search'] }
+      const { token } = await makeToken(running(), one)
+      const chosen = await makeToken(running(), { ...one, parameters: { project_tier: 'CHOSEN' } })
+      const tierOf = async (secret: string | undefined, tier = '') => {
+        const path = `/api/endpoints/query/plan.tier${tier && `?project_tier=${tier}`}`
+        const { status, body } = await ask(running(), secret, 'GET', path)
+        return status === 200 ? body.result[0].tier : status
+      }
+      const session = async (secret: string, parameters = {}) => {
+        const fields = { minutes: 5, parameters }
+        const path = '/api/access-tokens/self/session'
+        const { status, body } = await ask(running(), secret, 'POST', path, fields)
+        return status === 201 ? (body.token as string) : `${status} ${body.error.parameter}`
+      }
+      const early = await session(token, { project_tier: 'PLAN_WEEK' })
+      expect(await tierOf(early)).toBe('tier PLAN_WEEK')
+      await assign('plan-tier', 'PLAN_DAY')
+      expect([await tierOf(token), await tierOf(token, 'PLAN_WEEK')]).toEqual(['tier PLAN_DAY', 403])
+      expect(await tierOf(chosen.token)).toBe('tier CHOSEN')
+      expect(await session(token, { project_tier: 'PLAN_WEEK' })).toBe('400 parameters.project_tier')
+      expect(await tierOf(early)).toBe(401)
+      const plain = await session(token)
+      expect(await tierOf(plain)).toBe('tier PLAN_DAY')
+      const search = await ask(running(), plain, 'POST', '/api/sources/plan_logs/search', {})
+      expect(search.status).toBe(200)
+      // Who has the tokens of all projects may choose.
+      const fields = {
+        minutes: 5,
+        scopes: ['query'],
+        project: 'plan-tier',
+        parameters: { project_tier: 'PAYG' },
+      }
+      const made = await admin('POST', '/api/access-tokens/self/session', fields)
+      expect(await tierOf(made.body.token)).toBe('tier PAYG')
+      await assign('plan-tier', 'PLAN_WEEK')
+      expect(await tierOf(plain)).toBe('tier PLAN_WEEK')
+      await assign('plan-tier', 'default')
     })
 
     test('hold for projects without another plan if they are called default', async () => {

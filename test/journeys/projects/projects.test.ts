@@ -5,9 +5,10 @@ import { erasureJourneys } from './erasures.ts'
 import { planJourneys } from './plans.ts'
 import { usageJourneys } from './usage.ts'
 
+const environment = { WELLHEAD_STATISTICS: 'on', WELLHEAD_PLAN_PARAMETER: 'project_tier' }
 let service: RunningService
 beforeAll(async () => {
-  service = await openService({ time: hurriedTime(), environment: { WELLHEAD_STATISTICS: 'on' } })
+  service = await openService({ time: hurriedTime(), environment })
 })
 afterAll(() => service.close())
 

@@ -122,13 +122,14 @@ test('a day that is over does not change, whatever the clock does', async () => 
   const quotas = new Quotas({ usage, planOf: () => plan, onEvent: () => {} })
   const bytes = Buffer.from('{"project":"late"}\n'.repeat(2))
   const lines = { bytes, ends: Uint32Array.of(bytes.length / 2, bytes.length) }
-  const late = await quotas.admit(lines)
+  const none = { bytes: Buffer.alloc(0), ends: new Uint32Array() }
+  const late = await quotas.admit(lines, none)
   own.advance(2_000)
   late.stored()
   late.release()
   own.advance(-10_000)
   // Three are left of the day that has begun, and two of them are taken.
-  const { over, stored, release } = await quotas.admit(lines)
+  const { over, stored, release } = await quotas.admit(lines, none)
   expect([...over]).toEqual([1])
   stored()
   release()

@@ -55,7 +55,53 @@ export function usageJourneys(running: () => RunningService): void {
       await expect
         .poll(async () => (await events('quota-a')).map(({ percent }: { percent: number }) => percent).sort())
         .toEqual([100, 80])
-      expect((await events('quota-a'))[0]).toMatchObject({ kind: 'quota', limit: 'entries_per_day', max: 10 })
+      for (const event of await events('quota-a')) {
+        expect(event).toMatchObject({ kind: 'quota', limit: 'entries_per_day', used: 10, max: 10 })
+      }
+    })
+
+    test('tell that a day is used up by a request of which nothing is stored', async () => {
+      await admin('PUT', '/api/projects/quota-l', { plan: 'QUOTA_10' })
+      expect((await send(entriesOf('quota-l', 7))).status).toBe(200)
+      await admin('POST', '/api/plans', { name: 'QUOTA_5', entries_per_day: 5 })
+      await admin('PUT', '/api/projects/quota-l', { plan: 'QUOTA_5' })
+      expect((await send(entriesOf('quota-l', 1))).status).toBe(429)
+      // Reading stores the counts, too.
+      await usageOf('quota-l')
+      await expect
+        .poll(async () => (await events('quota-l')).map(({ used }: { used: number }) => used))
+        .toEqual([7, 7])
+    })
+
+    test('bound what the quarantine keeps of a project', async () => {
+      await admin('PUT', '/api/projects/quota-q', { plan: 'QUOTA_10' })
+      const { token } = await makeToken(running(), { scopes: ['ingest', 'search'], project: 'quota-q' })
+      const post = (entries: object[]) =>
+        ask(running(), token, 'POST', '/api/logs?source=quota_logs', entries)
+      const bad = { timestamp: 'no time' }
+      const { body } = await post([...entriesOf('quota-q', 4), ...Array(4).fill(bad)])
+      expect(body).toMatchObject({ accepted: 4, rejected: 4 })
+      expect((await post(Array(9).fill(bad))).body).toMatchObject({ accepted: 0, rejected: 9 })
+      const kept = () => ask(running(), token, 'POST', '/api/sources/quarantine/search', { limit: 100 })
+      expect((await kept()).body).toHaveLength(6)
+      // What is kept of rejected entries leaves room for others.
+      expect((await post(entriesOf('quota-q', 7))).body).toMatchObject({ accepted: 6, rejected: 1 })
+      await post([bad])
+      expect((await kept()).body).toHaveLength(6)
+      expect(await usageOf('quota-q')).toMatchObject([{ entries: 10 }])
+    })
+
+    test('count entries of projects with any name', async () => {
+      const entries_per_day = 2
+      await admin('POST', '/api/plans', { name: 'default', entries_per_day })
+      const names = ['quota-ü\t\u0000\u007f', `quota-${'x'.repeat(994)}`]
+      for (const project of names) {
+        expect((await send(entriesOf(project, 3))).body).toMatchObject({ accepted: 2, rejected: 1 })
+        expect(await usageOf(encodeURIComponent(project))).toMatchObject([{ project, entries: 2 }])
+      }
+      expect((await admin('DELETE', '/api/plans/default')).status).toBe(204)
+      const long = await send(entriesOf(`quota-${'x'.repeat(995)}`, 1))
+      expect(long.body.errors).toEqual([{ index: 0, reason: 'project is longer than 1000 characters' }])
     })
 
     test('count bytes, and a smaller entry may still fit', async () => {
