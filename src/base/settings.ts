@@ -119,7 +119,7 @@ const definitions = {
       .transform((value) => value.split(/[ ,]+/).filter(Boolean)),
     default: 'query',
     expected: 'query, search, query:<endpoint> or dashboard:<name>, or several of them separated by commas',
-    description: 'Scopes of customers. With search, they also read whole entries of their project.',
+    description: 'Scopes of people of tenants. With search, they also read whole entries of their project.',
   },
   oidcUnverifiedEmail: {
     schema: z.enum(['refuse', 'allow']),
@@ -162,12 +162,12 @@ const definitions = {
   brandName: {
     schema: z.string().trim().min(1).max(40),
     expected: 'a name of at most 40 characters',
-    description: 'Your name, instead of Wellhead in the console of your customers.',
+    description: 'Your name, instead of Wellhead in the console of tenants.',
   },
   brandLogo: {
     schema: text.transform((value) => resolve(value)).refine(isLogo),
     expected: 'a PNG or SVG file of at most 256 KiB',
-    description: 'Your logo, for the console of your customers and embedded pages.',
+    description: 'Your logo, for the console of tenants and embedded pages.',
   },
   brandColor: {
     schema: z.string().regex(/^#[0-9a-f]{6}$/i),
