@@ -65,8 +65,8 @@ describe('docs/architecture.md', () => {
   })
 })
 
-test('docs/operations/reliability.md describes every scenario of npm run torture', () => {
-  const text = readFileSync(`${root}docs/operations/reliability.md`, 'utf8')
+test('torture/README.md describes every scenario of npm run torture', () => {
+  const text = readFileSync(`${root}torture/README.md`, 'utf8')
   const listed = [...text.matchAll(/^- `([\w-]+)`: .+ → .+$/gm)].map(([, name]) => name)
   expect(listed.toSorted()).toEqual(scenarios.map(({ name }) => name).toSorted())
 })

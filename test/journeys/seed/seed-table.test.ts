@@ -13,10 +13,12 @@ function testNames(): string[] {
 }
 
 function namedInPage(): string[] {
-  return [...read('docs/seed.md').matchAll(/^- `([^`]+)`/gm)].map(([, name]) => name as string)
+  return [...read('test/journeys/seed/README.md').matchAll(/^- `([^`]+)`/gm)].map(
+    ([, name]) => name as string,
+  )
 }
 
-test('every test that docs/seed.md names is there', () => {
+test('every test that test/journeys/seed/README.md names is there', () => {
   const names = new Set(testNames())
   expect(namedInPage().length).toBeGreaterThan(40)
   expect(namedInPage().filter((name) => !names.has(name))).toEqual([])
