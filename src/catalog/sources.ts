@@ -5,7 +5,6 @@ import { nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import {
-  changeMerges,
   changeRetention,
   changeTypedColumns,
   changeWordIndex,
@@ -14,14 +13,12 @@ import {
   dropSourceTable,
   dropTable,
   fillTypedColumns,
-  fillWordIndex,
   localName,
   readEmptyTables,
   readFindsWords,
-  readStoredForms,
   readTypedColumns,
+  readWordIndexes,
   type StoredColumn,
-  type StoredForm,
   storedColumns,
 } from '../engine/tables.ts'
 import { restName } from '../sql/paths.ts'
@@ -66,7 +63,7 @@ export class Sources extends Items<Source> {
     this.#findsWords = (await this.#catalog.read<{ finds: boolean }>(readFindsWords))[0]?.finds ?? false
     await this.#dropUnknown(new Set(wanted.map(({ name }) => name)))
     await this.#matchColumns(wanted)
-    await this.#matchForms(wanted)
+    await this.#matchIndexes(wanted)
     for (const source of wanted) this.set(source)
     const missing = builtInSources.filter((source) => !this.named(source.name))
     if (missing.length > 0) {
@@ -113,20 +110,16 @@ export class Sources extends Items<Source> {
     }
   }
 
-  /** Brings settings for merges and the indexes of words up to date. Entries are not copied. */
-  async #matchForms(wanted: readonly Source[]): Promise<void> {
+  /** Adds and drops indexes of words. Entries are not copied. */
+  async #matchIndexes(wanted: readonly Source[]): Promise<void> {
     const { topology } = this
-    const tables = await this.#catalog.read<StoredForm>(readStoredForms)
-    const forms = new Map(tables.map((form) => [form.name, form]))
+    const tables = await this.#catalog.read<{ name: string; indexed: boolean }>(readWordIndexes)
+    const indexed = new Map(tables.map((table) => [table.name, table.indexed]))
     for (const source of wanted) {
-      const form = forms.get(localName(source.name, topology))
-      if (form === undefined) continue
-      if (!form.merged) await this.#catalog.run(changeMerges(form.name, topology))
-      const isIndexed = this.#isIndexed(source)
-      await this.#catalog.run(changeWordIndex(form, isIndexed, topology), { mutations_sync: 0 })
-      if (isIndexed && !form.indexed) {
-        await this.#catalog.run(fillWordIndex(form.name, topology), { mutations_sync: 0 })
-      }
+      const table = localName(source.name, topology)
+      const isWanted = this.#isIndexed(source)
+      if (!indexed.has(table) || indexed.get(table) === isWanted) continue
+      await this.#catalog.run(changeWordIndex(table, isWanted, topology), { mutations_sync: 0 })
     }
   }
 
@@ -257,7 +250,7 @@ export class Sources extends Items<Source> {
           await this.#waitForColumns(source)
         }
         if (before !== undefined && before.search_index !== source.search_index) {
-          await this.#matchForms([source])
+          await this.#matchIndexes([source])
         }
         this.take([change])
       }),

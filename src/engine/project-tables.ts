@@ -1,4 +1,4 @@
-import { onCluster, type Topology } from './cluster/topology.ts'
+import type { Topology } from './cluster/topology.ts'
 import { ownTable } from './tables.ts'
 
 /** Usage is kept for two years and a bit, so that a year can be compared with the one before. */
@@ -12,8 +12,6 @@ export const usageSql = `${usedSql} GROUP BY day, project, writer`
 
 export function createProjectTables(topology: Topology): string[] {
   return [
-    // Of all entries of the request, so that an erasure finds it; empty if they had several.
-    `ALTER TABLE ${topology.database}._idempotency${onCluster(topology)} ADD COLUMN IF NOT EXISTS project String DEFAULT ''`,
     // The newest row of a project counts.
     ...ownTable(
       topology,

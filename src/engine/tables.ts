@@ -16,9 +16,6 @@ const wordIndex =
   `_text ${searchedText()} TYPE text(tokenizer = splitByNonAlpha, posting_list_codec = 'bitpacking', ` +
   'dictionary_block_frontcoding_compression = 0)'
 
-/** What the index of words replaces. */
-const oldWordIndex = '_words'
-
 /** Number of inserts per table that the engine remembers, so that a retried insert is stored once. */
 const rememberedInserts = 10_000
 const rememberedSeconds = 7 * 86_400
@@ -168,41 +165,17 @@ export function createSourceTable(
   ]
 }
 
-/** A table's state: whether its settings for merges are current, and which indexes of words it has. */
-export interface StoredForm {
-  name: string
-  merged: boolean
-  indexed: boolean
-  outdated: boolean
-}
-
-export const readStoredForms =
-  `SELECT name, toBool(${mergeSettings.map((setting) => `position(engine_full, ${sqlText(setting)}) > 0`).join(' AND ')}) AS merged, ` +
-  "toBool(position(create_table_query, 'INDEX _text ')) AS indexed, " +
-  `toBool(position(create_table_query, 'INDEX ${oldWordIndex} ')) AS outdated ` +
+/** The tables with rows of sources, and whether they have the index of words. */
+export const readWordIndexes =
+  "SELECT name, toBool(position(create_table_query, 'INDEX _text ')) AS indexed " +
   "FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
 
-/** Existing parts stay as they are until they are merged. */
-export function changeMerges(table: string, topology: Topology): string[] {
-  return alter(table, [`MODIFY SETTING ${mergeSettings.join(', ')}`], topology)
-}
-
-/** Adds or drops the index of words. */
-export function changeWordIndex(
-  { name, indexed, outdated }: StoredForm,
-  isWanted: boolean,
-  topology: Topology,
-): string[] {
-  const added = isWanted && !indexed ? [`ADD INDEX IF NOT EXISTS ${wordIndex}`] : []
-  const dropped = [...(outdated ? [oldWordIndex] : []), ...(indexed && !isWanted ? ['_text'] : [])]
-  return [...dropped.map((index) => `DROP INDEX IF EXISTS ${index}`), ...added].flatMap((action) =>
-    alter(name, [action], topology),
-  )
-}
-
-/** Builds the index for existing parts, in the background. */
-export function fillWordIndex(table: string, topology: Topology): string[] {
-  return alter(table, ['MATERIALIZE INDEX _text'], topology)
+/** Adds the index of words and builds it for existing parts, or drops it. */
+export function changeWordIndex(table: string, isWanted: boolean, topology: Topology): string[] {
+  const actions = isWanted
+    ? [`ADD INDEX IF NOT EXISTS ${wordIndex}`, 'MATERIALIZE INDEX _text']
+    : ['DROP INDEX IF EXISTS _text']
+  return actions.flatMap((action) => alter(table, [action], topology))
 }
 
 /** Whether the engine finds parts of words in an index: ClickHouse 26.6 or newer. */
@@ -332,10 +305,11 @@ export function createOwnTables(topology: Topology): string[] {
       "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64, address String, request_id String",
       `ORDER BY (kind, id, version)${remembered}`,
     ),
+    // The project is that of all entries of the request, so that an erasure finds it; empty if they had several.
     ...ownTable(
       topology,
       '_idempotency',
-      "key String, at DateTime64(6, 'UTC'), digest String, response String",
+      "key String, at DateTime64(6, 'UTC'), digest String, response String, project String",
       'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',
     ),
     // When each token was last used, and from where.

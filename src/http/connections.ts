@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
+import { queryCancelled } from '../base/errors.ts'
 
 export interface ConnectionLimits {
   maxConnections: number
@@ -52,6 +54,15 @@ export function inviteBody(response: ServerResponse): void {
   if (keepAlive === undefined) return
   response.shouldKeepAlive = keepAlive
   response.writeContinue()
+}
+
+/** Aborted when the caller disconnects before the response ends. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort(queryCancelled())
+  })
+  return gone.signal
 }
 
 const pollEveryMs = 20

@@ -26,11 +26,12 @@ import { rowResult, rowsIn } from '../../mcp/row-result.ts'
 import type { ToolResult } from '../../mcp/tool.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
+import { goneSignal } from '../connections.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { endpointCall, readParameters } from '../request-parameters.ts'
 import { type RequestNotes, type RequestRecorder, text } from '../request-recorder.ts'
 import { checkQuota, isAllowed, tokenOf } from '../route-access.ts'
-import { authorOf, goneSignal } from '../routes/management.ts'
+import { authorOf } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 
 const message = z.looseObject({

@@ -6,9 +6,10 @@ import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { notFound } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
+import { goneSignal } from '../connections.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { referenceParams } from './kind-routes.ts'
-import { authorOf, flag, goneSignal } from './management.ts'
+import { authorOf, flag } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const row = z.record(z.string(), z.unknown())

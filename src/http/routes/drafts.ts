@@ -7,11 +7,11 @@ import { parameterTypeNames } from '../../endpoints/definition/parameter-declara
 import { columnsView as columns } from '../../endpoints/definition/result-columns.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
 import { warningsView as warnings } from '../../sql/warnings/warning.ts'
+import { goneSignal } from '../connections.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
 import { documentedKind } from './kind-routes.ts'
-import { goneSignal } from './management.ts'
 import { json, jsonBody, type Response, routesOf } from './route.ts'
 
 const query =

@@ -15,9 +15,9 @@ import {
 } from '../../endpoints/manage/replays.ts'
 import { jsonPathShape } from '../../sql/paths.ts'
 import { warningShape } from '../../sql/warnings/warning.ts'
+import { goneSignal } from '../connections.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { documentedKind, referenceParams } from './kind-routes.ts'
-import { goneSignal } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 const replayBody = z.strictObject({

@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { RequestAuthor } from '../../base/author.ts'
-import { invalidParameter, queryCancelled } from '../../base/errors.ts'
+import { invalidParameter } from '../../base/errors.ts'
 
 export const ifMatch = z.object({
   'If-Match': z.string().optional().describe('Version that the change is based on, in quotes: `"3"`.'),
@@ -42,13 +42,4 @@ export function flag(description: string) {
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'must be true or false' })
     .default(false)
     .meta({ description, type: 'boolean', default: false })
-}
-
-/** Aborted when the caller disconnects before the response ends. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(queryCancelled())
-  })
-  return gone.signal
 }

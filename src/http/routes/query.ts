@@ -11,6 +11,7 @@ import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
 import { readCacheDirectives } from '../cache-headers.ts'
+import { goneSignal } from '../connections.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
 import { isPanelCall, panelEndpoint } from '../panel-access.ts'
@@ -25,7 +26,6 @@ import {
 import { queryRoute, type RequestNotes, subjectOf, text } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
-import { goneSignal } from './management.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
 
 interface QueryParts {

@@ -12,7 +12,6 @@ import {
   createSourceTable,
   dropSourceTable,
   fillTypedColumns,
-  fillWordIndex,
   storedColumns,
 } from '../../../src/engine/tables.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
@@ -63,7 +62,7 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
-test('a table that is created again has its columns in the order of the others, and an older one gets the settings for merges and the index of words', async () => {
+test('a table that is created again has its columns in the order of the others, and one without the index of words gets it', async () => {
   const fields = (...paths: string[]) => ({
     columns: paths.map((path) => ({ name: path, path, type: 'text' })),
   })
@@ -78,18 +77,9 @@ test('a table that is created again has its columns in the order of the others, 
   expect((await admin('PATCH', '/api/sources/shaped', fields('c', 'b', 'a'))).status).toBe(200)
   expect(await columns('shaped_local')).toEqual(['a', '_rest_a', 'b', '_rest_b', 'c', '_rest_c'])
   await command('DROP TABLE shaped_local SYNC')
-  await command('ALTER TABLE orders_local RESET SETTING merge_selector_base')
   await command('ALTER TABLE orders_local DROP INDEX _text')
-  await command(
-    'ALTER TABLE orders_local ADD INDEX _words event_message TYPE ngrambf_v1(4, 8192, 1, 0) GRANULARITY 1',
-  )
   const another = await openService()
   await another.close()
-  expect(
-    await read(
-      "SELECT name FROM system.tables WHERE name = 'orders_local' AND engine_full LIKE '%merge_selector_base = 3%'",
-    ),
-  ).toHaveLength(1)
   const indexes =
     "SELECT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table = 'orders_local'"
   expect(await read(indexes)).toEqual([{ name: '_text' }])
@@ -326,14 +316,7 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     'another retention': changeRetention('orders', 30, topology),
     'other typed columns': changeTypedColumns('orders', { added, removed: ['status'] }, topology),
     'values of new typed columns': fillTypedColumns('orders', added, topology),
-    'the index of words instead of an earlier one': [
-      ...changeWordIndex(
-        { name: 'orders_local', merged: true, indexed: false, outdated: true },
-        true,
-        topology,
-      ),
-      ...fillWordIndex('orders_local', topology),
-    ],
+    'the index of words': changeWordIndex('orders_local', true, topology),
     'a table of rows': [
       createLookupTable('owners', [{ name: 'project', type: 'text' }], 'owners-1', topology),
     ],

@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS wellhead._idempotency ON CLUSTER main
     `key` String,
     `at` DateTime64(6, 'UTC'),
     `digest` String,
-    `response` String
+    `response` String,
+    `project` String
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/wellhead/_idempotency', '{shard}-{replica}')
 ORDER BY key
@@ -65,9 +66,6 @@ TTL toDateTime(at) + toIntervalDay(7) WHERE body = ''
 SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 -- migration 11
-ALTER TABLE wellhead._idempotency ON CLUSTER main
-    (ADD COLUMN IF NOT EXISTS `project` String DEFAULT '');
-
 CREATE TABLE IF NOT EXISTS wellhead._projects ON CLUSTER main
 (
     `project` String,
@@ -158,10 +156,7 @@ ALTER TABLE wellhead.orders_local ON CLUSTER main
     (MATERIALIZE INDEX path_ngrams),
     (MATERIALIZE COLUMN _rest_path);
 
--- the index of words instead of an earlier one
-ALTER TABLE wellhead.orders_local ON CLUSTER main
-    (DROP INDEX IF EXISTS _words);
-
+-- the index of words
 ALTER TABLE wellhead.orders_local ON CLUSTER main
     (ADD INDEX IF NOT EXISTS _text replaceAll(replaceAll(lowerUTF8(concat(event_message, '\n', JSONExtractString(concat('"', replaceAll(concat(replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), '', replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022')), '"[^"]*":', ' '), replaceRegexpAll(if(multiSearchAny(metadata, ['[":', ',":', '{":', ':":']), replaceAll(replaceAll(metadata, '\\\\', '\\u005c'), '\\"', '\\u0022'), ''), '"[^"]*":|"([^"]*)"', ' \\1 ')), '"', ' '), '"')))), 'ς', 'σ'), 'i̇', 'İ') TYPE text(tokenizer = splitByNonAlpha, posting_list_codec = 'bitpacking', dictionary_block_frontcoding_compression = 0) GRANULARITY 100000000);
 

@@ -20,8 +20,8 @@ const numbered = (heading: string) =>
 /** How parts are put together, and what all of them use. */
 const everywhere = /^src\/(?:app|base)\//
 
-/** The service also does something by itself, but not during each of so many requests. */
-const repetitions = 5
+/** The service also does something by itself, but not during each of so many requests, also on a busy machine. */
+const repetitions = 20
 
 let service: RunningService
 let inspector: Session

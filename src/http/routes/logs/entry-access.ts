@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, withFixedParameters } from '../../../access/caller.ts'
 import type { EntryReader } from '../../../sources/entry-queries.ts'
-import { goneSignal } from '../management.ts'
+import { goneSignal } from '../../connections.ts'
 
 /** The only project whose entries the caller may read now; undefined for all. Throws 403 for a project of others. */
 export function readableProject(caller: Caller, wanted: unknown): string | undefined {
