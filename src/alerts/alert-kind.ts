@@ -67,6 +67,9 @@ const form = kindForm<AlertFields>({
   fields: alertShape,
   readOnly: alertReadOnly,
   refersTo: { endpoints: ({ endpoint }) => [endpoint] },
+  fieldsOf: ({ definition }) => ({ ...definition, notify: definition.notify.map(addressOf) }),
+  // A notification that the alert is resolved needs all of it.
+  remainder: ({ definition }) => ({ definition }),
   file: yamlFile('alert', alertShape, {
     omitted: ['muted_until', 'muted_groups'],
     example: 'endpoint: usage.api-counts',
@@ -109,19 +112,13 @@ export const alerts = {
     evaluator: Evaluator
   }): Opened<SavedAlert> => ({
     items: parts.alerts,
-    fieldsOf: ({ definition }) => ({
-      ...definition,
-      notify: definition.notify.map(addressOf),
-    }),
     // A mute is not in files.
     kept: ({ definition: { muted_until, muted_groups } }) => ({ muted_until, muted_groups }),
-    // A notification that the alert is resolved needs all of it.
-    deletedBody: ({ definition, created_at, note }) => ({ definition, created_at, note }),
-    async prepare(fields, { current, next, at, note, dryRun }) {
+    async prepare(fields, { current, next, dryRun }) {
       const definition = await prepareAlert(parts, fields, endpointsIn(next), current)
       const secrets = dryRun ? [] : newSecrets(parts, definition.notify, current)
       return {
-        body: { definition, created_at: current?.created_at ?? at, note },
+        stored: { definition },
         ...(secrets.length > 0 && { shown: { secrets } }),
       }
     },

@@ -82,8 +82,7 @@ export function projectKeys({ project }: Pick<NewSource, 'project'>): string[] |
 const storedShape = z.object({
   ...newSourceShape.shape,
   created_at: z.string(),
-  /** Deletions have none. */
-  note: z.string().default(''),
+  note: z.string(),
 })
 
 export type Source = ReturnType<typeof readSource>

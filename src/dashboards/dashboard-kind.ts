@@ -1,4 +1,3 @@
-import { type Document, isMap, isSeq } from 'yaml'
 import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
 import type { Author } from '../base/author.ts'
@@ -71,7 +70,7 @@ const form = kindForm<DashboardFields>({
   fields: dashboardShape,
   readOnly: ['endpoints'],
   refersTo: { endpoints: (fields) => panelsOf(fields).map(({ panel }) => panel.endpoint) },
-  file: yamlFile('dashboard', dashboardShape, { example: 'title: Traffic', format: writeInLines }),
+  file: yamlFile('dashboard', dashboardShape, { example: 'title: Traffic', inLines: ['parameters', 'rows'] }),
   docs: {
     fieldsName: 'NewDashboard',
     changes: 'edit',
@@ -88,12 +87,10 @@ export const dashboards = {
   ...form,
   open: (parts: DashboardParts): Opened<SavedDashboard> => ({
     items: parts.dashboards,
-    fieldsOf: ({ definition }) => definition,
-    deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
-    async prepare(fields, { current, next, at, note }) {
+    async prepare(fields, { next }) {
       const definition = readShape(dashboardShape, fields)
       for (const { path, panel } of panelsOf(definition)) checkPanel(path, panel, definition, next)
-      return { body: { definition, created_at: current?.created_at ?? at, note } }
+      return { stored: { definition } }
     },
     removed: ({ id }, by) => parts.endLinks(id, by),
     maySee: (caller, item) => maySee(caller as Caller, item, parts.endpoints),
@@ -183,26 +180,5 @@ function view(dashboard: SavedDashboard, endpoints: Pick<Endpoints, 'find'>) {
       return columns && definition ? [{ name, columns, chart: definition.chart }] : []
     }),
     ...common,
-  }
-}
-
-const defaults = { type: 'string', required: false, empty_is_omitted: false, description: '' }
-
-/** Each parameter and each item in one line, without defaults. */
-function writeInLines(document: Document): void {
-  const parameters = document.get('parameters')
-  for (const { value } of isMap(parameters) ? parameters.items : []) {
-    if (!isMap(value)) continue
-    value.flow = true
-    for (const [field, preset] of Object.entries(defaults))
-      if (value.get(field) === preset) value.delete(field)
-  }
-  const rows = document.get('rows')
-  for (const row of isSeq(rows) ? rows.items : []) {
-    const items = isMap(row) ? row.get('items') : undefined
-    for (const item of isSeq(items) ? items.items : []) {
-      // Text has line breaks.
-      if (isMap(item) && !item.has('markdown')) item.flow = true
-    }
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import { type Author, authorId } from '../base/author.ts'
+import type { Author } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   deletedId,
@@ -9,16 +9,15 @@ import {
   invalidQuery,
   nameTaken,
   versionConflict,
-  WellheadError,
+  type WellheadError,
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
-import { type Catalog, expectVersion, refuseLarge } from '../catalog/catalog.ts'
-import { namesOf } from '../catalog/items.ts'
-import { auditRefused, mayReadItem, type Reader, refuseAudit, shownName } from './audit-rule.ts'
+import { type Catalog, expectVersion } from '../catalog/catalog.ts'
+import { auditRefused, mayReadItem, type Reader } from './audit-rule.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import { commonReadOnly, find, type Kind, type Saved } from './kind.ts'
-import { NextState } from './next-state.ts'
+import { type Admit, planChange, type RunTerms } from './plan-change.ts'
 import {
   catalogChanges,
   type DeployedDefinition,
@@ -48,20 +47,6 @@ export interface ChangeTerms {
   breaking: boolean
   note: string
 }
-
-interface RunTerms {
-  by: Author
-  note: string
-  /** Whether a definition that stays the same keeps its version. */
-  skipsUnchanged?: boolean
-  /** What the caller can do about changes that break something. Undefined: they are made. */
-  breaking?: string | undefined
-  dryRun?: boolean
-  /** Throws if the author may not make such a change. Not called for what stays the same. */
-  admit?: Admit
-}
-
-type Admit = (folder: string, action: Step['action']) => void
 
 /** Author of the versions that the service ships. Other authors are ids of tokens. */
 export const shippedBy = 'wellhead'
@@ -303,7 +288,7 @@ export class Definitions {
     const { catalog } = this.#options
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const { revision } = catalog
-      const planned = await this.#plan(await resolve(), terms)
+      const planned = await planChange(this.#options, await resolve(), terms)
       if (terms.dryRun) return planned
       refuseBreaking(planned, terms.breaking)
       const steps = planned.filter(({ action }) => action !== 'unchanged')
@@ -322,122 +307,6 @@ export class Definitions {
     }
     throw engineUnavailable('Other services change definitions at the moment. Try again.')
   }
-
-  /** Checks every definition against the state after the change, those first that others refer to. */
-  async #plan(wanted: readonly Wanted[], terms: RunTerms): Promise<Step[]> {
-    const { catalog, kinds, clock } = this.#options
-    const next = new NextState(catalog, kinds, terms.by)
-    const at = new Date(clock.now()).toISOString()
-    const steps: Step[] = []
-    try {
-      for (const kind of kinds) {
-        const own = wanted.filter((each) => each.kind === kind)
-        // Definitions can swap names.
-        for (const { current } of own) if (current) next.remove(kind, current.id)
-        for (const each of inOrder(kind, own)) {
-          const step = await naming(each, () => {
-            // Before anything that takes time, or reads.
-            if (kind.reads && each.fields) refuseAudit(terms.by, kind.reads(each.fields))
-            return this.#step(each, next, at, terms)
-          })
-          if (step.action !== 'unchanged') await naming(each, () => terms.admit?.(kind.folder, step.action))
-          steps.push(step)
-        }
-        if (kind.refersTo[kind.folder]) steps.push(...(await this.#readAgain(kind, steps, next, at, terms)))
-      }
-      // Before anything is created, and in a dry run as well.
-      for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
-      catalog.refuseMany(catalogChanges(steps))
-      for (const step of steps) {
-        const { kind, current, after } = step
-        if (!current || step.action === 'unchanged') continue
-        await naming(step, () => kind.refuseUsed?.(current, after, next))
-        step.changes.push(...((await kind.changes?.(current, after, next)) ?? []))
-      }
-      return steps
-    } finally {
-      await next.close()
-    }
-  }
-
-  /**
-   * Checks what refers to changed definitions of its own kind. What follows from it can change, such as the columns of its result:
-   * then it gets a new version. What no longer works is a breaking change of what it refers to.
-   */
-  async #readAgain(kind: Kind, steps: readonly Step[], next: NextState, at: string, terms: RunTerms) {
-    const { kinds } = this.#options
-    const references = kind.refersTo[kind.folder] as (fields: object) => readonly string[]
-    const again: Step[] = []
-    const known = new Set(steps.filter((step) => step.kind === kind).map(({ id }) => id))
-    const causes = steps.filter((step) => step.kind === kind && step.action === 'updated')
-    for (const cause of causes) {
-      const names = new Set(namesOf(cause.after as Saved))
-      for (let grew = true; grew; ) {
-        grew = false
-        for (const item of next.list<Saved>(kind.folder)) {
-          if (known.has(item.id) || !references(kind.fieldsOf(item)).some((name) => names.has(name))) continue
-          known.add(item.id)
-          for (const name of namesOf(item)) names.add(name)
-          grew = true
-          const wanted = { kind, id: item.id, current: item, fields: kind.fieldsOf(item) }
-          try {
-            const step = await this.#step(wanted, next, at, { ...terms, skipsUnchanged: true })
-            if (step.action !== 'unchanged') again.push(step)
-          } catch (error) {
-            if (!(error instanceof WellheadError)) throw error
-            const reason = this.#readable(kind, terms.by)(item) ? `: ${error.message}` : '.'
-            const message = `${shownName(terms.by, kinds, kind, item)} would no longer work${reason}`
-            cause.changes.push({ kind: `${kind.folder}_affected`, breaking: true, message })
-          }
-        }
-      }
-    }
-    return again
-  }
-
-  async #step(
-    wanted: Wanted,
-    next: NextState,
-    at: string,
-    { by, note, skipsUnchanged = false, dryRun = false }: RunTerms,
-  ): Promise<Step> {
-    const { kind, id, current, fields } = wanted
-    const version = (current?.version ?? 0) + 1
-    if (!fields) {
-      const { name } = current as Saved
-      const prepared = { body: kind.deletedBody(current) }
-      return { ...wanted, name, action: 'deleted', version, changes: [], prepared, after: undefined }
-    }
-    if (typeof fields.name === 'string')
-      next.claim(kind, id, { name: fields.name, definition: { name: fields.name } })
-    const prepared = await kind.prepare(fields, { id, current, next, at, note, dryRun })
-    const record = { kind: kind.name, id, version, deleted: false, body: prepared.body }
-    const after = kind.items.read({ ...record, entry: '', changed_at: at, changed_by: authorId(by) })
-    next.put(kind, after, prepared.body)
-    // Prepared definitions have their fields in the same order.
-    const textOf = (item: Saved) => JSON.stringify(kind.fieldsOf(item))
-    const isSame = current && textOf(current) === textOf(after) && (kind.isSame?.(current, after) ?? true)
-    const action = !current ? 'created' : isSame && skipsUnchanged ? 'unchanged' : 'updated'
-    const kept = action === 'unchanged' && current ? current.version : version
-    return { ...wanted, name: after.name, action, version: kept, changes: [], prepared, after }
-  }
-}
-
-/** Those first that others of the same kind refer to. */
-function inOrder(kind: Kind, wanted: readonly Wanted[]): readonly Wanted[] {
-  const references = kind.refersTo[kind.folder]
-  if (!references || wanted.length < 2) return wanted
-  const ordered = new Set<Wanted>()
-  const add = (each: Wanted, around: readonly Wanted[]): void => {
-    if (ordered.has(each) || around.includes(each)) return
-    for (const name of each.fields ? references(each.fields) : []) {
-      const inner = wanted.find(({ fields }) => fields?.name === name)
-      if (inner) add(inner, [...around, each])
-    }
-    ordered.add(each)
-  }
-  for (const each of wanted) add(each, [])
-  return [...ordered]
 }
 
 function expected(current: Saved, { expected }: { expected: number | undefined }): Saved {

@@ -14,6 +14,7 @@ export interface Saved {
   readonly id: string
   readonly name: string
   readonly version: number
+  readonly created_at: string
   readonly aliases?: readonly string[]
 }
 
@@ -44,15 +45,12 @@ interface Preparation<Item> {
   current: Item | undefined
   /** The state after the change, as far as it is known: all kinds that this one can refer to. */
   next: NextDefinitions
-  /** ISO 8601. */
-  at: string
-  note: string
   dryRun: boolean
 }
 
 export interface Prepared {
-  /** What the catalog stores. */
-  body: object
+  /** What the catalog stores, besides the time of creation and the note. */
+  stored: object
   warnings?: () => Promise<Warning[]>
   /** What the response to a deployment shows beyond the fields of all kinds. */
   shown?: object
@@ -160,13 +158,25 @@ export interface KindForm<Fields = any> extends RecordKind {
   readonly readOnly: readonly string[]
   /** Names or ids of what it may use, by folder. */
   readonly refersTo: Readonly<Record<string, (fields: Fields) => readonly string[]>>
+  /** What its author wrote, with all defaults. */
+  // biome-ignore lint/suspicious/noExplicitAny: of the kind's own items.
+  fieldsOf(item: any): Record<string, unknown>
+  /** The least that can be read as a deleted one. */
+  // biome-ignore lint/suspicious/noExplicitAny: of the kind's own items.
+  remainder(item: any): object
   readonly file: FileForm
   readonly docs: KindDocs
 }
 
+type KindDefaults = 'plural' | 'isReferring' | 'fieldsOf' | 'remainder'
+
 /** A kind of most kinds' form: its records have what the author wrote as `definition`. */
-export function kindForm<Fields>(form: Omit<KindForm<Fields>, 'plural' | 'isReferring'>): KindForm<Fields> {
+export function kindForm<Fields>(
+  form: Omit<KindForm<Fields>, KindDefaults> & Partial<Pick<KindForm, KindDefaults>>,
+): KindForm<Fields> {
   return {
+    fieldsOf: ({ definition }) => definition,
+    remainder: ({ name }) => ({ definition: { name } }),
     namesOf: ({ definition }) => [(definition as { name?: unknown } | undefined)?.name],
     ...form,
     plural: form.folder,
@@ -192,14 +202,10 @@ export interface Kind<Item extends Saved = any> extends KindForm {
   }
   /** If the error of all kinds is not enough. Takes the names that the reader may know of. */
   notFound?(reference: string, names: readonly string[]): WellheadError
-  /** What its author wrote, with all defaults. */
-  fieldsOf(item: Item): Record<string, unknown>
   /** Whether what follows from equal fields is equal, too. */
   isSame?(before: Item, after: Item): boolean
   /** Fields that a deployment leaves as they are if it does not have them. */
   kept?(item: Item): Record<string, unknown>
-  /** The least that can be read as a deleted one. */
-  deletedBody(item: Item): object
   /** Checks a definition against the state after the change. */
   prepare(fields: Record<string, unknown>, preparation: Preparation<Item>): Promise<Prepared>
   /** What it reads itself, from fields that may be malformed. See `mayRead`. */
@@ -243,14 +249,9 @@ export type Opened<Item extends Saved> = Omit<Kind<Item>, keyof KindForm>
 
 /** Reads versions that consist of what their author wrote, when it was created, and a note. */
 export function readerOf<Fields extends { name: string }>(shape: z.ZodType<Fields>) {
-  // Versions of earlier releases have no note.
-  const stored = z.object({ definition: shape, created_at: z.string(), note: z.string().default('') })
+  const stored = z.object({ definition: shape, created_at: z.string(), note: z.string() })
   return (record: CatalogRecord) => {
-    const { definition, created_at, note } = readBody<{
-      definition: Fields
-      created_at: string
-      note: string
-    }>(record, stored as never)
+    const { definition, created_at, note } = readBody(record, stored)
     return {
       id: record.id,
       name: definition.name,

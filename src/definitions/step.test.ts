@@ -4,11 +4,11 @@ import { catalogChanges, type Step } from './step.ts'
 
 const kind = { name: 'source', folder: 'sources' } as Kind
 const step = (action: Step['action'], version: number): Step => {
-  const after = action === 'deleted' ? undefined : { id: action, name: action, version }
+  const after = action === 'deleted' ? undefined : { id: action, name: action, version, created_at: '' }
   const body = { name: action }
   return {
     ...{ kind, id: action, current: undefined, fields: {}, name: action, action, version, changes: [] },
-    ...{ prepared: { body }, after },
+    ...{ prepared: { stored: {} }, body, after },
   }
 }
 

@@ -21,6 +21,8 @@ export interface Step extends Wanted {
   version: number
   changes: DefinitionChange[]
   prepared: Prepared
+  /** What the catalog stores. */
+  body: object
   after: Saved | undefined
 }
 
@@ -35,13 +37,9 @@ export async function shownStep({ name, id, action, version, changes, prepared, 
 export function catalogChanges(steps: readonly Step[]): CatalogChange[] {
   return steps
     .filter(({ action }) => action !== 'unchanged')
-    .map(({ kind, id, version, after, prepared }) => ({
-      kind: kind.name,
-      id,
-      version,
-      deleted: after === undefined,
-      body: prepared.body,
-    }))
+    .map(({ kind, id, version, after, body }) => {
+      return { kind: kind.name, id, version, deleted: after === undefined, body }
+    })
 }
 
 export function refuseBreaking(steps: readonly Step[], remedy: string | undefined): void {

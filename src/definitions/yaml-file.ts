@@ -1,4 +1,5 @@
-import { Document } from 'yaml'
+import { isDeepStrictEqual } from 'node:util'
+import { Document, isMap, isScalar, isSeq } from 'yaml'
 import { z } from 'zod'
 import { readYamlFile } from '../base/files/file-problem.ts'
 import { formatDuration, parseDuration } from '../base/text/duration.ts'
@@ -8,12 +9,13 @@ interface YamlFileOptions extends Partial<Pick<FileForm, 'prunes' | 'isReserved'
   /** Fields that are set on the service only. */
   omitted?: readonly string[]
   example: string
-  format?: (document: Document) => void
+  /** Lists and maps whose members have one line each. */
+  inLines?: readonly string[]
 }
 
 /** Files in YAML with the fields of the API. The file's name is the name. */
 export function yamlFile(noun: string, shape: z.ZodObject, options: YamlFileOptions): FileForm {
-  const { omitted = [], example, format, isReserved = () => false, ...form } = options
+  const { omitted = [], example, inLines = [], isReserved = () => false, ...form } = options
   const { name: nameShape, ...all } = shape.shape as Record<string, z.ZodType>
   const fields = Object.fromEntries(Object.entries(all).filter(([field]) => !omitted.includes(field)))
   // A file may have `every: 1m` in place of `every_seconds: 60`.
@@ -53,13 +55,15 @@ export function yamlFile(noun: string, shape: z.ZodObject, options: YamlFileOpti
       }
     },
     write(definition) {
-      const own = Object.entries(withoutDefaults(fields, definition)).map(([field, value]) =>
+      const present = Object.keys(fields).flatMap((field) => [[field, definition[field]]])
+      const written = withoutDefaults(z.object(fields), Object.fromEntries(present)) as object
+      const own = Object.entries(written).map(([field, value]) =>
         field.endsWith('_seconds') && typeof value === 'number'
           ? [field.slice(0, -8), formatDuration(value)]
           : [field, value],
       )
       const document = new Document(Object.fromEntries(own))
-      format?.(document)
+      for (const field of inLines) writeInLines(document.get(field))
       return document.toString({ lineWidth: 0 }).replace(/^\{\}\n$/, '')
     },
     fieldsOf: (view) => viewShape.parse(view) as DefinitionFields,
@@ -81,10 +85,32 @@ function durationShapes(
   return Object.fromEntries(Object.entries(durations).map(([short, field]) => [short, shapeOf(field)]))
 }
 
-function withoutDefaults(shapes: Readonly<Record<string, z.ZodType>>, definition: DefinitionFields): object {
-  const own = Object.entries(shapes).flatMap(([field, shape]) => {
-    const isDefault = JSON.stringify(shape.safeParse(undefined).data) === JSON.stringify(definition[field])
-    return isDefault ? [] : [[field, definition[field]]]
+/** The value without what its shape adds again when it is read, at any depth. */
+function withoutDefaults(shape: unknown, value: unknown): unknown {
+  if (shape instanceof z.ZodDefault || shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
+    return withoutDefaults(shape.unwrap(), value)
+  }
+  if (shape instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((each) => withoutDefaults(shape.element, each))
+  }
+  const isFields = shape instanceof z.ZodObject
+  if (typeof value !== 'object' || value === null || !(isFields || shape instanceof z.ZodRecord)) return value
+  const own = Object.entries(value).flatMap(([field, each]) => {
+    const inner = (isFields ? shape.shape[field] : shape.valueType) as z.ZodType
+    const isDefault = isFields && isDeepStrictEqual(inner.safeParse(undefined).data, each)
+    return isDefault ? [] : [[field, withoutDefaults(inner, each)]]
   })
   return Object.fromEntries(own)
+}
+
+/** Each member in one line, unless it has members of its own or a text of several lines. */
+function writeInLines(node: unknown): void {
+  const members = isSeq(node) ? node.items : isMap(node) ? node.items.map(({ value }) => value) : []
+  for (const member of members.filter(isMap)) {
+    const values = member.items.map(({ value }) => value)
+    const lists = values.filter((value) => isSeq(value) && value.items.some(isMap))
+    for (const list of lists) writeInLines(list)
+    const hasLines = values.some((value) => isScalar(value) && String(value.value).includes('\n'))
+    member.flow = lists.length === 0 && !hasLines
+  }
 }

@@ -40,13 +40,7 @@ export const plans = {
   ...form,
   open: ({ plans, projectPlans }: PlanParts): Opened<SavedPlan> => ({
     items: plans,
-    fieldsOf: ({ definition }) => definition,
-    deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
-    async prepare(fields, { current, at, note }) {
-      return {
-        body: { definition: readShape(planShape, fields), created_at: current?.created_at ?? at, note },
-      }
-    },
+    prepare: async (fields) => ({ stored: { definition: readShape(planShape, fields) } }),
     changes: changesOf,
     async refuseUsed({ name }, after) {
       // Without it, projects without another plan have no limits.

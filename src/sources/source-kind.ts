@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, isMap, isSeq } from 'yaml'
 import { z } from 'zod'
 import { inUse, invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
@@ -36,13 +35,15 @@ const form = kindForm<NewSource>({
   fields: newSourceShape,
   readOnly: [],
   refersTo: {},
+  fieldsOf,
+  remainder: ({ name }) => ({ name }),
   namesOf: ({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])],
   file: yamlFile('source', newSourceShape, {
     example: 'description: Orders of the shop.',
     // Deleting a source deletes its entries.
     prunes: false,
     isReserved: isBuiltIn,
-    format: writeColumnsInLines,
+    inLines: ['columns'],
   }),
   docs: {
     fieldsName: 'SourceFields',
@@ -62,17 +63,15 @@ export const sources = {
   open: ({ engine, sources }: SourceParts): Opened<Source> => ({
     items: sources,
     notFound: (reference, names) => sourceNotFound(reference, closestName(reference, names)),
-    fieldsOf,
     reads: ({ name }) => ({ source: name }),
-    deletedBody: ({ name, created_at }) => ({ name, created_at }),
-    async prepare(fields, { current, next, at, note }) {
+    async prepare(fields, { current, next }) {
       const sent = readShape(newSourceShape, fields)
       if (next.find('tables', sent.name)) throw nameTaken(sent.name)
       if (current && current.name !== sent.name) {
         throw invalidParameter('name', 'The name of a source cannot be changed.')
       }
       checkRules(sent)
-      return { body: { ...sent, created_at: current?.created_at ?? at, note } }
+      return { stored: sent }
     },
     changes: (before, after, next) => changesOf(engine, before, after, next),
     async refuseUsed(before, after, next) {
@@ -187,14 +186,4 @@ async function count(engine: Engine, source: string, condition: string): Promise
   const sql = `SELECT count() FROM ${sqlName(source)} WHERE ${condition}`
   const entries = Number(await queryText(engine, { sql }, limits))
   return entries === 1 ? '1 entry' : `${entries} entries`
-}
-
-/** Each column in one line. */
-function writeColumnsInLines(document: Document): void {
-  const columns = document.get('columns')
-  for (const column of isSeq(columns) ? columns.items : []) {
-    if (!isMap(column)) continue
-    column.flow = true
-    if (column.get('searched') === false) column.delete('searched')
-  }
 }

@@ -1,4 +1,3 @@
-import { type Document, isMap, isSeq } from 'yaml'
 import { z } from 'zod'
 import { inUse, invalidParameter, nameTaken, WellheadError } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
@@ -25,7 +24,7 @@ const viewShape: FieldShapes<Omit<TableView, keyof TableFields | keyof typeof co
 
 const file = yamlFile('table', tableShape, {
   example: 'description: Customers and their plans.',
-  format: writeColumnsInLines,
+  inLines: ['columns'],
   // Deleting a table deletes its rows.
   prunes: false,
 })
@@ -83,9 +82,7 @@ export const tables = {
   ...form,
   open: ({ tables }: { tables: Tables }): Opened<SavedTable> => ({
     items: tables,
-    fieldsOf: ({ definition }) => definition,
-    deletedBody: ({ definition: { name }, created_at, note }) => ({ definition: { name }, created_at, note }),
-    async prepare(fields, { current, next, at, note }) {
+    async prepare(fields, { current, next }) {
       const definition = readShape(tableShape, fields)
       const { name } = definition
       if (current && current.name !== name)
@@ -93,7 +90,7 @@ export const tables = {
       // Also by one that the author may not see.
       const isTaken = (folder: string) => next.list(folder).some((item) => item.name === name)
       if (isTaken('sources') || isTaken('endpoints')) throw nameTaken(name)
-      return { body: { definition, created_at: current?.created_at ?? at, note } }
+      return { stored: { definition } }
     },
     async changes(before, after, next) {
       if (!after) return [{ kind: 'table_deleted', breaking: true, message: 'table deleted with its rows' }]
@@ -151,10 +148,4 @@ function view(table: SavedTable, tables: Tables) {
     rows_updated_by: rows?.changed_by ?? null,
     ...common,
   }
-}
-
-/** Each column in one line. */
-function writeColumnsInLines(document: Document): void {
-  const columns = document.get('columns')
-  for (const column of isSeq(columns) ? columns.items : []) if (isMap(column)) column.flow = true
 }

@@ -129,6 +129,7 @@ const form = kindForm<EndpointDefinition>({
     tables: namesIn,
     endpoints: ({ query }) => possibleEndpoints(String(query)),
   },
+  remainder: ({ id, name }) => ({ definition: { id, name, query: 'SELECT 1' }, columns: [] }),
   file,
   docs: {
     fieldsName: 'EndpointFields',
@@ -159,16 +160,10 @@ export const endpoints = {
   open: ({ endpoints, warningsOf, ...options }: EndpointParts): Opened<SavedEndpoint> => ({
     items: endpoints,
     notFound: (reference, names) => endpointNotFound(reference, closestName(reference, names)),
-    fieldsOf: ({ definition }) => definition,
     reads: (fields) => fields,
     kept: ({ definition: { timestamps, published } }) => ({ timestamps, published }),
     // The type of a column of a source can change.
     isSame: (before, after) => JSON.stringify(before.columns) === JSON.stringify(after.columns),
-    deletedBody: ({ id, name, created_at }) => ({
-      definition: { id, name, query: 'SELECT 1' },
-      columns: [],
-      created_at,
-    }),
     async needs({ definition }, _folder, _used, next) {
       const { engine, sources } = await stateOf(options, definition, next)
       // A word can also be the name of a column.
@@ -177,7 +172,7 @@ export const endpoints = {
         (error) => invalidQuery.is(error),
       )
     },
-    async prepare(fields, { id, current, next, at, note }) {
+    async prepare(fields, { id, next }) {
       const definition = parseDefinition({ id, ...fields })
       if (next.find('tables', definition.name)) throw nameTaken(definition.name)
       const typed = String(fields.query)
@@ -186,7 +181,7 @@ export const endpoints = {
         throw errorInTypedText(error, typed)
       })
       return {
-        body: { definition, columns: [...columns], created_at: current?.created_at ?? at, note },
+        stored: { definition, columns: [...columns] },
         warnings: () => warningsOf(definition, typed, sources),
         shown: { columns },
       }
