@@ -9,11 +9,12 @@ import { createEndpoints, type EndpointParts } from './app/create-endpoints.ts'
 import { createHttp } from './app/create-http.ts'
 import { createLogs } from './app/create-logs.ts'
 import { createObservability } from './app/create-observability.ts'
-import { createStorage, type Storage } from './app/create-storage.ts'
+import { appendTo, createStorage, type Storage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { droppedLinesOf } from './base/log.ts'
 import { packageFile, version } from './base/package-file.ts'
+import { alertsSource } from './catalog/built-in-sources.ts'
 import { refuseNewerData, writeDataVersion } from './catalog/data-version.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Phase } from './http/phase.ts'
@@ -79,11 +80,11 @@ export async function startService(options: ServiceOptions) {
     const shipped = options.shipped ?? readDefinitions(packageFile('shipped/endpoints'))
     await opening
     await backups.open()
-    await catalog.open()
+    await catalog.open(storage.shared ? undefined : (schema) => backups.keepDefinitions(schema))
     if (!storage.shared) writeDataVersion(settings.dataDir)
     await sources.open()
     await storage.tables.open()
-    await projects.open()
+    await projects.open(appendTo(alertsSource, storage))
     const seeded = definitions.seed('endpoints', shipped, (endpoint, reason) =>
       options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
     )

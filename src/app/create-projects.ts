@@ -1,5 +1,4 @@
 import type { PlanLimits } from '../access/caller.ts'
-import { alertsSource } from '../catalog/built-in-sources.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { Items } from '../catalog/items.ts'
 import type { Sources } from '../catalog/sources.ts'
@@ -13,7 +12,7 @@ import { plans as planForm } from '../projects/plan-kind.ts'
 import { ProjectPlans } from '../projects/project-plans.ts'
 import { ProjectReport } from '../projects/project-report.ts'
 import { ProjectUsage } from '../projects/project-usage.ts'
-import { QuotaEvents } from '../projects/quota-events.ts'
+import { QuotaEvents, type StoreLines } from '../projects/quota-events.ts'
 import { Quotas } from '../projects/quotas.ts'
 import { RetentionSweep } from '../projects/retention-sweep.ts'
 import type { Tables } from '../tables/tables.ts'
@@ -27,13 +26,12 @@ interface ProjectParts {
   sources: Sources
   tables: Tables
   shared: boolean
-  append: (source: string, lines: Buffer, token: string) => Promise<void>
 }
 
 /** What belongs to projects as a whole: plans, usage, and erasure. */
 export function createProjects(
   { settings, time, log }: ServiceOptions,
-  { engine, catalog, sources, tables, shared, append }: ProjectParts,
+  { engine, catalog, sources, tables, shared }: ProjectParts,
 ) {
   const topology = () => topologyOf(engine)
   const definitions = new Items(catalog, planForm, readPlan)
@@ -42,7 +40,7 @@ export function createProjects(
     find: (name) => definitions.named(name)?.definition,
   })
   const planOf = plans.of.bind(plans)
-  const events = new QuotaEvents(time.wall, (...event) => append(alertsSource, ...event))
+  const events = new QuotaEvents(time.wall)
   const usage = new ProjectUsage({
     ...{ engine, time, log, shared, planOf },
     afterFlush: () => events.flush(),
@@ -66,7 +64,8 @@ export function createProjects(
     quotas: new Quotas({ usage, planOf, onEvent: (event) => events.add(event) }),
     report: new ProjectReport({ engine, clock: time.wall, usage }),
     erasures,
-    async open() {
+    async open(storeEvents: StoreLines) {
+      events.open(storeEvents)
       await plans.open()
       await erasures.open()
       sweep.start()

@@ -39,10 +39,7 @@ export function createStorage(options: ServiceOptions) {
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const catalog = new Catalog({
-    ...{ engine, clock, log, shared, topology: () => topologyOf(engine) },
-    ...(!shared && { keepCopy: (schema) => backups.keepDefinitions(schema) }),
-  })
+  const catalog = new Catalog({ engine, clock, log, shared, topology: () => topologyOf(engine) })
   const backups = new Backups({
     ...{ engine, catalog, clock, log, stalledAfterMs: backupStalledAfterMs },
     dataDir: shared ? undefined : settings.dataDir,
@@ -52,14 +49,7 @@ export function createStorage(options: ServiceOptions) {
   const sources = new Sources(catalog, sourceForm, clock)
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
   const tables = new Tables({ catalog, engine, kind: tableForm, checkDisk: () => disk.check() })
-  const projects = createProjects(options, {
-    engine,
-    catalog,
-    sources,
-    tables,
-    shared,
-    append: (source, ...entry) => appendTo(source, { store })(...entry),
-  })
+  const projects = createProjects(options, { engine, catalog, sources, tables, shared })
   const store = new EntryStore({
     engine,
     arrivals,

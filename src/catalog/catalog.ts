@@ -30,9 +30,9 @@ interface CatalogOptions {
   topology: () => Topology
   /** Whether other services may write to the same catalog. */
   shared: boolean
-  /** Keeps the definitions of an older schema, and returns where they are. */
-  keepCopy?: (schema: number) => Promise<string>
 }
+
+type KeepCopy = (schema: number) => Promise<string>
 
 /** Applies changes of one kind. An error during the start stops the start. */
 type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | void
@@ -115,10 +115,11 @@ export class Catalog {
     void this.#derive().catch(() => {})
   }
 
-  async open(): Promise<void> {
+  /** Takes what keeps the definitions of an older schema and returns where they are. By default, it is a table beside them. */
+  async open(keepCopy?: KeepCopy): Promise<void> {
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
     const ran = await migrate(this.#options.engine, this.topology, migrations, (schema) =>
-      this.#keepCopy(schema),
+      this.#keepCopy(schema, keepCopy),
     )
     if (ran.length > 0) this.#options.log.info({ schema: schemaVersion }, 'the data has the current schema')
     if (this.shared) await this.run(rememberChanges(this.topology))
@@ -126,8 +127,8 @@ export class Catalog {
     this.#timer = setInterval(() => void this.#follow(), followEveryMs).unref()
   }
 
-  async #keepCopy(schema: number): Promise<void> {
-    const { engine, log, keepCopy } = this.#options
+  async #keepCopy(schema: number, keepCopy: KeepCopy | undefined): Promise<void> {
+    const { engine, log } = this.#options
     const copy = keepCopy ? await keepCopy(schema) : await keepCatalogTable(engine, this.topology, schema)
     log.info(
       { from: schema, to: schemaVersion, copy },

@@ -68,13 +68,9 @@ export async function readDone(
   engine: Engine,
   known: readonly Migration[] = migrations,
 ): Promise<Set<number>> {
-  // Tables of builds before the first release lack the column `wellhead`.
-  const rows = await queryRows<{ id: number; wellhead?: string }>(
-    engine,
-    { sql: 'SELECT * FROM _migrations ORDER BY id' },
-    limits,
-  )
-  const { id: schema = 0, wellhead = 'of a later version' } = rows.at(-1) ?? {}
+  const sql = 'SELECT id, wellhead FROM _migrations ORDER BY id'
+  const rows = await queryRows<{ id: number; wellhead: string }>(engine, { sql }, limits)
+  const { id: schema = 0, wellhead = '' } = rows.at(-1) ?? {}
   const supported = Math.max(0, ...known.map(({ id }) => id))
   refuseNewerSchema('The data', { wellhead, schema }, supported, startNewer(wellhead))
   return new Set(rows.map(({ id }) => id))

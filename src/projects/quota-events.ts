@@ -3,16 +3,21 @@ import type { Clock } from '../base/clock.ts'
 import { formatMicros } from '../shared/timestamps.ts'
 import type { QuotaEvent } from './quotas.ts'
 
+export type StoreLines = (lines: Buffer, token: string) => Promise<void>
+
 const maxWaiting = 10_000
 
 /** Entries that say that a project used up a part of its day, so that an alert can tell people. */
 export class QuotaEvents {
   readonly #clock: Clock
-  readonly #store: (lines: Buffer, token: string) => Promise<void>
+  #store: StoreLines | undefined
   #waiting: { line: Buffer; token: string }[] = []
 
-  constructor(clock: Clock, store: (lines: Buffer, token: string) => Promise<void>) {
+  constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  open(store: StoreLines): void {
     this.#store = store
   }
 
@@ -25,7 +30,7 @@ export class QuotaEvents {
   }
 
   async flush(): Promise<void> {
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+    for (let next = this.#waiting[0]; this.#store && next; next = this.#waiting[0]) {
       await this.#store(next.line, next.token)
       this.#waiting.shift()
     }
