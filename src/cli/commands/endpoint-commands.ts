@@ -96,10 +96,8 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
       const [current, before] = await versionsOf(name, client)
       const restored = version ?? before?.version
       if (!current || restored === undefined) throw new CommandFailure(`${name} has no older version.`)
-      const query = {
-        note: options.note ?? `Rollback to version ${restored}`,
-        ...(options.breaking && { breaking: 'true' }),
-      }
+      const note = options.note ?? `Rollback to version ${restored}`
+      const query = { note, breaking: String(options.breaking ?? false) }
       const path = apiPath('endpoints', name, 'versions', restored, 'restore')
       const headers = { 'If-Match': `"${current.version}"` }
       const saved = await client.json<EndpointView>('POST', path, { query, headers })
@@ -148,8 +146,8 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
       const path = apiPath('endpoints', 'query', name)
       const json = {
         ...parameters,
-        ...(!options.lenient && { _strict: '1' }),
-        ...(options.version !== undefined && { _version: String(options.version) }),
+        _strict: options.lenient ? undefined : '1',
+        _version: options.version?.toString(),
       }
       if (options.explain) {
         const explained = { json: { ...json, _explain: 'true' } }

@@ -53,17 +53,11 @@ export function defineErase(erase: Command, io: CommandIo): void {
 
 async function eraseEntries(
   client: ServiceClient,
-  { project, source, from, to, id: ids, dryRun = false, wait }: EraseOptions,
+  { id: ids, dryRun: dry_run = false, wait, project, source, from, to }: EraseOptions,
   { signal }: CommandIo,
 ): Promise<ShownErasure> {
-  const json = {
-    project,
-    ...(source !== undefined && { source }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    ...(ids !== undefined && { ids }),
-    dry_run: dryRun,
-  }
+  // Fields that are undefined are not sent.
+  const json = { project, source, from, to, ids, dry_run }
   let erasure = await client.json<ShownErasure>('POST', '/api/erasures', { json })
   while (wait && erasure.id !== null && erasure.state === 'running' && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, pollEveryMs))

@@ -36,8 +36,7 @@ export function defineSql(command: Command, io: CommandIo): void {
     request: async (client, sql: string | undefined, options: SqlOptions) => {
       const query = await readSql(sql, options.file, io)
       const parameters = valuesOf(options.parameter ?? {})
-      const { maxRows } = options
-      const json = { query, parameters, ...(maxRows !== undefined && { max_rows: maxRows }) }
+      const json = { query, parameters, max_rows: options.maxRows }
       const send = (control: Record<string, string>) =>
         client.request('POST', '/api/sql', { query: control, json })
       await showRows(options, client, io, send)
