@@ -67,7 +67,7 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
       }
       const definition = await prepareAlert(parts, fields, { find, areChanged: false })
       const record = { id: randomUUID(), version: 1, deleted: false, changed_at: '', changed_by: '' }
-      const alert = readAlert({ ...record, body: { definition, created_at: '' } })
+      const alert = readAlert({ ...record, body: { definition, created_at: '', note: '' } })
       const { tested, message } = await evaluate(alert, signal)
       const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
       return {

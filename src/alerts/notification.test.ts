@@ -11,7 +11,7 @@ function messageWith(text: string): Message {
     ...{ description: '`n` is too large', parameters: { project: text } },
   }
   const record = { id: 'a', version: 1, deleted: false, changed_at: '', changed_by: '' }
-  const alert = readAlert({ ...record, body: { definition, created_at: '' } })
+  const alert = readAlert({ ...record, body: { definition, created_at: '', note: '' } })
   const state = { ...newState('', 'errors', 0), error: text }
   return {
     type: 'alert.failing',
