@@ -1,10 +1,12 @@
 /**
  * A thousand alerts a minute beside callers who use 70 % of what the engine can do: how late evaluations are, and what they add
  * to the time of requests. Alerts may use a tenth of the engine, and those on the same result share a query, so the number of
- * results decides whether all of them can be on time.
+ * results decides whether all of them can be on time. Also what an evaluation of 1,000 groups costs.
  */
 import { numberFrom, quantile } from './support/figures.mjs'
+import { cpuMs } from './support/processes.mjs'
 import { comparison, observation } from './support/result.mjs'
+import { alternate } from './support/rounds.mjs'
 import { openService } from './support/service.mjs'
 
 export const about = 'evaluating alerts beside requests'
@@ -15,6 +17,15 @@ const endpoint = {
     'SELECT countIf(status_code >= 500) AS errors, count() AS requests FROM edge_logs ' +
     'WHERE project = @project AND timestamp > @now - INTERVAL 15 MINUTE',
   parameters: { project: { required: true } },
+}
+
+const grouped = {
+  name: 'bench.groups',
+  query:
+    'SELECT project, 1 AS one, count() AS requests FROM edge_logs WHERE timestamp <= @now AND toUInt64(@n) < 1000 ' +
+    'GROUP BY project ORDER BY project LIMIT 1000',
+  max_rows: 1000,
+  parameters: { n: { required: true } },
 }
 
 export async function run({ engineNode, patience, choose }) {
@@ -44,6 +55,8 @@ export async function run({ engineNode, patience, choose }) {
   try {
     await fill(service.engine)
     await ask('POST', '/api/endpoints', endpoint)
+    await ask('POST', '/api/endpoints', grouped)
+    const groups = await groupsTable(service, ask, choose({ full: 20, quick: 10 }))
     const most = await capacity(call)
     const rate = most * 0.7
     console.error(`${Math.round(most)} requests a second at most`)
@@ -81,9 +94,43 @@ export async function run({ engineNode, patience, choose }) {
         }),
       ],
     }
-    return { tables: [table] }
+    return { tables: [table, groups] }
   } finally {
     await service.close()
+  }
+}
+
+/** Both sides read the same rows. Processor time has the storing of states. */
+async function groupsTable(service, ask, seconds) {
+  const measured = async (by) => {
+    const names = Array.from({ length: 4 }, (_, n) => `bench-group-${n}`)
+    for (const [n, name] of names.entries()) {
+      const alert = { name, endpoint: grouped.name, parameters: { n: String(n) }, when: 'any(requests) < 0' }
+      await ask('POST', '/api/alerts', { ...alert, by: [by], every_seconds: 5 })
+    }
+    await settled(ask, names.length)
+    const evaluations = async () => (await latenessOf(ask)).at(-1).count
+    const [count, own, engine] = [await evaluations(), process.cpuUsage(), cpuMs(service.engine.pid)]
+    await new Promise((resolve) => setTimeout(resolve, 1000 * seconds))
+    const { user, system } = process.cpuUsage(own)
+    const usedMs = (user + system) / 1000 + cpuMs(service.engine.pid) - engine
+    const perEvaluation = usedMs / ((await evaluations()) - count)
+    for (const name of names) await ask('DELETE', `/api/alerts/${name}`)
+    return perEvaluation
+  }
+  const sides = { '1,000 groups': () => measured('project'), 'one group': () => measured('one') }
+  return {
+    id: 'groups',
+    title: 'Alerts by group on 1,000 rows',
+    compares: 'Processor time of service and engine for an evaluation, divided by that with one group.',
+    rows: [
+      comparison({
+        name: 'an evaluation',
+        unit: 'ms',
+        sides: await alternate(sides, 3),
+        aim: { atMost: 1.2 },
+      }),
+    ],
   }
 }
 

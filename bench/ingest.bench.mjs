@@ -1,6 +1,6 @@
 /**
  * Sending logs: entries through POST /api/logs compared with the same entries inserted directly into the same engine, in
- * alternating rounds. Also the inserts of a burst, memory during steady sending, and disk space.
+ * alternating rounds. Also what rules cost, the inserts of a burst, memory during steady sending, and disk space.
  *
  * BENCH_ROWS: entries per round. BENCH_STEADY_SECONDS: duration of the steady sending.
  */
@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, numberFrom, quantile } from './support/figures.mjs'
 import { command, createEdgeTable, partsOf } from './support/measured-tables.mjs'
+import { cpuMs } from './support/processes.mjs'
 import { residentBytes } from './support/resident-bytes.mjs'
 import { comparison, observation } from './support/result.mjs'
 import { alternate } from './support/rounds.mjs'
@@ -21,6 +22,15 @@ const served = 'wellhead.edge_logs'
 const cases = ['lean', 'full'].flatMap((shape) =>
   [1, 100, 1_000, 10_000].flatMap((batch) => [1, 16].map((connections) => ({ shape, batch, connections }))),
 )
+
+const rules = [
+  { drop: 'request.path:/health* -response.status_code:>=500' },
+  { sample: 0.1, where: 'level:debug' },
+  { remove: 'request.headers.cookie' },
+  { redact: 'request.headers.x_real_ip' },
+  { mask: ['email', 'card'], in: ['event_message', 'request.url'] },
+]
+const maskAll = [{ mask: ['email', 'ip', 'card', 'jwt', 'bearer'] }]
 
 export const about = 'sending logs'
 
@@ -43,6 +53,7 @@ export async function run({ engineNode, patience, choose }) {
           'Entries per second through POST /api/logs, divided by those of direct inserts into the engine.',
         rows,
       },
+      await ruled(bench, choose({ full: 9, quick: 5, emulated: 3 })),
       await burst(bench),
       await steady(bench, steadyMs),
       await disk(bench, choose({ full: 100_000, quick: 20_000, emulated: 40_000 })),
@@ -114,6 +125,54 @@ function insertRaw({ service, deadlineMs }, into, rows, token) {
   }
   const target = { table: into, columns: engineColumns, format: 'JSONEachRow', settings }
   return service.engine.insert(target, rows, { deadlineMs })
+}
+
+/** Processor time, since the machine may do something else meanwhile. No rule drops an entry, which would save time. */
+async function ruled({ service, sender, deadlineMs }, rounds) {
+  const headers = { 'X-API-KEY': service.adminToken.token, 'Content-Type': 'application/json' }
+  const patch = (body) =>
+    fetch(`${service.url}/api/sources/edge_logs`, { method: 'PATCH', headers, body: JSON.stringify(body) })
+  const measured = async (body) => {
+    const { status } = await patch({ rules: body })
+    if (status !== 200) throw new Error(`Rules were refused with status ${status}.`)
+    const [own, engine] = [process.cpuUsage(), cpuMs(service.engine.pid)]
+    await sender.ask('run')
+    const { user, system } = process.cpuUsage(own)
+    const serviceMs = (user + system) / 1000
+    return { serviceMs, allMs: serviceMs + cpuMs(service.engine.pid) - engine }
+  }
+  const rows = []
+  for (const shape of ['lean', 'full']) {
+    const load = { seed, shape, batch: 1_000, connections: 4, requests: 40, nowMs: Date.now() }
+    await prepare({ service, sender }, load)
+    const results = await alternate(
+      {
+        'five rules': () => measured(rules),
+        'no rules': () => measured([]),
+        'masks everywhere': () => measured(maskAll),
+      },
+      rounds,
+    )
+    const entries = load.batch * load.requests
+    const micros = (side, field) => results[side].map((result) => (1000 * result[field]) / entries)
+    for (const [side, aim] of [['five rules', { atMost: 1.15 }], ['masks everywhere']]) {
+      const more = Object.fromEntries(
+        [side, 'no rules'].map((name) => [`service, ${name}`, median(micros(name, 'serviceMs'))]),
+      )
+      const sides = { 'with rules': micros(side, 'allMs'), 'no rules': micros('no rules', 'allMs') }
+      rows.push(
+        comparison({ name: `${shape}: ${side}`, unit: 'µs an entry', sides, ...(aim && { aim }), more }),
+      )
+    }
+    await service.engine.command({ sql: `TRUNCATE TABLE ${served}` }, { deadlineMs })
+  }
+  await patch({ rules: [] })
+  return {
+    id: 'rules',
+    title: 'Rules of a source',
+    compares: 'Processor time of service and engine for an entry, divided by that without rules.',
+    rows,
+  }
 }
 
 /** All entries are of the same day, so each insert writes one part. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import { readAlert } from './alert.ts'
+import type { GroupState } from './alert-groups.ts'
 import { newState } from './alert-state.ts'
 import { type Message, slackBody } from './notification.ts'
 
@@ -66,6 +67,28 @@ describe('a message of Slack', () => {
       }),
     )
   })
+
+  test.each(['&', 'a', '`'])(
+    'has a line for each of forty groups, and for as many others as fit, of %s',
+    (text) => {
+      const groupWith = (n: number) => ({
+        ...newState('', '', 0),
+        ...{ id: `${n}`, key: { service: text.repeat(200), n }, missingMs: null, state: 'firing', value: n },
+      })
+      const message = (count: number) => ({
+        ...messageWith('&'.repeat(50_000)),
+        groups: Array.from({ length: count }, (_, n) => groupWith(n) as GroupState),
+      })
+      const linesOf = (count: number) =>
+        slackBody(message(count))
+          .text.split('\n')
+          .filter((line) => line.startsWith(':red_circle:'))
+      if (text !== '&') expect(linesOf(40)).toHaveLength(40)
+      const { text: all } = slackBody(message(1000))
+      expect(all.length).toBeLessThan(40_000)
+      expect(all).toContain(`and ${1000 - linesOf(1000).length} more`)
+    },
+  )
 
   test('links to the alert if the address of the console is known', () => {
     const message = { ...messageWith('<https://evil.example|here>'), publicUrl: 'https://logs.example.com' }

@@ -13,7 +13,7 @@ const maxLength = 32 * 1024
 /** Slack cuts messages after 40,000 characters, which could cut the end of code. A character takes up to five. */
 const maxTableLength = 2500
 const maxTextLength = 1500
-const maxGroupLines = 60
+const maxGroupsLength = 15_000
 
 export interface Message {
   type: NotificationType
@@ -95,17 +95,23 @@ function textOf(message: Message, markup: Markup): string {
   const withValue = (text: string, value: number | null) =>
     value === null ? text : `${text}, value ${value}`
   const code = (text: string) => markup.code(cut(text, maxTextLength))
+  let groupsLength = 0
+  const groupLines = groups.map((group) => {
+    const icon = group.state === 'firing' ? ':red_circle:' : ':large_green_circle:'
+    return withValue(`${markup.group(icon, cut(keyText(group.key), 120))} ${group.state}`, group.value)
+  })
+  const shownGroups = groupLines.filter((line) => {
+    groupsLength += line.length
+    return groupsLength <= maxGroupsLength
+  })
   const lines = [
     markup.headline(icon, headline, name),
     `${withValue(code(when), state.value)}, ${code(call)}`,
-    ...groups.slice(0, maxGroupLines).map((group) => {
-      const icon = group.state === 'firing' ? ':red_circle:' : ':large_green_circle:'
-      return withValue(`${markup.group(icon, cut(keyText(group.key), 120))} ${group.state}`, group.value)
-    }),
-    ...(groups.length > maxGroupLines ? [`and ${groups.length - maxGroupLines} more`] : []),
+    ...shownGroups,
+    ...(groups.length > shownGroups.length ? [`and ${groups.length - shownGroups.length} more`] : []),
     ...(type === 'alert.failing' ? [code(state.error ?? 'Unknown error.')] : []),
     markup.plain(cut(description, maxTextLength)),
-    ...(rows.length > 0 ? [markup.block(table.split('\n'))] : []),
+    ...(rows.length > 0 && groups.length === 0 ? [markup.block(table.split('\n'))] : []),
     ...(url ? [markup.link(url)] : []),
   ]
   return lines

@@ -116,18 +116,18 @@ export class Definitions {
     })
   }
 
-  /** Omitted fields stay as they are, or get their defaults. */
-  change(
+  /** Omitted fields stay as they are, or get their defaults. A function makes the fields of the current definition. */
+  change<Item extends Saved>(
     folder: string,
     reference: string,
-    body: unknown,
+    body: unknown | ((current: Item) => object),
     omitted: 'stay' | 'default',
     terms: ChangeTerms,
   ): Promise<object> {
     const kind = this.#kind(folder)
     return this.#changeOne(terms, async () => {
       const current = expected(this.find(folder, reference, terms.by), terms)
-      const sent = fieldsIn(kind, body)
+      const sent = fieldsIn(kind, typeof body === 'function' ? body(current) : body)
       const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
       const id = givenId(kind, sent)
       if (id !== undefined && id !== current.id) {

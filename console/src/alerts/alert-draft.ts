@@ -5,7 +5,10 @@ export type Target = Pick<Alert['notify'][number], 'type' | 'url' | 'to'>
 
 /** The fields of an alert that its form has. A number is null while its field is empty. */
 export interface AlertDraft
-  extends Pick<Alert, 'name' | 'description' | 'endpoint' | 'parameters' | 'when' | 'by' | 'repeat_seconds'> {
+  extends Pick<
+    Alert,
+    'name' | 'description' | 'endpoint' | 'parameters' | 'when' | 'by' | 'keep_missing' | 'repeat_seconds'
+  > {
   every_seconds: number | null
   for_seconds: number | null
   notify: Target[]
@@ -18,6 +21,7 @@ export const newAlert: AlertDraft = {
   parameters: {},
   when: 'rows > 0',
   by: [],
+  keep_missing: '5m',
   every_seconds: 60,
   for_seconds: 0,
   repeat_seconds: null,

@@ -106,6 +106,14 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
           field('by').onChange(text === '' ? [] : text.split(',').map((name) => name.trim()))
         }
       />
+      {draft.by.length > 0 && (
+        <TextField
+          label="Keep a group without rows for"
+          note="Such as 30s, 5m or 2h. Then it is resolved."
+          required
+          {...field('keep_missing')}
+        />
+      )}
       <div className="alert-times">
         <NumberField label="Every, in seconds" type="number" min={5} required {...field('every_seconds')} />
         <NumberField label="Holds for, in seconds" type="number" min={0} required {...field('for_seconds')} />

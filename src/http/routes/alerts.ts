@@ -94,11 +94,14 @@ export function addAlertRoutes(
       const alert = definitions.find<SavedAlert>('alerts', params.reference, caller)
       const found = (await tests.groups(alert)).find(({ id }) => id === params.id)
       if (!found) throw notFound(request.method, request.url)
-      const current = Object.entries(alert.definition.muted_groups)
-      const others = current.filter(([id, end]) => id !== found.id && Date.parse(end) > Date.now())
-      const muted_groups = Object.fromEntries([...others, ...(until === null ? [] : [[found.id, until]])])
       const terms = { by: authorOf(request), expected: undefined, note: '', breaking: true }
-      await definitions.change('alerts', alert.id, { muted_groups }, 'stay', terms)
+      const muted = ({ definition: { muted_groups } }: SavedAlert) => {
+        const others = Object.entries(muted_groups).filter(
+          ([id, end]) => id !== found.id && Date.parse(end) > Date.now(),
+        )
+        return { muted_groups: Object.fromEntries([...others, ...(until ? [[found.id, until]] : [])]) }
+      }
+      await definitions.change('alerts', alert.id, muted, 'stay', terms)
       return { ...found, muted_until: until }
     },
   })

@@ -137,6 +137,11 @@ export function groupJourneys(stage: AlertStage): void {
       const until = new Date(time.wall.now() + 60_000).toISOString()
       const path = `/api/alerts/by-mute/groups/${web.id}/mute`
       expect((await admin('POST', path, { until })).body).toMatchObject({ id: web.id, muted_until: until })
+      const api = (await groups('by-mute')).find(({ key }) => key.service === 'api') as Group
+      const apiPath = `/api/alerts/by-mute/groups/${api.id}/mute`
+      await Promise.all([admin('POST', path, { until }), admin('POST', apiPath, { until })])
+      expect((await groups('by-mute')).map(({ muted_until }) => muted_until)).toEqual([until, until])
+      await admin('POST', apiPath, { until: null })
       expect((await admin('POST', path, { until: 'soon' })).status).toBe(400)
       expect((await admin('POST', '/api/alerts/by-mute/groups/none/mute', { until })).status).toBe(404)
       await put('by-mute', [['web', 20]])

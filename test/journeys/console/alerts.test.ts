@@ -107,6 +107,44 @@ test('an alert that somebody else changes keeps both changes, and a version is r
   await asAdmin('DELETE', `/api/alerts/${id}`)
 })
 
+test('an alert by group lists its groups, and mutes one of them', async () => {
+  const query = "SELECT concat('svc-', toString(number)) AS service, number AS level FROM numbers(3)"
+  await asAdmin('POST', '/api/endpoints', { name: 'visit.services', query })
+  const alert = { name: 'grouped', endpoint: 'visit.services', when: 'any(level) >= 2', by: ['service'] }
+  await asAdmin('POST', '/api/alerts', alert)
+  await visit('/console/alerts/grouped', admin(), async (page) => {
+    await page.getByRole('heading', { name: 'Groups by service' }).waitFor()
+    await page.getByRole('row', { name: /^svc-2 firing 2 .* Mute for an hour$/ }).waitFor()
+    const group = page.getByRole('row', { name: /^svc-1 ok 1 / })
+    await group.getByRole('button', { name: 'Mute for an hour' }).click()
+    await group.getByRole('button', { name: 'Unmute' }).waitFor()
+    const { body } = await asAdmin('GET', '/api/alerts/grouped/groups')
+    expect(body.map((each: { muted_until: string | null }) => each.muted_until !== null)).toEqual([
+      false,
+      true,
+      false,
+    ])
+    for (const [width, theme] of [
+      [1280, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await show(page, width, theme)
+      await expectFit(page)
+    }
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const form = page.getByRole('dialog', { name: 'Edit grouped' })
+    await form.getByLabel('Keep a group without rows for').fill('1h')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.waitFor({ state: 'detached' })
+    expect((await asAdmin('GET', '/api/alerts/grouped')).body).toMatchObject({
+      keep_missing: '1h',
+      muted_groups: { [body[1].id]: expect.any(String) },
+    })
+  })
+  await asAdmin('DELETE', '/api/alerts/grouped')
+  await asAdmin('DELETE', '/api/endpoints/visit.services')
+})
+
 test('a tenant has no page of alerts', async () => {
   const { token } = await makeToken(stage.service(), { scopes: ['query'], project: shop })
   await visit('/console/alerts', { token }, async (page) => {
