@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { must } from '../base/validation.ts'
-import { anyPath, ownFields } from './metadata-path.ts'
+import { anyPath } from './metadata-path.ts'
 
 export const maskNames = ['email', 'ip', 'card', 'jwt', 'bearer'] as const
 
@@ -13,9 +13,9 @@ const maxRuleCharacters = 20_000
 
 const search = z.string().trim().min(1, 'must not be empty').max(1_000)
 
-/** A path of metadata, or `event_message`. */
+/** A path of metadata, which may begin with `metadata`, or `event_message`. */
 const target = anyPath
-  .overwrite((path) => (path === 'message' ? 'event_message' : path.replace(ownFields, '')))
+  .overwrite((path) => (path === 'message' ? 'event_message' : path))
   .refine(
     (path) => !['project', 'id', 'timestamp'].includes(path),
     'must be event_message or a path of metadata',

@@ -80,7 +80,8 @@ export class Rules {
   /** Joins edits that cannot touch the same value into one step. */
   #edit(path: string, edit: Edit): void {
     const last = this.#steps.at(-1)
-    const keys = path === 'metadata' ? [] : keysOf(path)
+    const keys = keysOf(path)
+    if (keys[0] === 'metadata') keys.shift()
     if (last?.kind === 'edit') {
       if (path === 'event_message') last.message.push(edit)
       else if (!last.metadata.add(keys, edit)) this.#steps.push(newStep(keys, edit))

@@ -12,6 +12,9 @@ import { isMuted, StateBadge } from './alert-badges.tsx'
 const hourMs = 3_600_000
 const columns = [['Group'], ['State'], ['Value', 'right'], ['Since'], ['Mute']] as const
 
+/** The values of the columns of a group. */
+export const keyOf = (key: AlertGroup['key']) => Object.values(key).map(String).join(', ')
+
 /** The groups of an alert, each with its state. */
 export function AlertGroups({ alert }: { alert: Alert }) {
   const query = useQuery(queries.alertGroups(alert.name))
@@ -22,9 +25,8 @@ export function AlertGroups({ alert }: { alert: Alert }) {
       api(`/api/alerts/${alert.id}/groups/${id}/mute`, { method: 'POST', body: { until } }),
     onSuccess: () => invalidate('alerts'),
   })
-  const keyOf = ({ key }: AlertGroup) => alert.by.map((column) => String(key[column])).join(', ')
   return (
-    <section>
+    <section className="stack">
       <h2>Groups by {alert.by.join(', ')}</h2>
       {mute.error && <Failure error={mute.error} />}
       {(alert.groups_left_out ?? 0) > 0 && (
@@ -37,11 +39,11 @@ export function AlertGroups({ alert }: { alert: Alert }) {
           ) : (
             <Table columns={columns}>
               {groups.map((group) => {
-                const { id, state, value, since, muted_until } = group
+                const { id, key, state, value, since, muted_until } = group
                 const until = isMuted({ muted_until }) ? null : new Date(Date.now() + hourMs).toISOString()
                 return (
                   <tr key={id}>
-                    <td className="mono">{keyOf(group)}</td>
+                    <td className="mono any-break">{keyOf(key)}</td>
                     <td>
                       <StateBadge alert={{ state, enabled: true }} />
                     </td>

@@ -14,19 +14,22 @@ import { type Fact, Facts } from '../ui/facts.tsx'
 import { Existing, PageHead } from '../ui/page-head.tsx'
 import { Empty, Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { ago, seconds } from '../ui/text/format.ts'
+import { ago, counted, seconds } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { alertKind, type Target } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
-import { AlertGroups } from './alert-groups.tsx'
+import { AlertGroups, keyOf } from './alert-groups.tsx'
 import { AlertOutcome } from './alert-preview.tsx'
 
 const hourMs = 3_600_000
 
 interface Event extends Pick<Alert, 'state' | 'value'> {
-  kind: 'state' | 'delivery' | 'dropped'
+  kind: 'state' | 'groups' | 'delivery' | 'dropped'
+  /** Of a group. */
+  key?: Record<string, unknown>
+  groups_left_out?: number
   previous_state?: string
   type?: string
   target?: Target['type']
@@ -179,6 +182,12 @@ function tested({ state, value, deliveries = [] }: AlertTest): string {
   return [`Now ${state}${value === null ? '' : `, value ${value}`}.`, ...sent].join(' ')
 }
 
+function textOf(event: Event, alert: Alert): string {
+  const { kind, type, host, groups_left_out = 0 } = event
+  if (kind === 'groups') return `${counted(groups_left_out, 'group')} not evaluated`
+  return `${type} ${host ? `to ${targetOf(event, alert)}` : 'dropped'}`
+}
+
 const eventColumns = [['Time'], ['What happened'], ['Value', 'right'], ['Response', 'optional']] as const
 
 /** State changes with the values that decided, and deliveries with their responses. */
@@ -194,16 +203,19 @@ function AlertEvents({ alert }: { alert: Alert }) {
           <Table columns={eventColumns}>
             {events.map(({ id: key, timestamp, metadata }) => {
               const event = metadata as unknown as Event
-              const { kind, type, host, state, previous_state, value, status, error, response } = event
+              const { kind, state, previous_state, value, status, error, response } = event
               const isState = kind === 'state'
               return (
                 <tr key={key}>
                   <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
                   <td className="event">
                     {isState ? (
-                      <StateBadge alert={{ state, enabled: true }} />
+                      <>
+                        <StateBadge alert={{ state, enabled: true }} />{' '}
+                        {event.key && <span className="mono any-break">{keyOf(event.key)}</span>}
+                      </>
                     ) : (
-                      `${type} ${host ? `to ${targetOf(event, alert)}` : 'dropped'}`
+                      textOf(event, alert)
                     )}
                     <div className="under">{isState ? `was ${previous_state}` : (status ?? error)}</div>
                   </td>

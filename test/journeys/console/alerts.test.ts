@@ -115,6 +115,7 @@ test('an alert by group lists its groups, and mutes one of them', async () => {
   await visit('/console/alerts/grouped', admin(), async (page) => {
     await page.getByRole('heading', { name: 'Groups by service' }).waitFor()
     await page.getByRole('row', { name: /^svc-2 firing 2 .* Mute for an hour$/ }).waitFor()
+    await page.getByRole('cell', { name: 'firing svc-2 was ok' }).waitFor()
     const group = page.getByRole('row', { name: /^svc-1 ok 1 / })
     await group.getByRole('button', { name: 'Mute for an hour' }).click()
     await group.getByRole('button', { name: 'Unmute' }).waitFor()

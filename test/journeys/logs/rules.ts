@@ -134,6 +134,23 @@ export function describeRules(service: () => RunningService): void {
       for (const secret of ['Ada', 'Eve', 'cookie', '4111111111111111']) expect(stored).not.toContain(secret)
     })
 
+    test.each([
+      ['message', 'event_message'],
+      ['metadata.message', 'message'],
+      ['metadata.project', 'project'],
+      ['metadata.metadata.message', 'metadata'],
+    ])('redact the path %s', async (redact, changed) => {
+      const source = await sourceWith([{ redact }])
+      const metadata = { message: 'kept', project: 'kept', metadata: { message: 'kept' } }
+      await sendTo(source, { event_message: 'kept', metadata })
+      const [entry] = await recent(source)
+      const { event_message, ...stored } = { event_message: entry?.event_message, ...entry?.metadata }
+      const different = Object.entries({ ...stored, event_message }).filter(
+        ([, value]) => !JSON.stringify(value).includes('kept'),
+      )
+      expect(different).toEqual([[changed, expect.anything()]])
+    })
+
     test('leave nothing in quarantine that they take out, however the entry is wrong', async () => {
       const source = await sourceWith([{ remove: 'password' }, { redact: 'token' }, { mask: ['email'] }])
       const secret = {
