@@ -14,6 +14,7 @@ import { Replays } from '../endpoints/manage/replays.ts'
 import { requestReports } from '../endpoints/report/request-report.ts'
 import { LiveResults } from '../live/live-results.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import type { TableColumn } from '../shared/column-types.ts'
 import { pathSamples } from '../sources/path-samples.ts'
 import type { Storage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -36,7 +37,17 @@ export type EndpointParts = ReturnType<typeof createEndpoints>
 /** What runs endpoints and keeps their results. */
 export function createEndpoints(
   { settings, log, time }: ServiceOptions,
-  { engine, sources, tables, endpoints, arrivals, shared, projects, readable: compiledWith }: Storage,
+  {
+    engine,
+    catalog,
+    sources,
+    tables,
+    endpoints,
+    arrivals,
+    shared,
+    projects,
+    readable: compiledWith,
+  }: Storage,
   metrics: Metrics,
 ) {
   const clock = time.wall
@@ -105,8 +116,8 @@ export function createEndpoints(
   return {
     readable,
     warningsOf,
-    /** Names of the endpoints that work with a table, and would not with another one in its place. */
-    tableUsers: (table: string, other: string) => brokenBy({ engine, readable }, endpoints, table, other),
+    tableUsers: (table: string, columns: readonly TableColumn[]) =>
+      brokenBy({ engine, catalog, readable }, endpoints, table, columns),
     drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
     replays: new Replays({
       engine,

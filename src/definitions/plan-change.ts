@@ -1,6 +1,6 @@
 import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
-import { WellheadError } from '../base/errors.ts'
+import { invalidQuery, WellheadError } from '../base/errors.ts'
 import { type Catalog, refuseLarge } from '../catalog/catalog.ts'
 import { namesOf } from '../catalog/items.ts'
 import { mayReadItem, refuseAudit, shownName } from './audit-rule.ts'
@@ -146,7 +146,13 @@ function inOrder(kind: Kind, wanted: readonly Wanted[]): readonly Wanted[] {
   if (!references || wanted.length < 2) return wanted
   const ordered = new Set<Wanted>()
   const add = (each: Wanted, around: readonly Wanted[]): void => {
-    if (ordered.has(each) || around.includes(each)) return
+    if (ordered.has(each)) return
+    if (around.includes(each)) {
+      const circle = [...around.slice(around.indexOf(each)), each]
+        .map(({ fields }) => fields?.name)
+        .join(' → ')
+      throw invalidQuery(`${kind.folder} cannot read each other in a circle: ${circle}.`)
+    }
     for (const name of each.fields ? references(each.fields) : []) {
       const inner = wanted.find(({ fields }) => fields?.name === name)
       if (inner) add(inner, [...around, each])

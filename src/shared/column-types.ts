@@ -1,5 +1,5 @@
 import type { CsvField } from './csv.ts'
-import { parseIsoTimestamp } from './timestamps.ts'
+import { parseIsoInstant, parseIsoTimestamp } from './timestamps.ts'
 
 export const columnTypes = ['text', 'number', 'boolean', 'timestamp'] as const
 export type ColumnType = (typeof columnTypes)[number]
@@ -21,14 +21,17 @@ const [earliest, latest] = [
   parseIsoTimestamp('2299-12-31T23:59:59Z'),
 ]
 
-/** Longer ones may not be exact, unless they are what a number with a fraction is written as. */
+/** Longer ones with a fraction may not be exact, unless they are what the number is written as. */
 const maxNumberLength = 16
 
 /** Zeros before a number are part of a name, such as 00123. */
 function isPlainNumber(value: string): boolean {
-  const isExact = value.length <= maxNumberLength || (value.includes('.') && String(Number(value)) === value)
+  const number = Number(value)
+  const isExact = value.includes('.')
+    ? value.length <= maxNumberLength || String(number) === value
+    : Number.isSafeInteger(number)
   const isWritten = isExact && /^[-.\d]+$/.test(value) && /^-?\d/.test(value)
-  return isWritten && /\d$/.test(value) && !/^-?0\d/.test(value) && Number.isFinite(Number(value))
+  return isWritten && /\d$/.test(value) && !/^-?0\d/.test(value) && Number.isFinite(number)
 }
 
 const told = ['boolean', 'number', 'timestamp'] as const
@@ -73,7 +76,7 @@ export function isPlainly(type: ColumnType, value: Exclude<Value, null>): boolea
 }
 
 export function microsOf(value: string): bigint | undefined {
-  const micros = parseIsoTimestamp(value.trim())
+  const micros = parseIsoInstant(value.trim())
   return micros !== undefined && micros >= (earliest as bigint) && micros <= (latest as bigint)
     ? micros
     : undefined

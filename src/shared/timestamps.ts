@@ -22,6 +22,12 @@ export function parseIsoTimestamp(text: string): bigint | undefined {
   return BigInt(seconds) * 1_000_000n + BigInt(fraction)
 }
 
+export const isoDate = /^\d{4}-\d\d-\d\d$/
+
+/** Reads a date, too: midnight, UTC. */
+export const parseIsoInstant = (text: string) =>
+  parseIsoTimestamp(isoDate.test(text) ? `${text}T00:00Z` : text)
+
 function zoneOffsetMinutes(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0
   const hours = Number(zone.slice(1, 3))

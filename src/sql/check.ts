@@ -4,7 +4,14 @@ import { editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
 import { firstWordHints } from './hints/dialect-hints.ts'
-import { positionOfPart, refuseFunction, refuseSource, refuseTableFunction } from './hints/name-hints.ts'
+import {
+  positionOfPart,
+  positionOfTable,
+  refuseFunction,
+  refuseSource,
+  refuseTableFunction,
+} from './hints/name-hints.ts'
+import { sqlName } from './names.ts'
 import { type Query, queryOf } from './query.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
@@ -64,6 +71,7 @@ export interface SourceNames {
   keys(): Iterable<string>
   /** The source that senders know by this name. */
   aliased?(name: string): string | undefined
+  readonly endpoints?: { named(name: string): unknown }
 }
 
 /** Throws unless the SQL is one SELECT over sources and generators that uses only allowed functions. */
@@ -80,6 +88,10 @@ export async function checkSql(
   const names = queryOf(statement.sql).subqueriesBy
   const checkTable = (name: string) => {
     if (sources.has(name) || (names.has(name) && isPlainName(name))) return
+    if (sources.endpoints?.named(name) !== undefined) {
+      const message = `${name} is an endpoint. Read it with FROM ${sqlName(name)}.`
+      throw invalidQuery(message, positionOfTable(name, edited.source))
+    }
     throw refuseSource(name, edited.source, sources.keys(), names.keys(), sources.aliased?.(name))
   }
   checkTree(nodes, checkTable, undefined, edited.source)

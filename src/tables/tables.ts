@@ -34,10 +34,13 @@ interface TablesOptions {
   checkDisk: () => void
 }
 
+/** Names of what works with a table, and would not if it had other columns. */
+export type TableUsers = (table: string, columns: readonly TableColumn[]) => Promise<string[]>
+
 interface ReplaceTerms {
   bytes: number
-  /** Names of what works with a table, and would not with another one in its place. Undefined: they may break. */
-  usersOf: ((table: string, other: string) => Promise<string[]>) | undefined
+  /** Undefined: they may break. */
+  usersOf: TableUsers | undefined
   by: Author
 }
 
@@ -125,14 +128,14 @@ export class Tables extends Items<SavedTable> {
       const columns = isDeclared ? definition.columns : teller.columns
       if (columns.length === 0)
         throw invalidBody('The rows have no columns. Send at least one row, or declare columns.')
+      const isLost = ({ name, type }: TableColumn) =>
+        !columns.some((column) => column.name === name && column.type === type)
+      if (usersOf && this.columnsOf(table).some(isLost))
+        refuseBreaking(table, await usersOf(table.name, columns))
       return this.#beside(columns, async (beside) => {
         const digest = await this.#insert(beside, sent, columns)
         const stored = { columns, rows: teller.rows, bytes, digest }
         await this.#waitForReplicas(beside, teller.rows)
-        const before = this.columnsOf(table)
-        const isLost = ({ name, type }: TableColumn) =>
-          !columns.some((column) => column.name === name && column.type === type)
-        if (usersOf && before.some(isLost)) refuseBreaking(table, await usersOf(table.name, beside))
         await this.#switch(table, beside)
         await this.#rows.put(table.id, by, () => stored)
         return stored
@@ -351,7 +354,7 @@ async function inSlices<T>(
 
 function refuseBreaking({ name }: SavedTable, users: readonly string[]): void {
   if (users.length === 0) return
-  const message = `other columns; these read the table and would fail: ${users.join(', ')}`
+  const message = `other columns; these read the table and would fail or return other columns: ${users.join(', ')}`
   const change = { kind: 'columns_changed', breaking: true, message, definition: `tables/${name}` }
   throw breakingChange([change], 'nothing was changed. Set breaking=true to replace the rows anyway.')
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, type TimeLimit, timeLimit } from '../../base/clock.ts'
-import { forbidden, invalidParameter, queryTimeout, WellheadError } from '../../base/errors.ts'
+import { forbidden, invalidParameter, queryTimeout, tooLarge, WellheadError } from '../../base/errors.ts'
 import type { Result } from '../../cache/cached-result.ts'
 import {
   type Engine,
@@ -219,10 +219,18 @@ export class EndpointRunner {
         throw invalidParameter(pattern, `${pattern} must be a regular expression that RE2 can read.`)
       }
       // Report the whole time limit, not what was left of it.
-      if (queryTimeout.is(error)) throw queryTimeout(limit.ms / 1000)
+      if (queryTimeout.is(error)) throw this.#namingTables(queryTimeout(limit.ms / 1000), call)
+      if (tooLarge.is(error)) throw this.#namingTables(error, call)
       // Positions and quotes would refer to the composed SQL, which contains values of the call.
       throw authorError(error, () => undefined)
     }
+  }
+
+  #namingTables(error: WellheadError, { endpoint }: Call): WellheadError {
+    const tables = this.#options.tables()
+    const read = [...endpoint.compiled.tables].filter((name) => tables.has(name)).join(', ')
+    const message = `${error.message} Joins can multiply rows of tables; it reads ${read}.`
+    return read === '' ? error : new WellheadError(error, message, { cause: error.cause })
   }
 
   #filters({ project, retentionDays, endpoint, range, sql }: Call): Record<string, string | number> {

@@ -7,8 +7,9 @@ import { sqlName } from '../../sql/names.ts'
 import { queryOf, type WithClause } from '../../sql/query.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { EndpointDefinition } from './definition.ts'
-import { otherValues, sampleNowMicros, sampleValues } from './parameter-declaration.ts'
-import { bindQuery, type CompiledQuery, type SourceColumns, withNow } from './parameters.ts'
+import type { KnownEndpoints } from './inner-endpoints.ts'
+import { otherValues, sampleNowMicros } from './parameter-declaration.ts'
+import { bindQuery, type CompiledQuery, type SourceColumns, samplesOf, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** A checked endpoint: its query compiles, reads only sources, and returns these columns. */
@@ -37,6 +38,7 @@ export function resultTag({ definition, columns, compiled }: Omit<Endpoint, 'ver
 export interface KnownSources extends SourceColumns, SourceNames {
   /** For hints. */
   readonly sampled?: SampledSources
+  readonly endpoints?: KnownEndpoints
 }
 
 /** Checks a definition before it is saved and finds its columns. Throws if its query is invalid. */
@@ -58,10 +60,10 @@ async function compile(
 ): Promise<Endpoint> {
   checkTokens(queryOf(definition.query))
   if (definition.sandbox) sandboxViews(definition.query)
-  const nesting = { path: [definition.name], expanded: { count: 0 } }
+  const nesting = { path: [definition.name], expanded: { count: 0 }, comparesTypes: !onlyRun }
   const compiled = bindQuery(definition.query, definition.parameters, sources, nesting)
   const parameters = withNow(
-    compiled.check(onlyRun?.values ?? sampleValues(definition.parameters)),
+    compiled.check(onlyRun?.values ?? samplesOf(definition, compiled)),
     onlyRun?.nowMicros ?? sampleNowMicros,
   )
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
@@ -94,11 +96,12 @@ async function checkColumnNames(
   columns: readonly ResultColumn[],
 ): Promise<void> {
   if (!columns.some(({ name }) => name.includes("'"))) return
-  const values = withNow(compiled.check(otherValues(parameters, compiled.names)), sampleNowMicros + 1n)
-  // SQL can accept some values only.
-  const others = await describeColumns(engine, { sql: compiled.prunedSql, parameters: values }).catch(
-    () => columns,
-  )
+  const describeWithOthers = async () => {
+    const values = withNow(compiled.check(otherValues(parameters, compiled.names)), sampleNowMicros + 1n)
+    return describeColumns(engine, { sql: compiled.prunedSql, parameters: values })
+  }
+  // SQL and endpoints that it reads can accept some values only.
+  const others = await describeWithOthers().catch(() => columns)
   const unnamed = columns.findIndex(({ name }, index) => others[index]?.name !== name)
   if (unnamed < 0) return
   throw invalidQuery(

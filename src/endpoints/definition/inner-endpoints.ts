@@ -21,6 +21,8 @@ export interface KnownEndpoints {
 export interface Nesting {
   readonly path: readonly string[]
   readonly expanded: { count: number }
+  /** Whether parameters must have the types of those that they are handed to. Those of an ad-hoc query have no types of their own. */
+  readonly comparesTypes?: boolean
 }
 
 const maxLevels = 5
@@ -83,12 +85,11 @@ export function expansions(
       refuse(`Endpoints cannot read each other in a circle: ${[...path, name].join(' → ')}.`)
     }
     if (!inner) {
-      // The error about an unknown source names what else could be meant.
       const closest = closestName(name, endpoints.names())
-      if (closest === undefined) return []
-      return refuse(
-        `No endpoint that other endpoints can read is called ${sqlName(name)}.${didYouMean(closest)}`,
-      )
+      // The error about an unknown source names what else could be meant.
+      if (closest === undefined && /^\w+$/.test(name)) return []
+      const known = 'No endpoint that other endpoints can read is called'
+      return refuse(`${known} ${sqlName(name)}.${didYouMean(closest)}`)
     }
     if (path.length >= maxLevels) refuse(`Endpoints can read others over at most ${maxLevels} levels.`)
     expanded.count++

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { must, text, trueOrFalse, valuesText, valueText } from '../../base/validation.ts'
 import { listText, listValues } from '../../shared/list-text.ts'
-import { formatMicros, parseIsoTimestamp } from '../../shared/timestamps.ts'
+import { formatMicros, isoDate, parseIsoInstant } from '../../shared/timestamps.ts'
 
 type TypedValue = string | number | boolean
 export type JsonValue = TypedValue | readonly TypedValue[] | null
@@ -20,8 +20,6 @@ export const timestampType = "DateTime64(6, 'UTC')"
 
 const wholeNumber = /^-?\d{1,19}$/
 const decimalNumber = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
-/** Midnight, UTC. */
-const dateForm = /^\d{4}-\d\d-\d\d$/
 const booleans: Record<string, boolean> = { true: true, false: false, 1: true, 0: false }
 
 const string = {
@@ -63,7 +61,7 @@ const singleTypes = {
     expected: 'an ISO 8601 date, or date and time, such as 2026-01-31T12:00:00Z',
     samples: ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'],
     read: (text) => {
-      const micros = parseIsoTimestamp(dateForm.test(text) ? `${text}T00:00Z` : text)
+      const micros = parseIsoInstant(text)
       return micros === undefined ? undefined : formatMicros(micros)
     },
   },
@@ -71,8 +69,7 @@ const singleTypes = {
     engineType: 'Date32',
     expected: 'a date, such as 2026-01-31',
     samples: ['2026-01-01', '2026-01-02'],
-    read: (text) =>
-      dateForm.test(text) && parseIsoTimestamp(`${text}T00:00Z`) !== undefined ? text : undefined,
+    read: (text) => (isoDate.test(text) && parseIsoInstant(text) !== undefined ? text : undefined),
   },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
   regex: { ...string, expected: 'a regular expression' },
@@ -181,6 +178,23 @@ type TypeFields = Pick<ParameterDeclaration, 'type'> & Partial<Pick<ParameterDec
 /** The declaration of one value of a list. */
 export function itemOf({ type, of = 'string' }: TypeFields): { type: SingleType } {
   return { type: type === 'list' ? of : type }
+}
+
+export const typeText = (fields: TypeFields) =>
+  fields.type === 'list' ? `list of ${itemOf(fields).type}` : fields.type
+
+/** Types whose texts another type reads. */
+const readable: Partial<Record<SingleType, SingleType>> = {
+  number: 'integer',
+  timestamp: 'date',
+  string: 'regex',
+  regex: 'string',
+}
+
+/** Whether a parameter can have each value of another one. One value is a list of one. */
+export function reads(taken: TypeFields, handed: TypeFields): boolean {
+  const [type, sent] = [itemOf(taken).type, itemOf(handed).type]
+  return (handed.type !== 'list' || taken.type === 'list') && (sent === type || sent === readable[type])
 }
 
 /** Whether the enum of a declaration has a value, or all values of a list. */

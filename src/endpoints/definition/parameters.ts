@@ -18,8 +18,11 @@ import {
   maxListValues,
   type ParameterDeclaration,
   type ParameterDeclarations,
+  reads,
+  sampleValues,
   timestampType,
   typeOf,
+  typeText,
 } from './parameter-declaration.ts'
 
 /** Values that are sent to the engine beside the SQL, never inside it. */
@@ -105,12 +108,18 @@ export function bindQuery(
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
   for (const { inner, edit } of expanded) {
-    const missing = Object.keys(inner.parameters).find(
-      (name) => inner.parameters[name]?.required && !checked.has(name),
-    )
-    if (missing !== undefined) {
-      const message = `${inner.name} requires the parameter ${missing}. Declare it here to hand it on.`
-      throw invalidQuery(message, positionOf(sql, edit.start))
+    const refuse = (message: string) => {
+      throw invalidQuery(`${inner.name} ${message}`, positionOf(sql, edit.start))
+    }
+    for (const [name, taken] of Object.entries(inner.parameters)) {
+      if (!checked.has(name)) {
+        if (taken.required) refuse(`requires the parameter ${name}. Declare it here to hand it on.`)
+        continue
+      }
+      const handed = declarationOf(declared, name)
+      const types = `the type ${typeText(taken)}, and here it has the type ${typeText(handed)}`
+      if (nesting.comparesTypes && !reads(taken, handed))
+        refuse(`takes the parameter ${name} with ${types}. Declare the same type.`)
     }
   }
   const patterns = [...names].filter((name) => declarationOf(declared, name).type === 'regex')
@@ -152,6 +161,24 @@ export function bindQuery(
       return Object.freeze(Object.fromEntries(values))
     },
   }
+}
+
+/** Values that fit, for checking a query without a request: for endpoints that it reads, too. */
+export function samplesOf(
+  { parameters }: { parameters: ParameterDeclarations },
+  { inner, names }: Pick<CompiledQuery, 'inner' | 'names'>,
+): Record<string, string> {
+  const samples = sampleValues(parameters)
+  for (const taken of [...inner.values()].map((each) => each.parameters)) {
+    for (const [name, sample] of Object.entries(sampleValues(taken))) {
+      const own = parameters[name]
+      const isFree = own
+        ? (own.example ?? own.default ?? own.enum) === undefined && typeOf(own).read(sample) !== undefined
+        : names.includes(name)
+      if (isFree) samples[name] = sample
+    }
+  }
+  return samples
 }
 
 /** Adds the time of the request. It is not sent by the caller and is not part of the cache key. */

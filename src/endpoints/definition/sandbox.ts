@@ -19,8 +19,8 @@ import { pathEdits } from '../../sql/paths.ts'
 import { Query, type WithClause } from '../../sql/query.ts'
 import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
 import { type Endpoint, sandboxViews } from './endpoint.ts'
-import { sampleNowMicros, sampleValues } from './parameter-declaration.ts'
-import { type BoundValues, factsOf, withNow } from './parameters.ts'
+import { sampleNowMicros } from './parameter-declaration.ts'
+import { type BoundValues, factsOf, samplesOf, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
@@ -84,7 +84,7 @@ async function compile(
     )
   }
   const parameters = withNow(
-    endpoint.compiled.check(sampleValues(endpoint.definition.parameters)),
+    endpoint.compiled.check(samplesOf(endpoint.definition, endpoint.compiled)),
     sampleNowMicros,
   )
   const statement = { sql: compose(views, read, text), parameters }
@@ -111,7 +111,7 @@ export async function describeViews(engine: Engine, endpoint: Endpoint): Promise
   const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
   const { definition, compiled } = endpoint
   const views = sandboxViews(compiled.sql)
-  const parameters = withNow(compiled.check(sampleValues(definition.parameters)), sampleNowMicros)
+  const parameters = withNow(compiled.check(samplesOf(definition, compiled)), sampleNowMicros)
   const found: SandboxView[] = []
   for (const name of views.names.filter((view) => !checking.tables.has(view))) {
     const columns = await describe(checking, { sql: viewAlone(views, name), parameters }).catch((error) => {

@@ -33,9 +33,12 @@ export const previewShape = z.strictObject({
   parameters: z.record(z.string(), valuesText).default({}).describe('Values of the parameters.'),
 })
 
+const single = z.union([z.string(), z.number(), z.boolean()])
+const isExact = (value: unknown) => !Number.isInteger(value) || Number.isSafeInteger(value)
+
 const sqlValue = z
-  .union([z.string(), z.number(), z.boolean(), z.null()], must('text, a number, true, false or null'))
-  .refine((value) => typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value), {
+  .union([single, z.null(), z.array(single)], must('text, a number, true, false, null, or a list of these'))
+  .refine((value) => [value].flat().every(isExact), {
     error: 'is too large for a JSON number. Send it as text and convert it in the SQL',
   })
 
@@ -53,7 +56,8 @@ export const sqlShape = z.strictObject(
 )
 
 const draftId = '00000000-0000-4000-8000-000000000000'
-const draftName = 'draft'
+/** No other endpoint can have it. */
+const draftName = 'wellhead.draft'
 
 /** A draft must not keep the engine busy for as long as a saved endpoint can. */
 const maxDraftSeconds = 30
@@ -90,7 +94,7 @@ export class EndpointDrafts {
     const { query, parameters, ...settings } = readShape(sqlShape, body)
     const fields = { query, parameters: declarationsOf(parameters), ...settings }
     const sent = Object.entries(parameters).flatMap(([name, value]) =>
-      value === null ? [] : [[name, String(value)] as const],
+      value === null ? [] : [[name, valuesText.parse(value)] as const],
     )
     const nowMicros = BigInt(this.#options.clock.now()) * 1000n
     const onlyRun = { values: Object.fromEntries(sent), nowMicros }

@@ -38,7 +38,7 @@ import { columnsView } from '../definition/result-columns.ts'
 import { contractChanges } from './contract-changes.ts'
 import type { WarningsOf } from './endpoint-warnings.ts'
 import type { Endpoints, SavedEndpoint } from './endpoints.ts'
-import { createScratchTables, type ScratchTable, scratchEngine } from './scratch-tables.ts'
+import { createScratchTables, type ScratchTable } from './scratch-tables.ts'
 
 interface CompileOptions {
   engine: Engine
@@ -226,20 +226,19 @@ async function stateOf(
   { query }: Pick<EndpointDefinition, 'query'>,
   next: NextDefinitions,
 ): Promise<{ engine: Pick<Engine, 'query'>; sources: KnownSources }> {
-  const named = (name: string) => {
-    const definition = next.list<SavedEndpoint>('endpoints').find((item) => item.name === name)?.definition
-    return definition && mayRead(undefined, definition) ? definition : undefined
-  }
-  const names = () => next.list<SavedEndpoint>('endpoints').map(({ name }) => name)
+  const all = () => next.list<SavedEndpoint>('endpoints').map(({ definition }) => definition)
+  const allowed = () => all().filter((definition) => mayRead(undefined, definition))
+  const named = (name: string) => allowed().find((definition) => definition.name === name)
+  const names = () => allowed().map(({ name }) => name)
   const endpoints = next.isChanged('endpoints') ? { named, names } : readable().endpoints
   const current = { ...readable(), ...(endpoints && { endpoints }) }
   if (!next.isChanged('sources') && !next.isChanged('tables')) return { engine, sources: current }
-  const all = next.list<Source>('sources')
+  const allSources = next.list<Source>('sources')
   const filled = next
     .list('tables')
     .map((table) => [table.name, tableColumns.columnsOf(table as never)] as const)
   const tables = new Map(filled.filter(([, columns]) => columns.length > 0))
-  const known = { ...current, ...withTables(readableSources(all), tables) }
+  const known = { ...current, ...withTables(readableSources(allSources), tables) }
   const texts = [query, ...[...innerDefinitions(query, endpoints).values()].map((inner) => inner.query)]
   const possibleSources = new Set(texts.flatMap((text) => [...queryOf(text).possibleSources]))
   const isMissing = (source: Source) => {
@@ -248,7 +247,7 @@ async function stateOf(
     return typed === undefined || storedColumns(source).some((column) => !existing.has(contentOf(column)))
   }
   const missing = [
-    ...all.filter(isMissing).map((source): ScratchTable => {
+    ...allSources.filter(isMissing).map((source): ScratchTable => {
       return { name: source.name, create: (name, topology) => createScratchTable(name, source, topology) }
     }),
     ...[...tables].flatMap(([name, columns]): ScratchTable[] => {
@@ -275,24 +274,35 @@ export function withTables<Known extends KnownSources>(
   }
 }
 
-/** Names of the endpoints that read a table and work, and would not with another one in its place. */
+/** Names of the endpoints that read a table and work, and would fail or return other columns if it had these. */
 export async function brokenBy(
-  { engine, readable }: Pick<CompileOptions, 'engine' | 'readable'>,
+  { engine, catalog, readable }: Omit<CompileOptions, 'tableColumns'>,
   endpoints: Endpoints,
   table: string,
-  other: string,
+  columns: readonly LookupColumn[],
 ): Promise<string[]> {
-  const broken: string[] = []
   const sources = readable()
-  for (const { name, definition, columns } of endpoints.values()) {
-    const inner = [...innerDefinitions(definition.query, sources.endpoints).values()]
-    if (![definition, ...inner].some(({ query }) => queryOf(query).possibleSources.has(table))) continue
-    const instead = scratchEngine(engine, new Map([[table, other]]))
-    const works = await compileEndpoint(instead, definition, 1, sources).then(
-      (compiled) => JSON.stringify(compiled.columns) === JSON.stringify(columns),
-      (error) => !invalidQuery.is(error),
+  const readers = endpoints.values().filter(({ definition: { query } }) => {
+    const inner = [...innerDefinitions(query, sources.endpoints).values()]
+    return [query, ...inner.map((each) => each.query)].some((text) =>
+      queryOf(text).possibleSources.has(table),
     )
-    if (!works) broken.push(`endpoints/${name}`)
+  })
+  if (readers.length === 0) return []
+  const create: ScratchTable['create'] = (name, topology) => createLookupTable(name, columns, name, topology)
+  const other = await createScratchTables(catalog, engine, [{ name: table, create }])
+  const broken: string[] = []
+  try {
+    for (const { name, definition, columns } of readers) {
+      const worksWith = (described: Pick<Engine, 'query'>) =>
+        compileEndpoint(described, definition, 1, sources).then(
+          (compiled) => JSON.stringify(compiled.columns) === JSON.stringify(columns),
+          (error) => !invalidQuery.is(error),
+        )
+      if (!(await worksWith(other.engine)) && (await worksWith(engine))) broken.push(`endpoints/${name}`)
+    }
+  } finally {
+    await other.remove()
   }
   return broken
 }

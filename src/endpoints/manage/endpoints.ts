@@ -55,7 +55,7 @@ export class Endpoints extends Items<SavedEndpoint> {
       const definition = this.named(name)?.definition
       return definition && mayRead(undefined, definition) ? definition : undefined
     },
-    names: () => this.list().map(({ name }) => name),
+    names: () => this.list().flatMap(({ name, definition }) => (mayRead(undefined, definition) ? name : [])),
   }
 
   /** Endpoints whose queries read others of these names, also through further ones. */

@@ -8,7 +8,7 @@ import { readRequestBody } from '../../intake/request-body.ts'
 import { csvLine } from '../../shared/csv.ts'
 import { columnShape, maxRows, maxTableBytes } from '../../tables/table.ts'
 import { readRows } from '../../tables/table-rows.ts'
-import type { SavedTable, Tables } from '../../tables/tables.ts'
+import type { SavedTable, Tables, TableUsers } from '../../tables/tables.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { referenceParams } from './kind-routes.ts'
 import { authorOf, flag } from './management.ts'
@@ -43,7 +43,7 @@ nameComponents('output', { TableRows: page, ReplacedRows: replaced })
 interface TableParts {
   definitions: Definitions
   tables: Tables
-  tableUsers: (table: string, other: string) => Promise<string[]>
+  tableUsers: TableUsers
 }
 
 /** Rows of tables. */

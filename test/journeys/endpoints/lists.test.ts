@@ -98,6 +98,17 @@ describe('parameters that are lists', () => {
     expect((await call('lists.numbers', '?values=')).error?.message).toContain(problem)
   })
 
+  test('are values of SQL that is not saved', async () => {
+    const sql = async (l: unknown) =>
+      (await json('/api/sql', 'POST', { query: 'SELECT @l AS l', parameters: { l } })).body
+    expect((await sql(['a', 'b,c'])).result).toEqual([{ l: ['a', 'b,c'] }])
+    expect((await sql([1, 2.5])).result).toEqual([{ l: [1, 2.5] }])
+    expect((await sql([1, 'a'])).result).toEqual([{ l: ['1', 'a'] }])
+    expect((await sql([])).result).toEqual([{ l: [] }])
+    for (const wrong of [[null], [['a']], [12345678901234567890], Array(1001).fill('a')])
+      expect((await sql(wrong)).error?.code).toBe('invalid_parameter')
+  })
+
   test('filter, or do not if they are omitted', async () => {
     const numbers = async (search: string) =>
       (await call('lists.filter', search)).result?.map(({ number }) => number)

@@ -136,6 +136,10 @@ describe('endpoints over endpoints', () => {
     expect((await refusal('nested.unknown', 'SELECT * FROM `nested.by-statuss`'))?.message).toContain(
       'Did you mean nested.by-status?',
     )
+    expect(await refusal('nested.bare', 'SELECT\n * FROM "nested.outer"')).toMatchObject({
+      message: 'nested.outer is an endpoint. Read it with FROM `nested.outer`.',
+      line: 2,
+    })
     await create('nested.audit', 'SELECT count() AS n FROM audit_events')
     expect((await refusal('nested.reads-audit', 'SELECT * FROM `nested.audit`'))?.message).toContain(
       'No endpoint',
@@ -144,6 +148,39 @@ describe('endpoints over endpoints', () => {
     expect(changed.body.error?.message).toContain('nested.default → nested.with → nested.default')
     const own = 'SELECT * FROM `nested.own`'
     expect((await refusal('nested.own', own))?.message).toContain('in a circle: nested.own → nested.own')
+  })
+
+  test('hand on parameters of the same type', async () => {
+    const number = { type: 'integer', default: 1 }
+    await create('nested.typed', 'SELECT @n AS n, @l AS l', { n: number, l: { type: 'list', of: 'number' } })
+    const read = 'SELECT n, l\nFROM `nested.typed`'
+    const types = 'nested.typed takes the parameter'
+    expect(await refusal('nested.other', read, { n: { type: 'string' } })).toMatchObject({
+      code: 'invalid_query',
+      message: `${types} n with the type integer, and here it has the type string. Declare the same type.`,
+      line: 2,
+    })
+    for (const n of [{ type: 'list', of: 'number' }, { type: 'number' }])
+      expect((await refusal('nested.other', read, { n }))?.message).toContain(types)
+    expect((await refusal('nested.other', read, { l: { type: 'list' } }))?.message).toContain(
+      'list of string',
+    )
+    await create('nested.other', read, { n: number, l: { type: 'integer' } })
+    expect(await rows('nested.other', '?l=5')).toEqual([{ n: 1, l: [5] }])
+    expect(await rows('nested.other')).toEqual([{ n: 1, l: [] }])
+    // Values of SQL that is not saved have the types of JSON, which has no timestamps.
+    await create('nested.since', 'SELECT @at AS at', { at: { type: 'timestamp', required: true } })
+    const sql = { query: "SELECT at FROM `nested.since` WHERE @at != ''", parameters: { at: '2026-01-02' } }
+    expect((await json('/api/sql', 'POST', sql)).body.result).toEqual([{ at: '2026-01-02T00:00:00.000000Z' }])
+  })
+
+  test('hand on values that only some are allowed of', async () => {
+    await create('nested.allowed', 'SELECT @r AS r', { r: { required: true, enum: ['a', 'b'] } })
+    await create('nested.any', 'SELECT r FROM `nested.allowed`', { r: {} })
+    await create('nested.undeclared', 'SELECT r FROM `nested.allowed` WHERE r = @r')
+    expect(await rows('nested.any', '?r=b')).toEqual([{ r: 'b' }])
+    expect(await rows('nested.undeclared', '?r=b')).toEqual([{ r: 'b' }])
+    expect(await rows('nested.any', '?r=c')).toBe('r must be one of a, b.')
   })
 
   test('are at most five levels deep', async () => {
@@ -204,9 +241,17 @@ describe('endpoints over endpoints', () => {
       name,
       query: `SELECT n FROM \`${endpoints[1 - at]?.name}\``,
     }))
-    expect((await json('/api/deployments', 'POST', { endpoints: circle, allow_breaking: true })).status).toBe(
+    const refused = await json('/api/deployments', 'POST', { endpoints: circle, allow_breaking: true })
+    expect(refused.status).toBe(422)
+    const three = ['a', 'b', 'c'].map((name, at, { length }) => ({
+      name: `nested.new-${name}`,
+      query: `SELECT 1 AS n FROM \`nested.new-${'abc'[(at + 1) % length]}\``,
+    }))
+    const circular = await json('/api/deployments', 'POST', { endpoints: three })
+    expect([circular.status, circular.body.error?.message]).toEqual([
       422,
-    )
+      expect.stringContaining('in a circle: nested.new-a → nested.new-b → nested.new-c → nested.new-a'),
+    ])
   })
 
   test('show tenants rows of their project only, also through unpublished ones and in sandboxes', async () => {
@@ -238,5 +283,9 @@ describe('endpoints over endpoints', () => {
     const query = 'SELECT requests FROM `nested.by-status` WHERE status = 404'
     const { body } = await json('/api/sql', 'POST', { query, parameters: { project: 'nested-a' } })
     expect(body).toEqual({ result: [{ requests: 1 }] })
+    await create('draft', 'SELECT 1 AS n')
+    expect((await json('/api/sql', 'POST', { query: 'SELECT n FROM `draft`' })).body.result).toEqual([
+      { n: 1 },
+    ])
   })
 })

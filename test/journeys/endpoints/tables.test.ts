@@ -112,7 +112,10 @@ describe('rows of a table', () => {
     expect(JSON.stringify(refused.body)).toContain('endpoints/t-used.sum')
     expect(await csv('t_used')).toBe('id,n\n"a",1\n')
     expect(await put('t_used', 'id,n,m\na,2,3\n')).toMatchObject({ status: 200 })
+    // Nobody reads the column m, and what fails already is not broken.
+    expect(await put('t_used', 'id,n\na,2\n')).toMatchObject({ status: 200 })
     expect((await put('t_used', 'id,m\na,1\n', 'text/csv', '?breaking=true')).status).toBe(200)
+    expect(await put('t_used', 'id,n\na,3\n')).toMatchObject({ status: 200 })
   })
 
   test('sent at once leave one whole set', async () => {
@@ -159,6 +162,34 @@ describe('rows of a table', () => {
     const refused = await put('t_refused', rows)
     expect([refused.status, refused.body.error?.message]).toEqual([status, expect.stringContaining(message)])
     expect(await csv('t_refused')).toBe('id\n"old"\n')
+  })
+
+  test('are named by the error of a join that takes too long', async () => {
+    await create('t_many')
+    await put('t_many', `n\n${Array.from({ length: 20_000 }, (_, n) => n).join('\n')}`)
+    const query = 'SELECT count() AS n FROM t_many AS a, t_many AS b, t_many AS c WHERE a.n + b.n + c.n = -1'
+    await endpoint('t-many', query, { timeout_seconds: 1 })
+    const { status, body } = await call(service.adminToken.token, 't-many')
+    expect([status, body.error]).toMatchObject([
+      504,
+      { code: 'query_timeout', message: expect.stringContaining('reads t_many') },
+    ])
+  })
+
+  test('keep their digits, or are refused', async () => {
+    await create('t_digits', { columns: [{ name: 'id', type: 'text' }] })
+    const large = await put('t_digits', '[{"id":12345678901234567890}]', 'application/json')
+    expect([large.status, large.body.error?.message]).toEqual([
+      400,
+      expect.stringContaining('Row 1: id must be text'),
+    ])
+    expect((await put('t_digits', '[{"id":1.5},{"id":9007199254740991}]', 'application/json')).status).toBe(
+      200,
+    )
+    expect(await sql('SELECT * FROM t_digits ORDER BY id')).toEqual([
+      { id: '1.5' },
+      { id: '9007199254740991' },
+    ])
   })
 
   test('of other types are refused', async () => {
