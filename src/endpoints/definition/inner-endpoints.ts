@@ -87,7 +87,7 @@ export function expansions(
     if (!inner) {
       const closest = closestName(name, endpoints.names())
       // The error about an unknown source names what else could be meant.
-      if (closest === undefined && /^\w+$/.test(name)) return []
+      if (closest === undefined) return []
       const known = 'No endpoint that other endpoints can read is called'
       return refuse(`${known} ${sqlName(name)}.${didYouMean(closest)}`)
     }

@@ -128,7 +128,7 @@ export function adHocSqlJourneys(running: () => RunningService, clock: ManualClo
         { query: 'SELECT @now AS n', parameters: { now: 'x' } },
         invalid('parameters.now'),
       ],
-      ['a list as a value', { ...project, parameters: { project: ['a'] } }, invalid('parameters.project')],
+      ['a list in a list', { ...project, parameters: { project: [['a']] } }, invalid('parameters.project')],
       [
         'a number without a double',
         { ...project, parameters: { project: 2 ** 60 } },

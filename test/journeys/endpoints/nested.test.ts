@@ -141,9 +141,11 @@ describe('endpoints over endpoints', () => {
       line: 2,
     })
     await create('nested.audit', 'SELECT count() AS n FROM audit_events')
-    expect((await refusal('nested.reads-audit', 'SELECT * FROM `nested.audit`'))?.message).toContain(
-      'No endpoint',
-    )
+    const audit = await refusal('nested.reads-audit', 'SELECT * FROM `nested.audit`')
+    expect([audit?.code, audit?.message]).toEqual([
+      'invalid_query',
+      expect.not.stringContaining('mean nested.audit'),
+    ])
     const changed = await change('nested.default', { query: 'SELECT shown FROM `nested.with`' })
     expect(changed.body.error?.message).toContain('nested.default → nested.with → nested.default')
     const own = 'SELECT * FROM `nested.own`'
