@@ -84,7 +84,7 @@ export class EntryQueries {
       const all = { ...more, parameters: { ...parameters, ...more.parameters } }
       return readJsonRows<Row>(await run({ sql: text, format: 'JSONEachRow', ...all }, deadlineMs))
     }
-    return { source, table: tableOf(source), filter, condition, nowMicros, sql, parameters, run, rows }
+    return { source, table: tableOf(source), filter, condition, words, nowMicros, sql, parameters, run, rows }
   }
 
   async run(

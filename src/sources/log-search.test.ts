@@ -113,3 +113,19 @@ test('facets that reach their time limit are those of the newest part', async ()
   expect(await facets()).toEqual({ entries: 5, facets: [], searchedSince: since })
   expect(statements.at(-1)?.sql).toContain(`timestamp >= fromUnixTimestamp64Milli(${since.getTime()}, 'UTC')`)
 })
+
+test('asks in conditions, which use the index of words, why nothing matches', async () => {
+  const { histogram, statements } = searchWith([])
+  await histogram({ query: 'one two' })
+  const [, why] = statements
+  const selects = why?.sql.split(' UNION ALL ') ?? []
+  expect(selects).toHaveLength(3)
+  for (const select of selects.slice(1)) {
+    const [counted, where = ''] = select.split(' WHERE ')
+    expect([counted?.includes('LIKE'), where.includes(' LIKE '), where.endsWith(' LIMIT 1)')]).toEqual([
+      false,
+      true,
+      true,
+    ])
+  }
+})

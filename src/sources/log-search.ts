@@ -207,20 +207,21 @@ function cursorOf(next: string): SearchCursor {
 }
 
 async function whyEmpty(search: Search): Promise<EmptyResult> {
-  const { table, filter, condition, nowMicros } = search
+  const { table, filter, condition, nowMicros, words } = search
   const { sql, parameters } = rangeConditions(filter, nowMicros)
   // Some conditions are several tests: a UUID is searched in two columns, and 5xx is a range or a text.
   const tests = grouped(condition ? [...positiveTests(condition)] : [], ({ text }) => text)
   const texts = [...tests.keys()].slice(0, maxNotedTests)
-  const counts = texts.map((text, index) => {
-    const parts = tests.get(text) ?? []
-    return `countIf(${conditionSql({ kind: 'or', parts }, parameters)}) AS _n${index}`
+  // In conditions, which use the index of words. A query that is one condition was already counted.
+  const conditions = condition?.kind === 'word' || condition?.kind === 'test' ? [] : texts
+  const selects = ['', ...conditions].map((text, index) => {
+    const parts = tests.get(text)
+    const test = parts ? ` AND (${conditionSql({ kind: 'or', parts }, parameters, words)})` : ''
+    return `SELECT ${index} AS _n FROM (SELECT 1 FROM ${table} WHERE ${sql}${test} LIMIT 1)`
   })
-  const [count = {}] = await search.rows<Record<string, number>>(
-    `SELECT ${['count() AS _entries', ...counts].join(', ')} FROM ${table} WHERE ${sql}`,
-    { parameters },
-  )
-  if (count._entries === 0) {
+  const rows = await search.rows<{ _n: number }>(selects.join(' UNION ALL '), { parameters })
+  const met = new Set(rows.map(({ _n }) => _n))
+  if (!met.has(0)) {
     const newest = (await newestOf(search)) ?? null
     const whose = filter.project === undefined ? '' : ` of project "${filter.project}"`
     const note =
@@ -231,7 +232,7 @@ async function whyEmpty(search: Search): Promise<EmptyResult> {
   }
   const noted = (...notes: string[]) => ({ notes, newest: null })
   if (texts.length === 0) return noted('The query excludes every entry in this time range.')
-  const unmatched = texts.filter((_, index) => count[`_n${index}`] === 0)
+  const unmatched = texts.filter((_, index) => !met.has(index + 1))
   if (unmatched.length === 0) {
     return noted('Each condition matches entries alone, but no entry matches all of them.')
   }
