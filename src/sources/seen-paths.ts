@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Source } from '../catalog/source.ts'
 import { outputJson } from '../engine/json-rows.ts'
+import { pathOf } from '../shared/path-text.ts'
 import { typeFor } from '../sql/metadata-path.ts'
 import { sqlText } from '../sql/names.ts'
 
@@ -141,7 +142,7 @@ export function pathExamples(metadata: readonly string[], paths: Pick<ReadonlySe
 /** The values in metadata that are not objects, with their paths. Very long paths are left out. */
 export function* leavesOf(object: object, prefix = '', depth = 1): Generator<[path: string, value: unknown]> {
   for (const [key, value] of Object.entries(object)) {
-    const path = `${prefix}${key.replaceAll('.', '%2E')}`
+    const path = prefix + pathOf([key])
     // Each path has the keys above it once more, which can add up to far more than the entry.
     if (path.length > maxPathLength) continue
     if (!isObject(value)) yield [path, value]

@@ -40,20 +40,19 @@ interface Counts {
 /** Returns a function that reads the size of each source and its new entries. */
 export function sourceUsage(options: SourceUsageOptions) {
   const { engine, sources, clock, freeBytes, reserveBytes } = options
-  const kept = new LRUCache<string, Promise<unknown>>({ max: 10, ttlResolution: 0, perf: clock })
-
-  /** All requests within this time share one result. */
-  function keep<T>(key: string, ttl: number, work: () => Promise<T>): Promise<T> {
-    const known = kept.get(key)
-    if (known) return known as Promise<T>
-    const value = work()
-    kept.set(key, value, { ttl })
-    value.catch(() => kept.delete(key))
-    return value
-  }
-
+  // All requests within this time share one result.
+  const shared = { max: 10, ttlResolution: 0, perf: clock }
+  const counted = new LRUCache<UsageInterval, Counts>({
+    ...shared,
+    fetchMethod: (interval) => count(interval),
+  })
+  const stored = new LRUCache<'all', Awaited<ReturnType<typeof readStoredTables>>>({
+    ...shared,
+    ttl: usageIntervals['1hr'].keepMs,
+    fetchMethod: () => readStoredTables(engine, sources.topology, { deadlineMs }),
+  })
   const counts = (interval: UsageInterval) =>
-    keep(interval, usageIntervals[interval].keepMs, () => count(interval))
+    counted.forceFetch(interval, { ttl: usageIntervals[interval].keepMs })
 
   async function count(interval: UsageInterval): Promise<Counts> {
     const { buckets, bucketSeconds } = usageIntervals[interval]
@@ -84,8 +83,8 @@ export function sourceUsage(options: SourceUsageOptions) {
 
   return async (interval: UsageInterval) => {
     const hour = usageIntervals['1hr']
-    const [stored, lastHour, entries] = await Promise.all([
-      keep('stored', hour.keepMs, () => readStoredTables(engine, sources.topology, { deadlineMs })),
+    const [tables, lastHour, entries] = await Promise.all([
+      stored.forceFetch('all'),
       counts('1hr'),
       counts(interval),
     ])
@@ -94,8 +93,8 @@ export function sourceUsage(options: SourceUsageOptions) {
       disk: free === undefined ? null : { free_bytes: free, reserve_bytes: reserveBytes },
       sources: sources.list().map(({ name }) => ({
         name,
-        entries: stored.get(name)?.rows ?? 0,
-        bytes: stored.get(name)?.bytes ?? 0,
+        entries: tables.get(name)?.rows ?? 0,
+        bytes: tables.get(name)?.bytes ?? 0,
         /** By timestamp, oldest minute first. */
         per_minute: lastHour.bySource.get(name) ?? new Array<number>(hour.buckets).fill(0),
       })),

@@ -34,6 +34,7 @@ test.each([
   ['cf.clientIp', [], 'client_ip'],
   ['headers.x-real-ip', [], 'x_real_ip'],
   ['a._0', [], 'a_0'],
+  ['attributes.http%2Eroute', [], 'http_route'],
 ])('names the column for %s beside %s "%s"', (path, taken, expected) => {
   expect(suggestedColumn(path, taken)).toBe(expected)
 })

@@ -1,3 +1,4 @@
+import { keysOf } from '../../../src/shared/path-text.ts'
 import type { SlowCall, SourcePath, TypedColumn } from '../api/shapes.ts'
 
 const kinds: readonly (readonly [RegExp, string])[] = [
@@ -29,7 +30,7 @@ const maxLength = 64
 
 /** The last key, with as many keys before it as it takes to be unique. */
 export function suggestedColumn(path: string, taken: readonly string[]): string {
-  const keys = path.split('.').map((key) =>
+  const keys = keysOf(path).map((key) =>
     key
       .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
       .replace(/[^A-Za-z0-9]+/g, '_')

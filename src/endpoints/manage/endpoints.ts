@@ -20,9 +20,7 @@ import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
 
 /** Endpoints that were saved before the field `timestamps` existed keep `logflare`. */
 function withEarlierDefaults(definition: unknown): unknown {
-  // `incremental` was a field before the first release.
-  const { incremental: _, ...fields } = definition as Record<string, unknown>
-  return { timestamps: 'logflare', ...fields }
+  return { timestamps: 'logflare', ...(definition as object) }
 }
 
 const readDefinition = readerOf(z.preprocess(withEarlierDefaults, definitionShape))

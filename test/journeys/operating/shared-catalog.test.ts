@@ -196,7 +196,7 @@ async function endOfCatalog(): Promise<number> {
 
 test('an endpoint that was stored before the field timestamps existed keeps logflare', async () => {
   const id = randomUUID()
-  const definition = { id, name: 'stored.before', query: 'SELECT now() AS at', incremental: null }
+  const definition = { id, name: 'stored.before', query: 'SELECT now() AS at' }
   const columns = [{ name: 'at', type: 'DateTime' }]
   const body = JSON.stringify({ definition, columns, created_at: new Date(0).toISOString(), note: '' })
   await run(insertRow(id, 'endpoint', await endOfCatalog(), body))

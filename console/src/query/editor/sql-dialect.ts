@@ -1,4 +1,5 @@
 import { SQLDialect } from '@codemirror/lang-sql'
+import { keysOf } from '../../../../src/shared/path-text.ts'
 import { functions, keywords, types } from './sql-words.ts'
 
 const known = new Set(keywords.split(' '))
@@ -18,6 +19,7 @@ export const clickhouse = SQLDialect.define({
 /** A path of metadata in SQL. Keys that are not plain words are quoted. */
 export function metadataColumn(path: string): string {
   const quoted = (key: string) => `\`${key.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
-  const keys = path.split('.').map((key) => key.replaceAll('%2E', '.'))
-  return ['metadata', ...keys.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : quoted(key)))].join('.')
+  return ['metadata', ...keysOf(path).map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : quoted(key)))].join(
+    '.',
+  )
 }
