@@ -9,14 +9,7 @@ import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, evaluate as evaluateState, newState } from './alert-state.ts'
 import type { Evaluator } from './evaluator.ts'
-import {
-  emailBody,
-  type Message,
-  notificationFor,
-  shownRows,
-  slackBody,
-  webhookBody,
-} from './notification.ts'
+import { type Message, notificationFor, shownRows, targetForms } from './notification.ts'
 
 export type AlertTests = ReturnType<typeof alertTests>
 
@@ -70,13 +63,9 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
       const alert = readAlert({ ...record, body: { definition, created_at: '', note: '' } })
       const { tested, message } = await evaluate(alert, signal)
       const firing = { ...message, state: { ...message.state, state: 'firing' as const } }
-      return {
-        ...tested,
-        webhook: webhookBody(firing),
-        slack: slackBody(firing),
-        email: emailBody(firing),
-        history: await pastDecisions(parts, alert, signal),
-      }
+      const bodies = Object.entries(targetForms).map(([type, { bodyOf }]) => [type, bodyOf(firing)])
+      const history = await pastDecisions(parts, alert, signal)
+      return { ...tested, ...Object.fromEntries(bodies), history }
     },
   }
 }

@@ -166,14 +166,14 @@ function slackCode(text: string): string {
   return escaped(oneLine(text).replaceAll('`', '\u02cb'))
 }
 
-/** What each type of target receives, and whether a secret of the target signs it. */
+/** What each type of target receives, and whether a secret of the target signs it. Previews show all of them. */
 export const targetForms: Record<
   Address['type'],
-  { bodyOf: (message: Message) => object; isSigned: boolean }
+  { bodyOf: (message: Message) => object; isSigned: boolean; content: string }
 > = {
-  webhook: { bodyOf: webhookBody, isSigned: true },
-  slack: { bodyOf: slackBody, isSigned: false },
-  email: { bodyOf: emailBody, isSigned: false },
+  webhook: { bodyOf: webhookBody, isSigned: true, content: 'What a webhook would receive.' },
+  slack: { bodyOf: slackBody, isSigned: false, content: 'What Slack would receive.' },
+  email: { bodyOf: emailBody, isSigned: false, content: 'What an email would contain.' },
 }
 
 /** The notification for targets with these keys. */

@@ -379,18 +379,3 @@ export function refuseLarge({ kind, body, deleted }: CatalogChange): void {
   if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) return
   throw tooLarge(`The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`)
 }
-
-export function expectVersion({ version }: { version: number }, expected: number | undefined): void {
-  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
-}
-
-/** Retries a change after a conflict, unless the caller expects a certain version. */
-export async function lastWins<T>(expected: number | undefined, change: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await change()
-    } catch (error) {
-      if (expected !== undefined || attempt >= maxAttempts || !versionConflict.is(error)) throw error
-    }
-  }
-}

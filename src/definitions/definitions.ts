@@ -13,7 +13,7 @@ import {
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
 import { readShape, writableFields } from '../base/validation.ts'
-import { type Catalog, expectVersion } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import { auditRefused, mayReadItem, type Reader } from './audit-rule.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
 import { commonReadOnly, find, type Kind, type Saved } from './kind.ts'
@@ -208,9 +208,7 @@ export class Definitions {
     if (current && !this.#readable(kind, by)(current)) throw auditRefused()
     if (!current && id !== undefined && kind.takesId && (await this.#isKnown(kind, id))) throw deletedId(id)
     const { expected_version: version } = readShape(expectationShape, { expected_version })
-    if (version !== undefined && version !== (current?.version ?? 0)) {
-      throw versionConflict(String(version), current?.version ?? 0)
-    }
+    refuseVersion(current, version)
     const kept = current && kind.kept?.(current)
     const isNew = id !== undefined && kind.takesId
     return {
@@ -309,9 +307,15 @@ export class Definitions {
   }
 }
 
-function expected(current: Saved, { expected }: { expected: number | undefined }): Saved {
-  expectVersion(current, expected)
+function expected(current: Saved, { expected: wanted }: { expected: number | undefined }): Saved {
+  refuseVersion(current, wanted)
   return current
+}
+
+/** 0: it must not exist yet. Undefined: any version. */
+function refuseVersion(current: Saved | undefined, expected: number | undefined): void {
+  const version = current?.version ?? 0
+  if (expected !== undefined && expected !== version) throw versionConflict(String(expected), version)
 }
 
 function isMisfit(error: unknown): error is WellheadError {

@@ -4,32 +4,21 @@ import type { CommandIo } from '../command-io.ts'
 import type { CopyOptions, ImportOptions, RestoreOptions } from './data-actions.ts'
 
 const backupHelp = `
-The backup contains everything the service stores at one moment: entries, endpoints with their versions, tokens, and the
-admin token and the key of webhooks if the service created them. Requests and logs are served meanwhile. Keep the backup as secret as the service.
-
-The directory must be new or empty. It appears only after the backup is complete and on disk.
+The directory must be new or empty, and appears when the backup is complete. Requests and logs are served meanwhile. Keep
+the backup as secret as the service: it has the admin token and the key of webhooks if the service created them.
 `
 
 const restoreHelp = `
-Creates a new data directory from a backup and never overwrites anything. Every file is compared with its checksum. Then
-the engine opens the data and counts the rows of every table. The directory appears only if all of this succeeds. A failed
-restore leaves nothing behind and says what to do next.
-
-A backup has what was erased after it was taken. With --erasures, the service erases it again, hidden before it is ready. One of
-the two options is required if the backup itself lists erasures.
+Checks every file and every table, never overwrites anything, and leaves nothing behind if it fails. A backup has what was
+erased after it was taken; with --erasures, the service erases it again before it is ready. If the backup itself lists
+erasures, one of the two options is required.
 `
 
 const copyHelp = `
-Moves an installation from the embedded engine to a ClickHouse server or cluster: entries, endpoints with their versions,
-sources, tokens, saved searches, idempotency keys and statistics. The data directory is only read. Stop its service first.
-The database on the server must be empty; it is created if it does not exist.
-
-At the end, both sides are compared by the number and the content of all rows. Services refuse to start on the server
-before that. After an interruption, drop the database on the server, then copy again.
-
-The admin token and the key of webhooks are not copied. Start the service with the same data directory, or set
-WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password,
-database and cluster of the server are the settings of serve: WELLHEAD_CLICKHOUSE_USER and so on.
+Stop the service first; the data directory is only read. The database on the server must be empty, and is compared at the
+end. After an interruption, drop it, then copy again. The admin token and the key of webhooks are not copied: start the
+service with the same data directory, or set WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password, database and
+cluster of the server are the settings of serve.
 `
 
 /** The actions are imported on demand: they load the engine, which other commands do not need. */
@@ -71,11 +60,9 @@ export function defineCopy(copy: Command, io: CommandIo): void {
 }
 
 const help = `
-Reads the tables _analytics.log_events_… of a self-hosted Supabase and sends their entries to a service, oldest first.
-Postgres is only read. A temporary engine copies each table first, so the command needs free disk space.
-
-After an interruption, run the same command again. Entries that are already stored are not stored twice if the second
-run is within a day and uses the same token. Entries that are older than the retention of their source are rejected.
+Sends the entries to a service, oldest first. Postgres is only read; a temporary engine copies each table, which needs free
+disk space. After an interruption, run the same command again: within a day and with the same token, nothing is stored
+twice.
 `
 
 export function defineImport(parent: Command, io: CommandIo): void {

@@ -43,7 +43,7 @@ export async function showRows(
 function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {
   const toTerminal = output === undefined && io.stdout.isTerminal
   if (format === undefined) return toTerminal ? 'table' : 'json'
-  if (toTerminal && (format === 'parquet' || format === 'arrow')) {
+  if (toTerminal && outputFormats.find(({ name }) => name === format)?.form === 'typed') {
     throw usageFailure(`${format} is a binary format. Write it to a file with --output.`)
   }
   return format

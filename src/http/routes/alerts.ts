@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { alertShape, alertStates, instant, type SavedAlert, targetShape } from '../../alerts/alert.ts'
 import { alertExample } from '../../alerts/alert-kind.ts'
 import type { AlertTests } from '../../alerts/alert-tests.ts'
+import { targetForms } from '../../alerts/notification.ts'
 import { notFound } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
@@ -37,11 +38,10 @@ const test = z.object({
   deliveries: z.array(delivery).exactOptional().describe('Results of the test notification, if it was sent.'),
 })
 const decision = z.object({ at: z.iso.datetime(), value: evaluation.value, met: z.boolean() })
+const bodies = Object.entries(targetForms).map(([type, { content }]) => [type, row.describe(content)])
 const preview = z.object({
   ...evaluation,
-  webhook: row.describe('What a webhook would receive.'),
-  slack: row.describe('What Slack would receive.'),
-  email: row.describe('What an email would contain.'),
+  ...(Object.fromEntries(bodies) as Record<string, typeof row>),
   history: z.array(decision).nullable().describe('The last day, oldest first. Null: no `@now` in the query.'),
 })
 

@@ -14,6 +14,7 @@ export const parameterTypes: readonly ParameterType[] = [
   'number',
   'boolean',
   'timestamp',
+  'date',
   'regex',
 ]
 
