@@ -21,14 +21,14 @@ export const sourceName = z.object({
 })
 
 const appliedRule = z.object({
-  rule: ruleShape,
+  rule: ruleShape.describe('The rule.'),
   origin: z.enum(['deployment', 'source']).describe('Whether all sources have it, or only this one.'),
   entries: z.int().describe('Number of entries that it dropped or changed.'),
 })
 const appliedRules = z.array(appliedRule)
 const preview = z.object({
   newest: z.int().describe('Number of entries that the rules were applied to.'),
-  rules: appliedRules,
+  rules: appliedRules.describe('In the order in which they are applied.'),
   entries: z
     .array(
       z.object({ before: storedEntry, after: storedEntry.nullable().describe('Null if it is dropped.') }),
