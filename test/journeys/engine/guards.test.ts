@@ -6,6 +6,7 @@ import {
   readFileSync,
   readlinkSync,
   rmdirSync,
+  rmSync,
   truncateSync,
 } from 'node:fs'
 import { getPriority } from 'node:os'
@@ -355,9 +356,9 @@ function listeningPorts(pid: number): string[] {
 /** More than the engine accepts by default. */
 const brokenParts = 110
 
-describe('after a power cut', () => {
+describe('after a power cut or on a full disk', () => {
   // The engine syncs the rows of a merged part, but not its index of words.
-  test('merged parts without the content of their index are replaced by what they were merged from', async () => {
+  test('merged parts without the content of their index are replaced by what they were merged from, or lose the index', async () => {
     const { engine, dataDir, close } = await openEmbedded()
     const command = (sql: string) =>
       engine.command({ sql, settings: { max_partitions_per_insert_block: 0 } }, limits)
@@ -369,20 +370,34 @@ describe('after a power cut', () => {
       await command(`INSERT INTO cut SELECT number, '${text}' FROM numbers(${brokenParts})`)
     }
     await command('OPTIMIZE TABLE cut FINAL')
+    // As after a full disk, once the engine has removed what it merged.
+    await command(`CREATE TABLE full (text String, ${index.replace('words', '_text')}) ORDER BY text`)
+    for (const text of ['one', 'two']) await command(`INSERT INTO full VALUES ('${text}')`)
+    await command('OPTIMIZE TABLE full FINAL')
     await engine.close()
 
-    const table = join(dataDir, 'engine', 'store', 'data', 'wellhead', 'cut')
-    const ofMerges = readdirSync(table, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    const tables = join(dataDir, 'engine', 'store', 'data', 'wellhead')
+    const ofMerges = readdirSync(join(tables, 'cut'), { recursive: true, encoding: 'utf8' }).filter((path) =>
       /_1\/skp_idx_words/.test(path),
     )
     expect(new Set(ofMerges.map((path) => dirname(path))).size).toBe(brokenParts)
-    for (const path of ofMerges) truncateSync(join(table, path))
+    for (const path of ofMerges) truncateSync(join(tables, 'cut', path))
+    for (const part of ['all_1_1_0', 'all_2_2_0']) rmSync(join(tables, 'full', part), { recursive: true })
+    const merged = join(tables, 'full', 'all_1_2_1')
+    const indexed = readdirSync(merged).filter((file) => file.startsWith('skp_idx__text'))
+    for (const file of indexed) truncateSync(join(merged, file))
 
     const again = embeddedEngine(dataDir)
     await again.start()
-    const sql = "SELECT count(), countIf(text = 'two') FROM cut WHERE text IN ('one', 'two')"
-    const { body } = await again.query({ sql, format: 'TSV' }, limits)
-    expect(`${body}`).toBe(`${brokenParts * 2}\t${brokenParts}\n`)
+    for (const [table, rows] of Object.entries({ cut: brokenParts, full: 1 })) {
+      const sql = `SELECT count(), countIf(text = 'two') FROM ${table} WHERE text IN ('one', 'two')`
+      const { body } = await again.query({ sql, format: 'TSV' }, limits)
+      expect(`${body}`).toBe(`${rows * 2}\t${rows}\n`)
+    }
+    // The next merge has the index again.
+    await again.command({ sql: "INSERT INTO full VALUES ('three')" }, limits)
+    await again.command({ sql: 'OPTIMIZE TABLE full FINAL' }, limits)
+    expect(readdirSync(join(tables, 'full', 'all_1_3_2'))).toEqual(expect.arrayContaining(indexed))
     await again.close()
     await close()
   })

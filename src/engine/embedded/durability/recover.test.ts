@@ -44,6 +44,24 @@ test('moves parts without content to the detached parts', async () => {
   expect(detached()).toEqual(['empty_20261115_1_2_1', 'empty_20261115_2_2_0'])
 })
 
+test('removes empty indexes of words from parts with rows, with their checksums', async () => {
+  const whole = { 'count.txt': '2', 'skp_idx__text.idx': '', 'skp_idx__text.cmrk4': '' }
+  const parts: Record<string, Record<string, string>> = {
+    '20261115_1_2_1': { ...whole, 'data.bin': 'rows' },
+    '20261115_3_4_1': { ...whole, 'timestamp.bin': 'rows' },
+    '20261115_5_6_1': { ...whole, 'data.bin': 'rows', 'skp_idx__text.idx': 'words' },
+    '20261115_7_7_1': { ...whole, 'data.bin': '', 'count.txt': '0' },
+  }
+  for (const [name, files] of Object.entries(parts)) {
+    part(name, 'sums')
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(table, name, file), text)
+  }
+  await recover(store)
+  const left = Object.keys(parts).map((name) => readdirSync(join(table, name)).sort())
+  const untouched = ['checksums.txt', 'count.txt', 'data.bin', 'skp_idx__text.cmrk4', 'skp_idx__text.idx']
+  expect(left).toEqual([['count.txt', 'data.bin'], ['count.txt', 'timestamp.bin'], untouched, untouched])
+})
+
 test('removes the tokens of inserts whose rows are missing, and keeps all others', async () => {
   for (const name of ['20261115_1_1_0', '20261115_2_5_1', '20261114_9_9_0_12', 'detached']) part(name)
   part('tmp_insert_20261115_6_6_0')

@@ -1,8 +1,10 @@
-import { appendFile, mkdir, open, readdir, readFile, rename, stat, truncate } from 'node:fs/promises'
+import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
+
+const wordIndex = 'skp_idx__text.'
 
 /** From the moment this file exists, the log entry of an insert is synced before the insert is confirmed. */
 const markName = 'insert-logs-are-synced'
@@ -14,6 +16,7 @@ export async function recover(storeDirectory: string): Promise<void> {
   const tables = await tableDirectories(storeDirectory)
   for (const table of tables) {
     await detachEmptyParts(table)
+    await removeEmptyIndexes(table)
     await trimLog(table)
     const log = await readInsertLog(table)
     if (log.files.length === 0) continue
@@ -45,6 +48,26 @@ async function detachEmptyParts(table: string): Promise<void> {
     if (checksums?.size === 0) empty.push(name)
   }
   await detach(table, empty, 'empty')
+}
+
+/**
+ * On a full disk the engine can also leave a merged part whose index of words is empty, which it refuses at its next start. Without
+ * the index and the checksums, it reads the rows and computes the checksums again.
+ */
+async function removeEmptyIndexes(table: string): Promise<void> {
+  const sizeOf = async (path: string) => (await stat(path).catch(unlessMissing))?.size
+  for (const name of await readdir(table)) {
+    if (parsePart(name) === undefined) continue
+    const path = (file: string) => join(table, name, file)
+    if ((await sizeOf(path(`${wordIndex}idx`))) !== 0) continue
+    // A part without rows has empty files, too.
+    if (!((await sizeOf(path('data.bin'))) ?? (await sizeOf(path('timestamp.bin'))))) continue
+    const others = (await readdir(path(''))).filter(
+      (file) => file.startsWith(wordIndex) && file !== `${wordIndex}idx`,
+    )
+    // The file that shows the damage is the last one, so that another start goes on.
+    for (const file of [checksumsFile, ...others, `${wordIndex}idx`]) await rm(path(file), { force: true })
+  }
 }
 
 /** The engine cannot open a table whose log ends in half a line or in zeros, as after a power cut. */
