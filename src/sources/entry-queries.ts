@@ -10,7 +10,7 @@ import { readQuery } from '../search/parse-query.ts'
 import { parsingTests, type SearchCondition } from '../search/search-condition.ts'
 import { formatMicros, parseIsoTimestamp } from '../shared/timestamps.ts'
 import { authorError } from '../sql/errors.ts'
-import { type HiddenRows, isolatedRows, retainedSince, rowFilterSettings } from '../sql/isolation.ts'
+import { type HiddenRows, isolationSettings, retainedSince, rowFilterSettings } from '../sql/isolation.ts'
 import type { EntryFilter } from './search-shape.ts'
 
 export interface EntryQueriesOptions {
@@ -106,7 +106,8 @@ export class EntryQueries {
       ...(parsing > 0 && { max_block_size: Math.max(4, Math.floor(parsedRows / parsing)) }),
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
-      ...(isolated ? isolatedRows : rowFilterSettings)(engine.database, [source.name], filter),
+      ...(isolated && isolationSettings),
+      ...rowFilterSettings(engine.database, [source.name], filter),
       max_memory_usage: maxMemoryBytes,
       max_result_bytes: maxResultBytes,
     }

@@ -61,33 +61,26 @@ interface RowFilter {
   sinceMicros?: bigint | undefined
   /** Condition of a table for the rows that nobody may see anymore; undefined: none. */
   hidden?: HiddenRows | undefined
+  /** Tables that users fill. */
+  tables?: Iterable<string>
+  /** Whether rows of these tables that belong to nobody show. */
+  showsShared?: boolean
 }
 
 export type HiddenRows = (table: string) => string | undefined
 
-/** Restricts a query to some rows of each table. Tables of sources that are being deleted may still exist. */
-export function rowFilterSettings(database: string, tables: Iterable<string>, filter: RowFilter) {
-  return tableFilterSettings(database, rowFilters(tables, filter))
-}
-
 /** Tables that users fill have the tenant of each row in a column of its own, since not all of them have a project. */
 export const tenantColumn = '_tenant'
 
-/** Filters of sources, and of tables that users fill. `showsShared`: whether rows of those that belong to nobody show. */
-export function tenantFilters(
-  database: string,
-  sources: Iterable<string>,
-  tables: Iterable<string>,
-  { showsShared, ...filter }: RowFilter & { showsShared: boolean },
-) {
+/** Restricts a query to some rows of each source and table. Tables of sources that are being deleted may still exist. */
+export function rowFilterSettings(database: string, sources: Iterable<string>, filter: RowFilter) {
+  const { project, tables = [], showsShared = true } = filter
   const filters = rowFilters(sources, filter)
-  if (filter.project === undefined) return tableFilterSettings(database, filters)
-  const own = sqlText(`=${filter.project}`)
+  if (project === undefined) return tableFilterSettings(database, filters)
+  const own = sqlText(`=${project}`)
   const condition = showsShared ? `${tenantColumn} IN ('*', ${own})` : `${tenantColumn} = ${own}`
-  return tableFilterSettings(database, [
-    ...filters,
-    ...[...tables].flatMap(namesOfTable).map((table) => [table, condition] as const),
-  ])
+  for (const table of [...tables].flatMap(namesOfTable)) filters.push([table, condition])
+  return tableFilterSettings(database, filters)
 }
 
 /**
@@ -98,7 +91,7 @@ export const retiredName = (table: string) => `_table_0_${table}`
 
 export const namesOfTable = (table: string) => [table, retiredName(table)]
 
-function rowFilters(tables: Iterable<string>, filter: RowFilter): (readonly [string, string])[] {
+function rowFilters(sources: Iterable<string>, filter: RowFilter): (readonly [string, string])[] {
   const { project, range, sinceMicros, hidden } = filter
   const conditions: string[] = []
   if (project !== undefined) conditions.push(`project = ${sqlText(project)}`)
@@ -110,7 +103,7 @@ function rowFilters(tables: Iterable<string>, filter: RowFilter): (readonly [str
       fromMicros === undefined ? before : `(${before} OR timestamp >= ${instantSql(fromMicros)})`,
     )
   }
-  return [...tables].flatMap((table) => {
+  return [...sources].flatMap((table) => {
     const gone = hidden?.(table)
     const condition = [...conditions, ...(gone === undefined ? [] : [`NOT (${gone})`])].join(' AND ')
     // On a cluster, the rows are in local tables behind those that queries name.
@@ -123,11 +116,6 @@ const dayMicros = 86_400_000_000n
 /** The instant from which on a plan shows entries. */
 export function retainedSince(days: number | undefined, nowMs: number): bigint | undefined {
   return days === undefined ? undefined : BigInt(Math.floor(nowMs)) * 1000n - BigInt(days) * dayMicros
-}
-
-/** Settings for a query that must not learn anything about other rows. The check of a server tries these same settings. */
-export function isolatedRows(database: string, tables: Iterable<string>, filter: RowFilter) {
-  return { ...isolationSettings, ...rowFilterSettings(database, tables, filter) }
 }
 
 /** Names the database, because other nodes of a cluster have another default. */

@@ -18,7 +18,7 @@ import {
   type HiddenRows,
   isolationSettings,
   retainedSince,
-  tenantFilters,
+  rowFilterSettings,
 } from '../../sql/isolation.ts'
 import { queryOf } from '../../sql/query.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
@@ -244,7 +244,11 @@ export class EndpointRunner {
     const read = new Set(named.filter((name) => !tables.has(name)))
     // In SQL of their own, tenants see only what belongs to them.
     const showsShared = sql === undefined
-    const filters = tenantFilters(engine.database, read, tables.keys(), { ...filter, showsShared })
+    const filters = rowFilterSettings(engine.database, read, {
+      ...filter,
+      tables: tables.keys(),
+      showsShared,
+    })
     return { ...(isIsolated ? isolationSettings : filterOrderSettings), ...filters }
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { invalidQuery } from '../../base/errors.ts'
-import { isolatedRows, isolationSettings, tenantFilters } from '../../sql/isolation.ts'
+import { isolationSettings, rowFilterSettings } from '../../sql/isolation.ts'
 import { sqlText } from '../../sql/names.ts'
 import type { Statement } from '../engine.ts'
 import { engineCodeOf } from '../engine-errors.ts'
@@ -58,13 +58,11 @@ export async function checkIsolation(node: NodeConnection, cluster?: string): Pr
     await node.command({ sql: `INSERT INTO ${table} (${stored}) SELECT ${stored} FROM ${name}` }, limits)
     const always = cluster === undefined ? {} : onCluster
     const { database } = node
-    return (
-      (await look(node, name, always, isolatedRows(database, [name], { project: own }))) ??
-      (await look(node, table, always, {
-        ...isolationSettings,
-        ...tenantFilters(database, [], [table], { project: own, showsShared: true }),
-      }))
-    )
+    const filters = {
+      ...isolationSettings,
+      ...rowFilterSettings(database, [name], { project: own, tables: [table] }),
+    }
+    return (await look(node, name, always, filters)) ?? (await look(node, table, always, filters))
   } finally {
     // What cannot be removed now is removed by a later check.
     for (const left of [name, table]) await drop(left).catch(() => {})
