@@ -14,6 +14,7 @@ import {
   kindForm,
   type NextDefinitions,
   type Opened,
+  type Saved,
 } from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { createLookupTable, type LookupColumn } from '../../engine/lookup-tables.ts'
@@ -50,7 +51,7 @@ interface CompileOptions {
 /** Columns of the tables that users fill: as they are, and of a definition. */
 export interface TableColumns {
   readonly readable: ReadonlyMap<string, readonly LookupColumn[]>
-  columnsOf(table: never): readonly LookupColumn[]
+  columnsOf(table: Saved): readonly LookupColumn[]
 }
 
 interface EndpointParts extends CompileOptions {
@@ -234,9 +235,7 @@ async function stateOf(
   const current = { ...readable(), ...(endpoints && { endpoints }) }
   if (!next.isChanged('sources') && !next.isChanged('tables')) return { engine, sources: current }
   const allSources = next.list<Source>('sources')
-  const filled = next
-    .list('tables')
-    .map((table) => [table.name, tableColumns.columnsOf(table as never)] as const)
+  const filled = next.list('tables').map((table) => [table.name, tableColumns.columnsOf(table)] as const)
   const tables = new Map(filled.filter(([, columns]) => columns.length > 0))
   const known = { ...current, ...withTables(readableSources(allSources), tables) }
   const texts = [query, ...[...innerDefinitions(query, endpoints).values()].map((inner) => inner.query)]
