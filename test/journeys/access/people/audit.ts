@@ -26,7 +26,8 @@ export function auditJourneys(stage: PeopleStage): void {
       await login(jar)
       await send(jar, 'POST', '/api/endpoints?note=for+tests', { name: 'by.mary', query: 'SELECT 1 AS n' })
       await send(jar, 'PATCH', '/api/endpoints/by.mary', { description: 'one' })
-      await send(jar, 'DELETE', '/api/endpoints/by.mary')
+      const removal = { delete: { endpoints: ['by.mary'] }, note: 'not used' }
+      await send(jar, 'POST', '/api/deployments', removal)
       await jar.send(`${stage.service.url}/auth/logout`, {
         method: 'POST',
         headers: { Origin: stage.service.url },
@@ -48,6 +49,8 @@ export function auditJourneys(stage: PeopleStage): void {
         actor: { type: 'person', id: expect.any(String), name: 'Mary Shelley' },
         ...{ version: 1, note: 'for tests', address: '127.0.0.1', request_id: expect.any(String) },
       })
+      const [deleted] = await entries('action:endpoint.delete target:by.mary')
+      expect(deleted?.metadata.note).toBe('not used')
       expect((await admin('GET', '/api/whoami')).body.name).toBe('admin token')
       const { id, token } = await makeToken(stage.service, { scopes: ['query'], description: 'board' })
       expect((await ask(stage.service, token, 'GET', '/api/whoami')).body.name).toBe('board')
