@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { tooLarge } from '../base/errors.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import type { SavedAlert } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
+
+type EventFields = Readonly<Record<string, unknown>>
 
 const maxEvents = 50_000
 const writeWithinMs = 10_000
@@ -77,10 +80,12 @@ export class AlertStore {
   }
 
   /** An entry of the source of alerts, stored by the next flush. */
-  record(alert_id: string, event_message: string, fields: Readonly<Record<string, unknown>>): void {
+  record({ id: alert_id, definition }: SavedAlert, event_message: string, fields: EventFields): void {
     const atMs = this.#parts.time.wall.now()
     const timestamp = (atMs / 1000).toFixed(6)
-    const metadata = JSON.stringify({ alert_id, ...fields })
+    // An erasure of the project finds it by this.
+    const { project } = definition.parameters
+    const metadata = JSON.stringify({ alert_id, ...(project !== undefined && { project }), ...fields })
     // Ids are in the order of events that happened at the same time.
     const entry = { project: '', id: uuidv7(), timestamp, event_message, metadata }
     if (this.#events.length < maxEvents) this.#events.push(`${JSON.stringify(entry)}\n`)

@@ -89,7 +89,7 @@ export class Deliveries {
         fields,
         'a notification was dropped: too many wait for targets that do not accept them',
       )
-      this.#store.record(alert.id, `${type} of ${state.name} was dropped`, fields)
+      this.#store.record(alert, `${type} of ${state.name} was dropped`, fields)
       this.#store.set(alert.id, state)
     }
   }
@@ -141,13 +141,9 @@ export class Deliveries {
   }
 
   /** Sends once, and records the outcome. */
-  async send(
-    { id: alertId, definition, targets }: SavedAlert,
-    key: string,
-    notification: Notification,
-    signal = this.#stop.signal,
-  ) {
-    const target = targets.get(key) as Target & { host: string }
+  async send(alert: SavedAlert, key: string, notification: Notification, signal = this.#stop.signal) {
+    const { definition } = alert
+    const target = alert.targets.get(key) as Target & { host: string }
     const { host } = target
     const { id, type, to } = notification
     const since = performance.now()
@@ -165,7 +161,7 @@ export class Deliveries {
     // Without the URL: that of Slack is a secret.
     const result = sent.status === null ? `failed: ${sent.error}` : `got ${sent.status}`
     const attempt = (to.get(key)?.count ?? 0) + 1
-    this.#store.record(alertId, `${type} of ${definition.name} to ${target.type} ${host} ${result}`, {
+    this.#store.record(alert, `${type} of ${definition.name} to ${target.type} ${host} ${result}`, {
       kind: 'delivery',
       alert: definition.name,
       type,

@@ -95,6 +95,21 @@ export class Evaluator {
     this.#beginTicking()
   }
 
+  /** Forgets what waits to be sent on behalf of a project, and groups that quote it. */
+  async forget(project: string): Promise<void> {
+    for (const [id, { alert, state }] of this.#entries ?? []) {
+      const isOwn = alert.definition.parameters.project === project
+      const groups = state.groups?.filter(({ key }) => !isOwn && key.project !== project)
+      if (!isOwn && groups?.length === state.groups?.length) continue
+      if (groups) state.groups = groups
+      if (isOwn) state.outbox = []
+      // Another entry: an evaluation that is running has read what is gone.
+      this.#entries?.set(id, { alert, state, dueMs: this.#parts.time.now() })
+      this.#store.set(id, state)
+    }
+    await this.#store.flush()
+  }
+
   #all(): SavedAlert[] {
     return [...this.#deleted.values(), ...this.#parts.alerts.values()]
   }
@@ -260,19 +275,20 @@ export class Evaluator {
   }
 
   #recordGroups(
-    { id, definition }: SavedAlert,
+    saved: SavedAlert,
     state: AlertState,
     { changed, groupsLeftOut }: Pick<ReturnType<typeof evaluateGroups>, 'changed' | 'groupsLeftOut'>,
   ): void {
+    const { definition } = saved
     const { name: alert } = definition
     if (groupsLeftOut > 0 && !state.groupsLeftOut) {
       const fields = { kind: 'groups', alert, groups_left_out: groupsLeftOut }
-      this.#store.record(id, `${alert} has too many groups`, fields)
+      this.#store.record(saved, `${alert} has too many groups`, fields)
     }
     if (!this.#isReadable(definition)) return
     for (const { id: group_id, key, state: now, previous: previous_state, value } of changed) {
       const fields = { kind: 'state', alert, state: now, previous_state, value, group_id, key }
-      this.#store.record(id, `${alert} is ${now} for ${keyText(key)}`, fields)
+      this.#store.record(saved, `${alert} is ${now} for ${keyText(key)}`, fields)
     }
   }
 
@@ -306,11 +322,12 @@ export class Evaluator {
   }
 
   /** Has the change stored at once. */
-  #keep({ id, definition }: SavedAlert, state: AlertState, before: StateName): void {
+  #keep(alert: SavedAlert, state: AlertState, before: StateName): void {
+    const { id, definition } = alert
     const { name, state: now, previous: previous_state, value, error } = state
     const found = this.#isReadable(definition) ? { value, error } : {}
     const fields = { kind: 'state', alert: name, state: now, previous_state, ...found }
-    if (now !== before) this.#store.record(id, `${name} is ${now}`, fields)
+    if (now !== before) this.#store.record(alert, `${name} is ${now}`, fields)
     this.#store.set(id, state)
     this.#flushMs = 0
   }

@@ -9,7 +9,7 @@ import type { Storage } from './create-storage.ts'
 /** What follows from a change of a definition, once it is stored. Nothing else listens to definitions. */
 export function followChanges(
   { sources, tables, endpoints, dashboards, projects, keys, arrivals, tail }: Storage,
-  { cache, results, warmKeys }: EndpointParts,
+  { cache, results, warmKeys, queue }: EndpointParts,
   { access }: AccessParts,
   { alertParts, evaluator }: Alerts,
   { metrics, statistics }: Observability,
@@ -55,17 +55,21 @@ export function followChanges(
   projects.definitions.follow(() => projects.plans.changed())
   // Tokens have the limits of the plans of their projects, and streams end that were begun with others.
   projects.plans.follow(() => access.plansChanged())
-  projects.erasures.follow(async (project, names) => {
-    await statistics?.flush()
-    // Results of other tenants have no such entries.
-    const hasRows = (call: { project: string | undefined; sources: ReadonlySet<string> }) =>
-      (call.project ?? project) === project && names.some((name) => call.sources.has(name))
-    cache.dropCalls(hasRows)
-    results.drop(hasRows)
-    for (const name of names) tail.forget(name)
-    keys.forget(project)
-    await warmKeys.save()
-  })
+  projects.erasures.follow(
+    async (project, names) => {
+      await statistics?.flush()
+      // Results of other tenants have no such entries.
+      const hasRows = (call: { project: string | undefined; sources: ReadonlySet<string> }) =>
+        (call.project ?? project) === project && names.some((name) => call.sources.has(name))
+      cache.dropCalls(hasRows)
+      results.drop(hasRows)
+      for (const name of names) tail.forget(name)
+      keys.forget(project)
+      await evaluator.forget(project)
+      await warmKeys.save()
+    },
+    () => queue.settled(),
+  )
   dashboards.follow(() => {
     hot.clear()
     streams.check()

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, open, readFile, stat } from 'node:fs/promises'
+import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import { unlessMissing } from '../base/files/disk.ts'
 import {
   erasuresName,
   restoredErasuresName,
@@ -17,6 +16,8 @@ import { singleServer } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readStoredTables } from '../engine/stored-tables.ts'
 import { mutationName } from '../engine/table-snapshot.ts'
+import type { Erasure } from '../projects/erasure.ts'
+import { erasuresIn, readErasureFiles } from '../projects/erasure-file.ts'
 import {
   checksumLine,
   checksumsName,
@@ -56,20 +57,20 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(text)
   checkVersions(manifest, here)
   await checkFiles(from, manifest)
-  if (erasures === undefined && (await hasErasures(from))) {
+  const listed = (await readErasureFiles(join(from, dataFolder))).flat()
+  if (erasures === undefined && listed.length > 0) {
     throw new OperatorError(
       'Entries were erased before this backup was taken, and may have been since. Name the list of the original data directory with ' +
         `--erasures <directory>/${erasuresName}. If it is lost, use --no-erasures.`,
     )
   }
-  const erased = erasures
-    ? await readFile(erasures).catch(ifMissing(new OperatorError(`There is no file ${erasures}.`)))
-    : undefined
+  const erased = erasures ? await readErasures(erasures, listed) : undefined
   const staged = await StagedDirectory.create(to)
   try {
     await checkSpace(dirname(staged.path), manifest)
     const copied = (bytes: number) => onBytes?.(bytes, manifest.bytes)
-    await copyFiles(options, staged, copied, (path) => !isMutation(path))
+    const isReplaced = (path: string) => erased && basename(path) === restoredErasuresName
+    await copyFiles(options, staged, copied, (path) => !isMutation(path) && !isReplaced(path))
     // Before the check, because the engine may remove files.
     await staged.flush()
     await check?.(staged.path, manifest)
@@ -86,12 +87,16 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   }
 }
 
-/** Whether an installation erases entries, as far as a backup of it shows. */
-async function hasErasures(from: string): Promise<boolean> {
-  const sizes = [erasuresName, restoredErasuresName].map((name) =>
-    stat(join(from, dataFolder, name)).then(({ size }) => size, unlessMissing),
+/** The file of erasures, which must list those of the backup, too. */
+async function readErasures(path: string, listed: readonly Erasure[]): Promise<Buffer> {
+  const content = await readFile(path).catch(() => {
+    throw new OperatorError(`There is no file ${path} that can be read.`)
+  })
+  const ids = new Set(erasuresIn(content.toString()).map(({ id }) => id))
+  if (ids.size > 0 && listed.every(({ id }) => ids.has(id))) return content
+  throw new OperatorError(
+    `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${erasuresName} of the original data directory.`,
   )
-  return (await Promise.all(sizes)).some((size) => size)
 }
 
 /** Finds missing files before anything is written. */

@@ -6,34 +6,43 @@ import { type Erasure, storedErasureShape } from './erasure.ts'
 
 /** The erasures of a data directory, outside of the engine: whoever restores an old backup takes this file along. */
 export class ErasureFile {
-  readonly #path: string
-  readonly #restored: string
+  readonly #dataDir: string
+  #listed = new Set<string>()
 
   constructor(dataDir: string) {
-    this.#path = join(dataDir, erasuresName)
-    this.#restored = join(dataDir, restoredErasuresName)
+    this.#dataDir = dataDir
   }
 
+  /** Also those that a restore brought along. */
   async read(): Promise<Erasure[]> {
-    const texts = [this.#restored, this.#path].map((path) => readFile(path, 'utf8').catch(unlessMissing))
-    return erasuresIn((await Promise.all(texts)).join('\n'))
+    const [listed, restored] = await readErasureFiles(this.#dataDir)
+    this.#listed = new Set(listed.map(({ id }) => id))
+    return [...listed, ...restored]
   }
 
   async add(erasure: Erasure): Promise<void> {
+    if (this.#listed.has(erasure.id)) return
+    const path = join(this.#dataDir, erasuresName)
     // A line of its own, also after a crash in the middle of another.
-    await appendFile(this.#path, `\n${JSON.stringify(erasure)}\n`, { mode: 0o600 })
-    await syncPath(this.#path)
+    await appendFile(path, `\n${JSON.stringify(erasure)}\n`, { mode: 0o600 })
+    await syncPath(path)
+    this.#listed.add(erasure.id)
   }
 }
 
+export async function readErasureFiles(directory: string): Promise<[listed: Erasure[], restored: Erasure[]]> {
+  const read = async (name: string) =>
+    erasuresIn((await readFile(join(directory, name), 'utf8').catch(unlessMissing)) ?? '')
+  return [await read(erasuresName), await read(restoredErasuresName)]
+}
+
 /** A crash may have left half a line, of an erasure that was not acknowledged. */
-function erasuresIn(text: string): Erasure[] {
-  const found = text.split('\n').flatMap((line) => {
+export function erasuresIn(text: string): Erasure[] {
+  return text.split('\n').flatMap((line) => {
     try {
       return line === '' ? [] : [storedErasureShape.parse(JSON.parse(line))]
     } catch {
       return []
     }
   })
-  return [...new Map(found.map((erasure) => [erasure.id, erasure])).values()]
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
 import { readShape, text } from '../base/validation.ts'
-import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { alertsSource, auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { projectKeys, type Source } from '../catalog/source.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import { instantSql } from '../sql/isolation.ts'
@@ -85,7 +85,7 @@ export function erasedSql(
   if (tables && !tables.includes(table)) return undefined
   const isQuarantine = table === quarantineSource
   if (table === auditSource || (source !== null && source !== table && !isQuarantine)) return undefined
-  const terms = [isQuarantine ? quarantinedSql(project, sources) : `project = ${sqlText(project)}`]
+  const terms = [ownSql(project, table, sources)]
   if (isQuarantine && source !== null && source !== table) {
     terms.push(`JSONExtractString(metadata, 'source') = ${sqlText(source)}`)
   }
@@ -97,6 +97,16 @@ export function erasedSql(
     terms.push(isQuarantine ? `(${own} OR JSONExtractString(event_message, 'id') IN ${list})` : own)
   }
   return terms.join(' AND ')
+}
+
+function ownSql(project: string, table: string, sources: Iterable<ErasedSource>): string {
+  if (table === quarantineSource) return quarantinedSql(project, sources)
+  const own = `project = ${sqlText(project)}`
+  if (table !== alertsSource) return own
+  // Of alerts on behalf of the project, and of groups that name it.
+  const paths = ["'project'", "'key', 'project'"]
+  const named = paths.map((path) => `JSONExtractString(metadata, ${path}) = ${sqlText(project)}`)
+  return `(${[own, ...named].join(' OR ')})`
 }
 
 /**

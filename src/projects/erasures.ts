@@ -37,8 +37,12 @@ interface ErasuresOptions {
 const limits = { deadlineMs: 120_000 }
 const followEveryMs = 1_000
 const pollEveryMs = 250
+const maxRemovals = 3
 const longestPauseMs = 30_000
 const maxRunning = 50
+export const maxListed = 1_000
+/** Rows of other services may become visible late. */
+const overlapSeconds = 10
 /** Others hide the entries within this time, and drop what they computed from them. */
 const othersFollowMs = 3_000
 
@@ -52,7 +56,9 @@ export class Erasures {
   readonly #options: ErasuresOptions
   readonly #byId = new Map<string, Erasure>()
   #hidden: HiddenRows | undefined
+  #readUntil = '2000-01-01 00:00:00'
   #onErase: (project: string, sources: readonly string[]) => Promise<void> = async () => {}
+  #queriesEnded = async () => {}
   #working: Promise<void> | undefined
   #cancel: (() => void) | undefined
   #cancelPause: (() => void) | undefined
@@ -62,21 +68,30 @@ export class Erasures {
     this.#options = options
   }
 
-  /** Sets what forgets results and entries in memory of a project that are of these sources. See `src/app/after-changes.ts`. */
-  follow(onErase: (project: string, sources: readonly string[]) => Promise<void>): void {
+  /**
+   * Sets what forgets results and entries in memory of a project that are of these sources, and what resolves when all queries
+   * have ended that run now. See `src/app/after-changes.ts`.
+   */
+  follow(
+    onErase: (project: string, sources: readonly string[]) => Promise<void>,
+    queriesEnded: () => Promise<void>,
+  ): void {
     this.#onErase = onErase
+    this.#queriesEnded = queriesEnded
   }
 
   /** Hides what is not erased yet before the first request, also what came back with an old backup. */
   async open(): Promise<void> {
     await this.#read()
-    for (const erasure of await this.#options.file.read()) {
-      const known = this.#byId.get(erasure.id)
-      if (!known) await this.#store({ ...erasure, done_at: null })
+    const { file, shared } = this.#options
+    for (const erasure of await file.read()) {
+      if (!this.#byId.has(erasure.id)) await this.#store({ ...erasure, done_at: null })
     }
+    // Also if the file was lost.
+    for (const erasure of this.#byId.values()) await file.add(erasure)
     await this.#hide()
     this.#work()
-    if (this.#options.shared) this.#followLater()
+    if (shared) this.#followLater()
   }
 
   async stop(): Promise<void> {
@@ -91,8 +106,10 @@ export class Erasures {
     return this.#hidden
   }
 
+  /** The newest first. */
   list(): Erasure[] {
-    return [...this.#byId.values()].sort((one, other) => (one.created_at > other.created_at ? -1 : 1))
+    const all = [...this.#byId.values()]
+    return all.sort((one, other) => (one.created_at > other.created_at ? -1 : 1)).slice(0, maxListed)
   }
 
   get(id: string): Erasure {
@@ -203,8 +220,12 @@ export class Erasures {
 
   /** Returns those that are new here. */
   async #read(): Promise<Erasure[]> {
-    const sql = 'SELECT id, argMax(e.body, e.sequence) AS body FROM _erasures AS e GROUP BY id ORDER BY id'
-    const rows = await queryRows<{ body: string }>(this.#options.engine, { sql }, limits)
+    const sql =
+      'SELECT argMax(e.body, e.sequence) AS body, toString(max(e.at)) AS read_at FROM _erasures AS e ' +
+      `WHERE e.at > toDateTime64({since:String}, 3, 'UTC') - INTERVAL ${overlapSeconds} SECOND GROUP BY id ORDER BY read_at`
+    const statement = { sql, parameters: { since: this.#readUntil } }
+    const rows = await queryRows<{ body: string; read_at: string }>(this.#options.engine, statement, limits)
+    this.#readUntil = rows.at(-1)?.read_at ?? this.#readUntil
     const erasures = rows.map(({ body }) => storedErasureShape.parse(JSON.parse(body)))
     const added = erasures.filter(({ id }) => !this.#byId.has(id))
     for (const erasure of erasures) this.#byId.set(erasure.id, erasure)
@@ -255,12 +276,18 @@ export class Erasures {
 
   async #erase(erasure: Erasure): Promise<void> {
     const { shared, time, log, eraseTables } = this.#options
+    // They may have begun before the entries were hidden.
+    let areEnded = false
+    void this.#queriesEnded().then(() => {
+      areEnded = true
+    })
     await this.#removeAll(erasure)
     // Rows of such tables have neither a source nor a time.
     if (erasure.everything) await eraseTables(erasure.project)
     if (shared) await this.#pause(othersFollowMs)
     // Entries of requests that were under way may have arrived since.
     await this.#removeAll(erasure)
+    while (!areEnded && !this.#stopped) await this.#pause(pollEveryMs)
     await this.#forget(erasure)
     if (this.#stopped) return
     await this.#store({ ...erasure, done_at: new Date(time.wall.now()).toISOString() })
@@ -274,16 +301,18 @@ export class Erasures {
     await this.#remove('_idempotency', `project = ${sqlText(erasure.project)}`)
   }
 
-  /** Resolves when no replica has such rows. */
+  /** Resolves when no replica has such rows, or only some that keep arriving: each removal takes all that were stored before it. */
   async #remove(table: string, sql: string): Promise<void> {
     const { engine, topology } = this.#options
+    // Replicas may learn late of a removal.
+    let left = topology().replicated ? Infinity : maxRemovals
     while (!this.#stopped) {
       if (await isRemoving(engine, topology(), table)) {
         await this.#pause(pollEveryMs)
         continue
       }
       const { rows } = await countRows(engine, topology(), table, sql, limits)
-      if (rows === 0) return
+      if (rows === 0 || left-- === 0) return
       await removeRows(engine, topology(), table, sql)
     }
   }

@@ -31,6 +31,7 @@ export class QueryQueue {
   /** A moving average of run times. It starts low, and one slow query raises it by at most a fifth. */
   #averageMs = 10
   readonly #runningOf = new Map<string, number>()
+  readonly #runs = new Set<Promise<unknown>>()
   #running = 0
   #waiting = 0
 
@@ -50,7 +51,18 @@ export class QueryQueue {
     return this.#waiting
   }
 
-  async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
+  /** Resolves when all queries have ended that run or wait now. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#runs)
+  }
+
+  run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
+    const run = this.#run(turn, work).finally(() => this.#runs.delete(run))
+    this.#runs.add(run)
+    return run
+  }
+
+  async #run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     const { caller } = turn
     if (this.#mayStart(caller)) this.#count(caller, 1)
     else await this.#wait(turn)

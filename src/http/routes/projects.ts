@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.ts'
 import { forbidden, notAcceptable, resourceNotFound } from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import { type Erasure, erasureShape } from '../../projects/erasure.ts'
-import type { Erasures } from '../../projects/erasures.ts'
+import { type Erasures, maxListed } from '../../projects/erasures.ts'
 import type { ProjectPlans } from '../../projects/project-plans.ts'
 import {
   type ProjectReport,
@@ -179,6 +179,7 @@ function addErasureRoutes(server: FastifyInstance, { projects, audit }: ProjectR
     },
   })
   route('GET /api/erasures', 'listErasures', 'List erasures', {
+    description: `The newest ${maxListed}.`,
     responses: { 200: json('Erasures, newest first.', z.array(erasure)) },
     handler: async () => projects.erasures.list().map(view),
   })

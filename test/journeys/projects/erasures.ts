@@ -155,6 +155,54 @@ export function erasureJourneys(running: () => RunningService): void {
       expect(await ids()).toEqual(['n4', 'n5', 'n6', 'n7'])
     })
 
+    test('reach the history of alerts on behalf of the project, groups that name it, and what waits to be sent', async () => {
+      const rows = async (sql: string) => {
+        const { body } = await running().engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 30_000 })
+        return body.toString()
+      }
+      const waiting = () =>
+        rows(
+          "SELECT argMax(a.body, a.sequence) AS newest FROM _alerts AS a WHERE position(id, ' ') > 0 GROUP BY id HAVING position(newest, 'secret of erase-n') > 0",
+        )
+      const events = async (project: string) => {
+        const at = (...keys: string[]) =>
+          `JSONExtractString(metadata, ${keys.map((key) => `'${key}'`)}) = '${project}'`
+        const query = `SELECT count() AS n FROM alert_events WHERE metadata LIKE '%"state":"firing"%' AND (${at('project')} OR ${at('key', 'project')})`
+        return (await admin('POST', '/api/sql', { query })).body.result[0].n
+      }
+      const texts = 'SELECT project, event_message AS text, 1 AS n FROM erase_logs'
+      await admin('POST', '/api/endpoints', {
+        name: 'erase.texts',
+        query: `${texts} WHERE project = @project`,
+        parameters: { project: { required: true } },
+      })
+      await admin('POST', '/api/endpoints', {
+        name: 'erase.groups',
+        query: `${texts} WHERE project LIKE 'erase-n%'`,
+      })
+      await send('erase_logs', [entryOf('erase-n', '1'), entryOf('erase-nn', '2')])
+      // Nothing listens there.
+      const notify = [{ type: 'webhook', url: 'http://127.0.0.1:1/' }]
+      const own = {
+        name: 'erase-own',
+        endpoint: 'erase.texts',
+        parameters: { project: 'erase-n' },
+        when: 'rows > 0',
+      }
+      const all = { name: 'erase-all', endpoint: 'erase.groups', by: ['project', 'text'], when: 'any(n) > 0' }
+      for (const alert of [{ ...own, notify }, all]) {
+        const { status, body } = await admin('POST', '/api/alerts', { ...alert, every_seconds: 3600 })
+        expect(status, JSON.stringify(body)).toBe(201)
+      }
+      await expect.poll(() => events('erase-n')).toBeGreaterThanOrEqual(2)
+      await expect.poll(waiting).toContain('secret of erase-n')
+      await done((await erase({ project: 'erase-n' })).id)
+      expect([await events('erase-n'), await events('erase-nn')]).toEqual([0, 1])
+      expect(await waiting()).toBe('')
+      const { body: groups } = await admin('GET', '/api/alerts/erase-all/groups')
+      expect(groups.map(({ key }: { key: { project: string } }) => key.project)).toEqual(['erase-nn'])
+    })
+
     test('erase entries of any name that an entry can have', async () => {
       for (const project of ['erase-\t\u0000\u007f', 'x'.repeat(1000)]) {
         await send('erase_logs', [entryOf(project, '1')])
@@ -181,6 +229,17 @@ export function erasureJourneys(running: () => RunningService): void {
       await done(other.id)
       expect(await idsIn('erase_logs', 'erase-c')).toEqual(['1', '4'])
       expect(await idsIn('erase_more', 'erase-c')).toEqual(['1', '2', '3'])
+    })
+
+    test('end while entries keep arriving that they concern', async () => {
+      const ahead = entryOf('erase-f', '1', -0.9)
+      await send('erase_logs', [ahead])
+      const { id } = await erase({ project: 'erase-f' })
+      const state = async () => (await admin('GET', `/api/erasures/${id}`)).body.state
+      while ((await state()) !== 'done') await send('erase_logs', [entryOf('erase-f', '2')])
+      await send('erase_logs', [entryOf('erase-f', '3')])
+      const ids = await idsIn('erase_logs', 'erase-f')
+      expect([ids.includes('1'), ids.includes('3')]).toEqual([false, true])
     })
 
     test('of the same entries at once are both done, and later entries stay', async () => {

@@ -5,7 +5,11 @@ import { erasureJourneys } from './erasures.ts'
 import { planJourneys } from './plans.ts'
 import { usageJourneys } from './usage.ts'
 
-const environment = { WELLHEAD_STATISTICS: 'on', WELLHEAD_PLAN_PARAMETER: 'project_tier' }
+const environment = {
+  WELLHEAD_STATISTICS: 'on',
+  WELLHEAD_PLAN_PARAMETER: 'project_tier',
+  WELLHEAD_ALERT_HOSTS: '127.0.0.1',
+}
 let service: RunningService
 beforeAll(async () => {
   service = await openService({ time: hurriedTime(), environment })

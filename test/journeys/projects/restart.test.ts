@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '../../support/callers.ts'
@@ -90,6 +91,17 @@ test('an erasure continues after a restart, and is applied again to an older bac
   expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
 })
 
+test('a list of erasures that was lost is written again', async () => {
+  const path = join(at('restored'), 'erasures.jsonl')
+  const before = readFileSync(path, 'utf8')
+  await service.close()
+  rmSync(path)
+  await open('restored')
+  const ids = (text: string) => [...text.matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id)
+  expect(ids(before)).toHaveLength(1)
+  expect(ids(readFileSync(path, 'utf8'))).toEqual(ids(before))
+})
+
 test('a backup that lists erasures is restored with the list of now, or with a decision against it', async () => {
   const from = ['--url', service.url, '--token', service.adminToken.token]
   expect((await runCommand(['backup', at('later'), ...from])).code).toBe(0)
@@ -97,6 +109,24 @@ test('a backup that lists erasures is restored with the list of now, or with a d
   const refused = await runCommand([...restore, at('undecided')])
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('use --no-erasures')])
   expect(existsSync(at('undecided'))).toBe(false)
+  const wrong = async (text: string) => {
+    writeFileSync(at('wrong.jsonl'), text)
+    const { code, stderr } = await runCommand([...restore, at('wrong'), '--erasures', at('wrong.jsonl')])
+    expect([code, existsSync(at('wrong'))]).toEqual([1, false])
+    return stderr
+  }
+  for (const text of ['', 'garbage', '{"project":"gone-a"}']) {
+    expect(await wrong(text)).toContain('lists no erasures')
+  }
+  const list = readFileSync(join(at('restored'), 'erasures.jsonl'), 'utf8')
+  expect(await wrong(list.replaceAll(/"id":"[^"]+"/g, `"id":"${randomUUID()}"`))).toContain('fewer erasures')
+  const listed = await runCommand([
+    ...restore,
+    at('listed'),
+    '--erasures',
+    join(at('restored'), 'erasures.jsonl'),
+  ])
+  expect(listed.code, listed.stderr).toBe(0)
   const decided = await runCommand([...restore, at('decided'), '--no-erasures'])
   expect([decided.code, decided.stderr]).toEqual([0, expect.not.stringContaining('--erasures')])
 })

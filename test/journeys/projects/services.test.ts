@@ -1,10 +1,15 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { systemTime, type Timers } from '../../../src/base/clock.ts'
+import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
+import { ErasureFile } from '../../../src/projects/erasure-file.ts'
+import { Erasures } from '../../../src/projects/erasures.ts'
 import { planShape } from '../../../src/projects/plan.ts'
 import { ProjectUsage } from '../../../src/projects/project-usage.ts'
 import { Quotas } from '../../../src/projects/quotas.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { workerServer } from '../../support/worker-server.ts'
 import { runOn } from '../server/run-on.ts'
@@ -82,6 +87,44 @@ test('another service knows the plan of a project, and what it hides', async () 
   expect(await seen()).toBe(3)
   await admin(one, 'PUT', '/api/projects/shared-b', { plan: 'SHARED_DAY' })
   await follows(async () => (await seen()) === 1)
+})
+
+test('an erasure is not done while a query runs that began before it', async () => {
+  const [service] = services
+  const { engine } = service
+  await send(service, 'shared-read', 2)
+  const directory = scratchDirectory()
+  const order: string[] = []
+  let [isGone, endQuery] = [false, () => {}]
+  const query = new Promise<void>((resolve) => {
+    endQuery = resolve
+  })
+  const system = systemTime()
+  const after: Timers['after'] = (_, run) => {
+    if (isGone && !order.includes('query ended')) order.push('query ended')
+    if (isGone) endQuery()
+    return system.after(0, run)
+  }
+  const erasures = new Erasures({
+    ...{ engine, time: { ...system, after }, log: pino({ level: 'silent' }), shared: false },
+    ...{ topology: () => topologyOf(engine), sourceOf: (name) => name },
+    sources: () => [{ name: 'shared_logs', project: null }],
+    file: new ErasureFile(directory.path),
+    eraseTables: async () => {},
+  })
+  const forget = async () => void order.push('forgotten')
+  erasures.follow(forget, () => query)
+  const counted = await erasures.count({ project: 'shared-read' })
+  const { id } = await erasures.begin(counted, 'tests', async () => {})
+  const sql = "SELECT count() AS n FROM shared_logs WHERE project = 'shared-read'"
+  await expect
+    .poll(async () => (await admin(service, 'POST', '/api/sql', { query: sql })).body.result[0].n)
+    .toBe(0)
+  isGone = true
+  await expect.poll(() => erasures.get(id).done_at).not.toBeNull()
+  expect(order).toEqual(['forgotten', 'query ended', 'forgotten'])
+  await erasures.stop()
+  directory.remove()
 })
 
 test('a plan of a million projects is assigned without a query for each, and known after a start', async () => {
