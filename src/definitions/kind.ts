@@ -204,6 +204,8 @@ export interface Kind<Item extends Saved = any> extends KindForm {
   notFound?(reference: string, names: readonly string[]): WellheadError
   /** Whether what follows from equal fields is equal, too. */
   isSame?(before: Item, after: Item): boolean
+  /** Whether endpoints that read it can have other results. */
+  changesReaders?(before: Item, after: Item): boolean
   /** Fields that a deployment leaves as they are if it does not have them. */
   kept?(item: Item): Record<string, unknown>
   /** Checks a definition against the state after the change. */

@@ -70,7 +70,7 @@ export async function planChange(
 }
 
 /**
- * Checks what refers to changed definitions of its own kind. What follows from it can change, such as the columns of its result:
+ * Checks what refers to changed definitions of its own kind, or to tables with other columns. What follows from it can change, such as the columns of its result:
  * then it gets a new version. What no longer works is a breaking change of what it refers to.
  */
 async function readAgain(
@@ -81,16 +81,22 @@ async function readAgain(
   at: string,
   terms: RunTerms,
 ) {
-  const references = kind.refersTo[kind.folder] as (fields: object) => readonly string[]
   const again: Step[] = []
   const known = new Set(steps.filter((step) => step.kind === kind).map(({ id }) => id))
-  const causes = steps.filter((step) => step.kind === kind && step.action === 'updated')
+  const causes = steps.filter(
+    ({ kind: of, action, current, after }) =>
+      action === 'updated' && (of === kind || of.changesReaders?.(current as Saved, after as Saved)),
+  )
   for (const cause of causes) {
+    const references = (item: Saved) =>
+      [...new Set([cause.kind.folder, kind.folder])].flatMap(
+        (folder) => kind.refersTo[folder]?.(kind.fieldsOf(item)) ?? [],
+      )
     const names = new Set(namesOf(cause.after as Saved))
     for (let grew = true; grew; ) {
       grew = false
       for (const item of next.list<Saved>(kind.folder)) {
-        if (known.has(item.id) || !references(kind.fieldsOf(item)).some((name) => names.has(name))) continue
+        if (known.has(item.id) || !references(item).some((name) => names.has(name))) continue
         known.add(item.id)
         for (const name of namesOf(item)) names.add(name)
         grew = true

@@ -141,7 +141,7 @@ export function endpointCall(
   }
   const parameters = withFixedParameters(caller, textsFor(endpoint, sent))
   const { id, project, retentionDays } = caller
-  return callOf({ ...request, parameters, caller: id, project, retentionDays })
+  return callOf({ ...request, parameters, fixed: caller.parameters, caller: id, project, retentionDays })
 }
 
 const [json] = outputFormats as [OutputFormat]

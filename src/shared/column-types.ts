@@ -39,12 +39,15 @@ const told = ['boolean', 'number', 'timestamp'] as const
 /** Tells the types of columns from rows: text, unless every value has another type. */
 export class TypeTeller {
   readonly #names: readonly string[]
+  readonly #isTyped: boolean
   readonly #possible: Set<ColumnType>[]
   readonly #seen: boolean[]
   rows = 0
 
-  constructor(names: readonly string[]) {
+  /** `isTyped`: texts are no numbers and no booleans. */
+  constructor(names: readonly string[], isTyped = false) {
     this.#names = names
+    this.#isTyped = isTyped
     // Tenants are compared with it.
     this.#possible = names.map((name) => new Set(name === 'project' ? [] : told))
     this.#seen = names.map(() => false)
@@ -56,7 +59,9 @@ export class TypeTeller {
       const possible = this.#possible[at] as Set<ColumnType>
       if (value === null) continue
       this.#seen[at] = true
-      for (const type of possible) if (!isPlainly(type, value)) possible.delete(type)
+      const isText = this.#isTyped && typeof value === 'string'
+      for (const type of possible)
+        if (!isPlainly(type, value) || (isText && type !== 'timestamp')) possible.delete(type)
     }
   }
 

@@ -65,7 +65,8 @@ function authorMessage(message: string, isEnd: boolean): string {
   const scope = whole.search(/ ?:? ?(?:While processing|[Ii]n scope) /)
   const meant = scope < 0 ? 0 : whole.indexOf('. Maybe you meant', scope)
   const own = scope < 0 ? whole : whole.slice(0, scope) + (meant < 0 ? '' : whole.slice(meant))
-  const sentence = own.replace(/([^.?])$/, '$1.')
+  // A column of a subquery is not there, and the statement around it names it.
+  const sentence = own.replace(/(`?)(\w+)\1\. Maybe you meant: \['\2'\]/, '$1$2$1').replace(/([^.?])$/, '$1.')
   return sentence.length > maxMessage ? `${sentence.slice(0, maxMessage)}…` : sentence
 }
 

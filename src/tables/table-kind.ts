@@ -4,7 +4,7 @@ import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type commonView, type DefinitionChange, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { TableColumn } from '../shared/column-types.ts'
-import { columnShape, type TableFields, tableShape } from './table.ts'
+import { columnShape, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
 import { readCsvFile } from './table-rows.ts'
 import type { SavedTable, Tables } from './tables.ts'
 
@@ -92,16 +92,12 @@ export const tables = {
       if (isTaken('sources') || isTaken('endpoints')) throw nameTaken(name)
       return { stored: { definition } }
     },
-    async changes(before, after, next) {
-      if (!after) return [{ kind: 'table_deleted', breaking: true, message: 'table deleted with its rows' }]
-      const changes = changesOf(tables.columnsOf(before), tables.columnsOf(after))
-      const isLost = changes.some(({ kind }) => kind !== 'column_added')
-      const users = isLost ? await next.usersOf('tables', before, 'all') : []
-      const message = `These read the table and would fail: ${users.join(', ')}.`
-      return users.length === 0
-        ? changes
-        : [...changes, { kind: 'endpoints_affected', breaking: true, message }]
-    },
+    changesReaders: (before, after) =>
+      changesOf(tables.columnsOf(before), tables.columnsOf(after)).length > 0,
+    changes: async (before, after) =>
+      after
+        ? changesOf(tables.columnsOf(before), tables.columnsOf(after))
+        : [{ kind: 'table_deleted', breaking: true, message: 'table deleted with its rows' }],
     async refuseUsed(before, after, next) {
       const users = after ? [] : await next.usersOf('tables', before, 'all')
       if (users.length > 0) throw inUse(before.name, users)
@@ -126,8 +122,8 @@ function changesOf(before: readonly TableColumn[], after: readonly TableColumn[]
     if (after.some((column) => column.name === name)) continue
     changes.push({
       kind: 'column_removed',
-      breaking: false,
-      message: `column ${name} removed with its values`,
+      breaking: name === tenantSource,
+      message: `column ${name} removed with its values${name === tenantSource ? `: ${showsAll}` : ''}`,
       column: name,
     })
   }

@@ -20,10 +20,12 @@ import { maxColumns, maxRows } from './table.ts'
 export interface SentRows {
   names: readonly string[]
   rows(): Iterable<Row>
+  /** Whether texts are texts, such as in JSON. */
+  isTyped: boolean
 }
 
 const forms: Record<string, (body: Buffer) => SentRows> = {
-  'text/csv': (body) => csvTable(body.toString()),
+  'text/csv': (body) => ({ ...csvTable(body.toString()), isTyped: false }),
   'application/x-ndjson': (body) => readObjects(() => linesOf(body)),
   'application/json': (body) => readObjects(() => elementsOf(body)),
 }
@@ -53,7 +55,7 @@ function checked(sent: SentRows): SentRows {
     }
   }
   return {
-    names,
+    ...sent,
     *rows() {
       let count = 0
       try {
@@ -78,12 +80,15 @@ function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows
   }
   return {
     names: [...names],
+    isTyped: true,
     *rows() {
       let row = 0
       for (const object of objects()) {
         row++
         yield [...names].map((name) => {
           const value = Object.hasOwn(object, name) ? object[name] : null
+          if (Number.isInteger(value) && !Number.isSafeInteger(value))
+            throw invalidBody(`Row ${row}: ${name} is too large for a JSON number. Send it as text.`)
           if (value === null || typeof value !== 'object') return value as Value
           throw invalidBody(`Row ${row}: ${name} must be text, a number, true, false or null.`)
         })
@@ -142,7 +147,7 @@ const expected: Record<ColumnType, string> = {
 }
 
 /** Writes rows as the engine reads them: values of the columns, in their order, as JSON. Throws if a value does not fit. */
-export function rowWriter({ names }: SentRows, columns: readonly TableColumn[]) {
+export function rowWriter({ names, isTyped }: SentRows, columns: readonly TableColumn[]) {
   const unknown = names.find((name) => columns.every((column) => column.name !== name))
   if (unknown !== undefined) {
     const all = columns.map(({ name }) => name).join(', ')
@@ -152,7 +157,8 @@ export function rowWriter({ names }: SentRows, columns: readonly TableColumn[]) 
   if (missing && names.length > 0) throw invalidBody(`The column ${missing.name} is missing.`)
   const places = columns.map(({ name, type }) => ({ name, type, at: names.indexOf(name) }))
   const hash = createHash('sha256').update(JSON.stringify(columns.map(({ name, type }) => [name, type])))
-  let index = 0
+  // The header is a row, too.
+  let index = isTyped ? 0 : 1
   const write = (row: Row) => {
     index++
     const values = places.map(({ name, type, at }) => {
@@ -183,8 +189,6 @@ export function readCsvFile(content: Buffer, declared: readonly TableColumn[]) {
 
 function writtenAs(type: ColumnType, value: Exclude<Value, null>): string | undefined {
   if (type === 'text') {
-    // JavaScript has read other digits than those that were sent.
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return undefined
     const text = String(value)
     return text.isWellFormed() ? JSON.stringify(text) : undefined
   }

@@ -7,6 +7,10 @@ export const maxRows = 1_000_000
 export const maxTableBytes = 64 * 2 ** 20
 export const maxColumns = 200
 
+/** The column with the tenant of a row, and what follows from its removal. */
+export const tenantSource = 'project'
+export const showsAll = 'tenants would see all rows through saved endpoints'
+
 /** Names that queries already have a meaning for. */
 const reserved = new Set(['system', 'information_schema', 'default', 'numbers', 'zeros', 'values'])
 

@@ -20,7 +20,7 @@ import { dropTable } from '../engine/tables.ts'
 import { type TableColumn, TypeTeller } from '../shared/column-types.ts'
 import { retiredName } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
-import { rowsShape, type StoredRows, type TableFields, tableShape } from './table.ts'
+import { rowsShape, type StoredRows, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
 import { rowWriter, type SentRows } from './table-rows.ts'
 
 const readTable = readerOf<TableFields>(tableShape)
@@ -34,13 +34,14 @@ interface TablesOptions {
   checkDisk: () => void
 }
 
-/** Names of what works with a table, and would not if it had other columns. */
+/** Names of endpoints that work with a table, and would fail or return other columns if it had these. */
 export type TableUsers = (table: string, columns: readonly TableColumn[]) => Promise<string[]>
 
 interface ReplaceTerms {
   bytes: number
-  /** Undefined: they may break. */
-  usersOf: TableUsers | undefined
+  usersOf: TableUsers
+  /** Whether they may break. */
+  breaking: boolean
   by: Author
 }
 
@@ -117,28 +118,28 @@ export class Tables extends Items<SavedTable> {
   async replace(
     table: SavedTable,
     sent: SentRows,
-    { bytes, usersOf, by }: ReplaceTerms,
-  ): Promise<StoredRows> {
+    { bytes, usersOf, breaking, by }: ReplaceTerms,
+  ): Promise<{ stored: StoredRows; users: readonly string[] }> {
     this.#options.checkDisk()
     return this.#inTurn(table.id, async () => {
-      const teller = new TypeTeller(sent.names)
+      const teller = new TypeTeller(sent.names, sent.isTyped)
       await inSlices(sent.rows(), (row) => teller.add(row))
       const { definition } = this.#current(table)
       const isDeclared = definition.columns.length > 0
       const columns = isDeclared ? definition.columns : teller.columns
       if (columns.length === 0)
         throw invalidBody('The rows have no columns. Send at least one row, or declare columns.')
-      const isLost = ({ name, type }: TableColumn) =>
-        !columns.some((column) => column.name === name && column.type === type)
-      if (usersOf && this.columnsOf(table).some(isLost))
-        refuseBreaking(table, await usersOf(table.name, columns))
+      const before = this.columnsOf(table)
+      const isOther = before.length > 0 && JSON.stringify(before) !== JSON.stringify(columns)
+      const users = isOther ? await usersOf(table.name, columns) : []
+      if (isOther && !breaking) refuseBreaking(table, before, columns, users)
       return this.#beside(columns, async (beside) => {
         const digest = await this.#insert(beside, sent, columns)
         const stored = { columns, rows: teller.rows, bytes, digest }
         await this.#waitForReplicas(beside, teller.rows)
         await this.#switch(table, beside)
         await this.#rows.put(table.id, by, () => stored)
-        return stored
+        return { stored, users }
       })
     })
   }
@@ -352,9 +353,22 @@ async function inSlices<T>(
   }
 }
 
-function refuseBreaking({ name }: SavedTable, users: readonly string[]): void {
-  if (users.length === 0) return
-  const message = `other columns; these read the table and would fail or return other columns: ${users.join(', ')}`
-  const change = { kind: 'columns_changed', breaking: true, message, definition: `tables/${name}` }
-  throw breakingChange([change], 'nothing was changed. Set breaking=true to replace the rows anyway.')
+function refuseBreaking(
+  { name }: SavedTable,
+  before: readonly TableColumn[],
+  after: readonly TableColumn[],
+  users: readonly string[],
+): void {
+  const hasTenants = (columns: readonly TableColumn[]) => columns.some(({ name }) => name === tenantSource)
+  const lost = before.find((old) => !after.some(({ name, type }) => name === old.name && type === old.type))
+  const readers = users.map((user) => `endpoints/${user}`).join(', ')
+  const messages = [
+    ...(hasTenants(before) && !hasTenants(after) ? [`no column ${tenantSource}: ${showsAll}`] : []),
+    ...(lost && readers ? [`these would fail or return other columns: ${readers}`] : []),
+  ]
+  if (messages.length === 0) return
+  const changes = messages.map((message) => {
+    return { kind: 'columns_changed', breaking: true, message, definition: `tables/${name}` }
+  })
+  throw breakingChange(changes, 'nothing was changed. Set breaking=true to replace the rows anyway.')
 }

@@ -36,8 +36,9 @@ export interface Call extends Cacheable {
 export type CallRequest = Pick<
   Call,
   'endpoint' | 'parameters' | 'format' | 'project' | 'retentionDays' | 'caller'
-> &
-  Partial<Pick<Call, 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'>>
+> /** Parameters that the caller's token fixes, with their values. */ & {
+  fixed?: Readonly<Record<string, string>>
+} & Partial<Pick<Call, 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'>>
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
 const refresher = { caller: 'wellhead:warming', purpose: 'refresh' } as const
@@ -49,7 +50,7 @@ export function callOf(request: CallRequest): Call {
   const { definition, compiled } = endpoint
   const { id, cache_seconds: cacheSeconds, warm_seconds: warmSeconds } = definition
   const format = formatOf(definition, request.format)
-  const values = compiled.check(parameters)
+  const values = compiled.check(parameters, request.fixed)
   const sql = definition.sandbox && Object.hasOwn(parameters, 'sql') ? parameters.sql : undefined
   const key = cacheKey({
     endpointId: id,

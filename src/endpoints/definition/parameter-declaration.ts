@@ -67,9 +67,12 @@ const singleTypes = {
   },
   date: {
     engineType: 'Date32',
-    expected: 'a date, such as 2026-01-31',
+    expected: 'a date between 1900 and 2299, such as 2026-01-31',
     samples: ['2026-01-01', '2026-01-02'],
-    read: (text) => (isoDate.test(text) && parseIsoInstant(text) !== undefined ? text : undefined),
+    read: (text) =>
+      isoDate.test(text) && parseIsoInstant(text) !== undefined && text >= '1900' && text < '2300'
+        ? text
+        : undefined,
   },
   // Only the engine knows whether it can compile an expression, so any text is accepted here.
   regex: { ...string, expected: 'a regular expression' },

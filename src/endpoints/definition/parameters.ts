@@ -28,6 +28,8 @@ import {
 /** Values that are sent to the engine beside the SQL, never inside it. */
 export type BoundValues = Readonly<Record<string, JsonValue>>
 
+type Sent = Readonly<Record<string, string>>
+
 /** A query whose @names are typed placeholders of the engine, and whose paths of metadata are functions. */
 export interface CompiledQuery {
   readonly sql: string
@@ -50,8 +52,11 @@ export interface CompiledQuery {
   readonly handed: ReadonlySet<string>
   /** Sources that it names as tables. */
   readonly tables: ReadonlySet<string>
-  /** Returns the values of all used parameters and no others. Equal requests have equal values. */
-  check(sent: Readonly<Record<string, string>>): BoundValues
+  /**
+   * Returns the values of all used parameters and no others. Equal requests have equal values. Endpoints that it reads get what
+   * is fixed also if it is not handed on.
+   */
+  check(sent: Sent, fixed?: Sent): BoundValues
 }
 
 const maxValueBytes = 64 * 1024
@@ -144,7 +149,7 @@ export function bindQuery(
       ]),
     ),
     tables: new Set([...named.filter(isSource), ...expanded.flatMap(({ compiled }) => [...compiled.tables])]),
-    check(sent) {
+    check(sent, fixed = {}) {
       const values: [string, JsonValue][] = []
       for (const name of checked) {
         const value = readValue(name, declarationOf(declared, name), sentText(sent, name))
@@ -155,8 +160,8 @@ export function bindQuery(
           name,
           textOf(declarationOf(declared, name), sentText(sent, name)),
         ])
-        const handed = Object.fromEntries(texts.filter(([, text]) => text !== undefined))
-        for (const { compiled } of expanded) values.push(...Object.entries(compiled.check(handed)))
+        const handed = { ...fixed, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) }
+        for (const { compiled } of expanded) values.push(...Object.entries(compiled.check(handed, fixed)))
       }
       return Object.freeze(Object.fromEntries(values))
     },
@@ -193,8 +198,7 @@ function engineTypeOf(declaration: ParameterDeclaration): string {
   return type === 'list' || required || fallback !== undefined ? engineType : `Nullable(${engineType})`
 }
 
-const sentText = (sent: Readonly<Record<string, string>>, name: string) =>
-  Object.hasOwn(sent, name) ? sent[name] : undefined
+const sentText = (sent: Sent, name: string) => (Object.hasOwn(sent, name) ? sent[name] : undefined)
 
 /** Undefined if the parameter is omitted and has no default. */
 function textOf({ empty_is_omitted, default: preset }: ParameterDeclaration, sent: string | undefined) {

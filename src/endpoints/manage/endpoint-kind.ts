@@ -298,7 +298,7 @@ export async function brokenBy(
           (compiled) => JSON.stringify(compiled.columns) === JSON.stringify(columns),
           (error) => !invalidQuery.is(error),
         )
-      if (!(await worksWith(other.engine)) && (await worksWith(engine))) broken.push(`endpoints/${name}`)
+      if (!(await worksWith(other.engine)) && (await worksWith(engine))) broken.push(name)
     }
   } finally {
     await other.remove()

@@ -83,9 +83,14 @@ export function addTableRoutes(
           const stream = request.body as Readable | undefined
           const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
           const body = await readRequestBody(stream, encoding, share, undefined, rowLimits)
-          const usersOf = request.query.breaking ? undefined : tableUsers
-          const terms = { bytes: body.length, usersOf }
-          return await tables.replace(table, readRows(body, type), { ...terms, by: authorOf(request) })
+          const by = authorOf(request)
+          const terms = { bytes: body.length, usersOf: tableUsers, breaking: request.query.breaking, by }
+          const { stored, users } = await tables.replace(table, readRows(body, type), terms)
+          const change = { by, note: `${table.name} has other columns`, breaking: true, expected: undefined }
+          // Those that still work get the columns that they have now.
+          for (const name of users)
+            await definitions.change('endpoints', name, {}, 'stay', change).catch(() => {})
+          return stored
         } finally {
           share.release()
         }

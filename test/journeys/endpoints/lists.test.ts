@@ -226,7 +226,7 @@ describe('parameters that are dates', () => {
       result: [{ day: '2026-11-18', type: 'Date32', same: 1, since: 1 }],
     })
     expect(await get('2026-11-19')).toMatchObject({ result: [{ same: 0, since: 0 }] })
-    for (const wrong of ['2026-02-30', '2026-11-18T00:00:00Z', '18.11.2026', ''])
+    for (const wrong of ['1899-12-31', '9999-12-31', '2026-02-30', '2026-11-18T00:00:00Z', '18.11.2026', ''])
       expect(await get(wrong)).toMatchObject({ error: { code: 'invalid_parameter' } })
   })
 })

@@ -281,6 +281,22 @@ describe('endpoints over endpoints', () => {
     expect(await get('nested.rows')).toMatchObject({ error: { code: 'endpoint_not_found' } })
   })
 
+  test('get what a token fixes, also if it is not handed on', async () => {
+    const tier = { tier: {} }
+    await create('nested.fixed', "SELECT id FROM edge_logs WHERE @tier IS NULL OR @tier = 'x' LIMIT 1", tier)
+    await create('nested.between', 'SELECT id FROM `nested.fixed`', {}, { cache_seconds: 60 })
+    await create('nested.around', 'SELECT id FROM `nested.between`', tier)
+    const { body } = await json('/api/access-tokens', 'POST', {
+      ...{ description: 'fixed', scopes: ['query'], parameters: { tier: 'FREE' } },
+    })
+    const key = { 'X-API-KEY': String(body.token) }
+    for (const name of ['nested.fixed', 'nested.between', 'nested.around']) {
+      expect([name, await rows(name)]).toMatchObject([name, [{}]])
+      const response = await fetch(`${service.url}/api/endpoints/query/${name}`, { headers: key })
+      expect([name, await response.json()]).toEqual([name, { result: [] }])
+    }
+  })
+
   test('are read by SQL that is not saved', async () => {
     const query = 'SELECT requests FROM `nested.by-status` WHERE status = 404'
     const { body } = await json('/api/sql', 'POST', { query, parameters: { project: 'nested-a' } })

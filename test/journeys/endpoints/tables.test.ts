@@ -116,6 +116,10 @@ describe('rows of a table', () => {
     expect(await put('t_used', 'id,n\na,2\n')).toMatchObject({ status: 200 })
     expect((await put('t_used', 'id,m\na,1\n', 'text/csv', '?breaking=true')).status).toBe(200)
     expect(await put('t_used', 'id,n\na,3\n')).toMatchObject({ status: 200 })
+    await endpoint('t-used.all', 'SELECT * FROM t_used')
+    expect((await put('t_used', 'id,k\na,true\n', 'text/csv', '?breaking=true')).status).toBe(200)
+    expect((await call(service.adminToken.token, 't-used.all')).body.result).toEqual([{ id: 'a', k: true }])
+    expect((await call(service.adminToken.token, 't-used.sum')).status).toBe(422)
   })
 
   test('sent at once leave one whole set', async () => {
@@ -176,12 +180,21 @@ describe('rows of a table', () => {
     ])
   })
 
+  test('of JSON have texts that stay texts', async () => {
+    await create('t_texts')
+    const { body } = await put('t_texts', '[{"v":"1.10","at":"2026-01-02T00:00:00Z"}]', 'application/json')
+    expect(body.columns).toEqual([
+      { name: 'v', type: 'text' },
+      { name: 'at', type: 'timestamp' },
+    ])
+  })
+
   test('keep their digits, or are refused', async () => {
     await create('t_digits', { columns: [{ name: 'id', type: 'text' }] })
     const large = await put('t_digits', '[{"id":12345678901234567890}]', 'application/json')
     expect([large.status, large.body.error?.message]).toEqual([
       400,
-      expect.stringContaining('Row 1: id must be text'),
+      'Row 1: id is too large for a JSON number. Send it as text.',
     ])
     expect((await put('t_digits', '[{"id":1.5},{"id":9007199254740991}]', 'application/json')).status).toBe(
       200,
@@ -233,12 +246,59 @@ describe('declared columns', () => {
       { id: 'b', n: null, on: null },
     ])
     expect((await put('t_declared', 'id,n,on\na,x,true\n')).body.error.message).toBe(
-      'Row 1: n must be a number, not "x".',
+      'Row 2: n must be a number, not "x".',
     )
   })
 })
 
+describe('the column project', () => {
+  test.each(['told', 'declared'])('that is %s is removed only if the caller insists', async (how) => {
+    const name = `t_lost_${how}`
+    const [project, v] = ['project', 'v'].map((column) => ({ name: column, type: 'text' }))
+    await create(name, { columns: how === 'told' ? [] : [project, v] })
+    await put(name, 'project,v\nmine,a\nyours,b\n')
+    await endpoint(`lost-${how}`, `SELECT v FROM ${name} ORDER BY v`, { published: true })
+    const { token } = await makeToken(service, { scopes: ['query'], project: 'mine' })
+    const change = (more = '') =>
+      how === 'told'
+        ? put(name, 'v\na\nb\n', 'text/csv', more)
+        : admin('PATCH', `/api/tables/${name}${more}`, { columns: [v] })
+    const refused = await change()
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      409,
+      expect.stringContaining('tenants would see all rows'),
+    ])
+    expect((await call(token, `lost-${how}`)).body.result).toEqual([{ v: 'a' }])
+    expect((await change('?breaking=true')).status).toBe(200)
+    expect((await call(token, `lost-${how}`)).body.result).toEqual([{ v: 'a' }, { v: 'b' }])
+  })
+})
+
 describe('a table', () => {
+  test('with other columns gives those that read it their new columns, or names them', async () => {
+    const [id, n, m] = ['id', 'n', 'm'].map((name) => ({ name, type: 'text' }))
+    await create('t_read', { columns: [id, n] })
+    await endpoint('t-read.id', 'SELECT id FROM t_read')
+    await endpoint('t-read.n', 'SELECT n FROM t_read')
+    await endpoint('t-read.all', 'SELECT * FROM t_read')
+    await endpoint('t-read.outer', 'SELECT * FROM `t-read.n`')
+    const change = (more: string, ...columns: unknown[]) =>
+      admin('PATCH', `/api/tables/t_read${more}`, { columns })
+    const names = async () =>
+      (await admin('GET', '/api/endpoints/t-read.all')).body.columns.map(
+        (column: { name: string }) => column.name,
+      )
+    expect((await change('', id, n, m)).status).toBe(200)
+    expect(await names()).toEqual(['id', 'n', 'm'])
+    const refused = await change('', id, m)
+    const text = JSON.stringify(refused.body)
+    expect([refused.status, text]).toEqual([409, expect.stringContaining('t-read.n would no longer work')])
+    expect(text).toContain('t-read.outer would no longer work')
+    expect(text).not.toContain('t-read.id')
+    expect((await change('?breaking=true', id, m)).status).toBe(200)
+    expect(await names()).toEqual(['id', 'm'])
+  })
+
   test('shares its name with no source, alias, endpoint or table', async () => {
     await endpoint('t_taken', 'SELECT 1 AS one')
     await create('t_taker')
