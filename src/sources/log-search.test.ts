@@ -129,3 +129,12 @@ test('asks in conditions, which use the index of words, why nothing matches', as
     ])
   }
 })
+
+test('reads no paths to say why a word matches nothing', async () => {
+  const { histogram, statements } = searchWith(['', '{"_n":0}\n'])
+  expect(await histogram({ query: 'none' })).toMatchObject({
+    notes: ['No entry in this time range matches "none".'],
+  })
+  expect(statements).toHaveLength(2)
+  expect(statements[1]?.sql).not.toContain('LIKE')
+})

@@ -236,11 +236,13 @@ async function whyEmpty(search: Search): Promise<EmptyResult> {
   if (unmatched.length === 0) {
     return noted('Each condition matches entries alone, but no entry matches all of them.')
   }
-  const paths = (await pathsOf(search)).map(({ path }) => path)
+  const firsts = unmatched.map((text) => tests.get(text)?.[0])
+  const isHinted = firsts.some((test) => test?.kind === 'test' && test.field.kind === 'path')
+  const paths = isHinted ? (await pathsOf(search)).map(({ path }) => path) : []
   return noted(
-    ...unmatched.map((text) => {
+    ...unmatched.map((text, index) => {
       const shown = text.length > maxNotedLength ? `${text.slice(0, maxNotedLength)}…` : text
-      return `No entry in this time range matches ${shown}.${hintFor(tests.get(text)?.[0], paths, search)}`
+      return `No entry in this time range matches ${shown}.${hintFor(firsts[index], paths, search)}`
     }),
   )
 }

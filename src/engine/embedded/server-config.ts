@@ -70,8 +70,6 @@ const storageSettings = {
   auto_statistics_types: '',
   // By default lengths are stored beside the texts, which then take 4 % more.
   string_serialization_version: 'single_stream',
-  // For the index of words: with LZ4, it takes a fifth more.
-  default_compression_codec: 'ZSTD(1)',
 } as const
 
 /** No merges, no expiry, no removal of empty parts. Mutations still run, because no setting stops them. */

@@ -198,11 +198,6 @@ describe('the guards of the embedded engine', () => {
     expect(await text("SELECT getSetting('use_statistics')")).toBe('false\n')
   })
 
-  test('what has no codec of its own, such as the index of words, is compressed by ZSTD', async () => {
-    const setting = "SELECT value FROM system.merge_tree_settings WHERE name = 'default_compression_codec'"
-    expect(await text(setting)).toBe('ZSTD(1)\n')
-  })
-
   test('small queries do not wait until their expressions are compiled', async () => {
     const counts = ['expression', 'aggregate_expression', 'sort_description']
     const settings = counts.map((name) => `getSetting('min_count_to_compile_${name}')`)
