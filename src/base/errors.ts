@@ -153,7 +153,7 @@ export const deletedId = define(
     `The id ${id} belongs to something that was deleted and cannot be used again. Choose another.`,
 )
 export const inUse = define('in_use', 409, (name: string, users: readonly string[]) => ({
-  message: `${name} is used by ${users.slice(0, 5).join(', ')}${users.length > 5 ? ` and ${users.length - 5} others` : ''}. Change or delete what uses it first, or in the same deployment.`,
+  message: `${name} is used by ${users.slice(0, 5).join(', ')}${users.length > 5 ? ' and others' : ''}. Change or delete what uses it first, or in the same deployment.`,
   details: { users },
 }))
 export const breakingChange = define(

@@ -304,8 +304,8 @@ export class Erasures {
   /** Resolves when no replica has such rows, or only some that keep arriving: each removal takes all that were stored before it. */
   async #remove(table: string, sql: string): Promise<void> {
     const { engine, topology } = this.#options
-    // Replicas may learn late of a removal.
-    let left = topology().replicated ? Infinity : maxRemovals
+    // Other nodes may learn late of a removal.
+    let left = topology().cluster === undefined ? maxRemovals : Infinity
     while (!this.#stopped) {
       if (await isRemoving(engine, topology(), table)) {
         await this.#pause(pollEveryMs)
