@@ -1,4 +1,4 @@
-import { keyOf } from '../base/json/json-paths.ts'
+import { KeyMap } from '../base/json/json-paths.ts'
 import { closeArray, comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
 import type { MaskName } from '../catalog/source-rules.ts'
 import { maskJson } from './mask-json.ts'
@@ -22,12 +22,15 @@ export function edited(value: Buffer, edit: Edit): Buffer {
 }
 
 interface Node {
-  children: Map<string, Node>
+  children: KeyMap<Node>
   edit?: Edit
 }
 
 /** The key below which the service puts a member whose key metadata has, too. */
-const other = /^_+other$/
+const underscore = 0x5f
+/** What a message is, for those who name it by a path. */
+const messageKeys = ['event_message', 'body']
+const other = /^"_+other"$/
 
 function touches(node: Node, [key, ...rest]: readonly string[]): boolean {
   if (node.edit) return true
@@ -38,14 +41,14 @@ function touches(node: Node, [key, ...rest]: readonly string[]): boolean {
 
 /** Edits of paths of which none is inside of another, applied in one pass over metadata. */
 export class PathEdits {
-  readonly #root: Node = { children: new Map() }
+  readonly #root: Node = { children: new KeyMap() }
 
   /** False, and nothing added, if the path of another edit begins or continues this one. */
   add(keys: readonly string[], edit: Edit): boolean {
     if (touches(this.#root, keys)) return false
     let node = this.#root
     for (const key of keys) {
-      const child: Node = node.children.get(key) ?? { children: new Map() }
+      const child: Node = node.children.get(key) ?? { children: new KeyMap() }
       node.children.set(key, child)
       node = child
     }
@@ -53,8 +56,19 @@ export class PathEdits {
     return true
   }
 
+  /** Whether it is not metadata as a whole that is edited. */
+  get hasKeys(): boolean {
+    return this.#root.children.size > 0
+  }
+
+  /** A message as compact JSON. Paths name its members, also as those of the body that it has been made of. */
+  applyToMessage(message: Buffer, onEdit: (rule: number) => void): Buffer {
+    const roots = [this.#root, ...messageKeys.flatMap((key) => this.#root.children.get(key) ?? [])]
+    return roots.reduce((json, root) => this.apply(json, onEdit, root), message)
+  }
+
   /** Metadata as compact JSON, edited wherever a path is: in each element of an array, and in each of equal keys. */
-  apply(metadata: Buffer, onEdit: (rule: number) => void): Buffer {
+  apply(metadata: Buffer, onEdit: (rule: number) => void, root = this.#root): Buffer {
     const scanner = new JsonScanner(metadata)
     const pieces: Buffer[] = []
     let copied = 0
@@ -77,12 +91,13 @@ export class PathEdits {
       if (scanner.peek() === openArray) return elements(node)
       if (scanner.peek() !== openObject) return scanner.value()
       return scanner.object(() => {
-        const { keyStart } = scanner
-        const key = keyOf(scanner)
-        const child = node.children.get(key)
+        const { keyStart, keyEnd } = scanner
+        const child = node.children.at(scanner)
         const start = scanner.at
         if (child === undefined) {
-          return node === this.#root && other.test(key) ? walk(node) : scanner.value()
+          const mayBeOther = node === root && metadata[keyStart + 1] === underscore
+          const isOther = mayBeOther && other.test(metadata.toString('latin1', keyStart, keyEnd))
+          return isOther ? walk(node) : scanner.value()
         }
         if (!walk(child)) return false
         if (child.edit?.kind === 'remove') {
@@ -108,8 +123,8 @@ export class PathEdits {
         if (!scanner.accept(comma)) return false
       }
     }
-    walk(this.#root)
-    if (this.#root.edit) change(0, this.#root.edit)
+    walk(root)
+    if (root.edit) change(0, root.edit)
     if (pieces.length === 0) return metadata
     pieces.push(metadata.subarray(copied))
     return Buffer.concat(pieces)

@@ -5,7 +5,7 @@ import { maskNames, type Rule } from '../catalog/source-rules.ts'
 import { entryMatch } from '../search/condition-match.ts'
 import { readQuery } from '../search/parse-query.ts'
 import { type EntryMatch, type OwnColumn, StoredEntry } from '../search/stored-entry.ts'
-import { keysOf } from '../shared/path-text.ts'
+import { keysOf, shownPath } from '../shared/path-text.ts'
 import { type Edit, edited, PathEdits } from './edits.ts'
 import { maskJson } from './mask-json.ts'
 
@@ -57,9 +57,15 @@ export class Rules {
       this.#steps.push({ kind: 'drop', rule: index, match, keep: sample ?? 0 })
     } else if (mask) {
       const edit: Edit = { kind: 'mask', rule: index, names: mask }
-      for (const path of rest.in ?? ['event_message', 'metadata']) this.#edit(path, edit)
+      for (const [at, path] of (rest.in ?? ['event_message', 'metadata']).entries()) {
+        refuseColumn(path, `rules.${index}.in.${at}`, columns)
+        this.#edit(path, edit)
+      }
     } else {
-      this.#edit(remove ?? redact ?? '', { kind: remove === undefined ? 'redact' : 'remove', rule: index })
+      const [kind, path] =
+        remove === undefined ? (['redact', redact ?? ''] as const) : (['remove', remove] as const)
+      refuseColumn(path, `rules.${index}.${kind}`, columns)
+      this.#edit(path, { kind, rule: index })
     }
   }
 
@@ -113,7 +119,11 @@ export class Rules {
         entry.message = edited(before, edit)
         if (entry.message !== before) touched.add(edit.rule)
       }
-      if (step.hasPaths) entry.metadata = step.metadata.apply(metadata, (rule) => touched.add(rule))
+      if (step.hasPaths) {
+        const onEdit = (rule: number) => touched.add(rule)
+        entry.metadata = step.metadata.apply(metadata, onEdit)
+        entry.message = editedText(entry.message, step.metadata, onEdit)
+      }
       if (entry.message !== message || entry.metadata !== metadata) stored = undefined
     }
     for (const rule of touched) hits[rule] = (hits[rule] ?? 0) + 1
@@ -127,10 +137,34 @@ export class Rules {
   }
 }
 
+/** Searches know typed columns by their names, but a rule would miss their values. */
+function refuseColumn(path: string, field: string, columns: readonly TypedColumn[]): void {
+  const column = columns.find(({ name }) => name === path)
+  if (!column || column.path === path) return
+  const text = `"${path}" is the name of a typed column. Write ${shownPath(column.path)}, or metadata.${path} for the key.`
+  throw invalidParameter(field, text)
+}
+
 function newStep(keys: readonly string[] | undefined, edit: Edit): Step {
   const metadata = new PathEdits()
   if (keys) metadata.add(keys, edit)
   return { kind: 'edit', message: keys ? [] : [edit], metadata, hasPaths: keys !== undefined }
+}
+
+const startOfObject = Buffer.from('"{')
+
+/** A message that is a JSON object, such as a structured body of OpenTelemetry, has what paths name as well. */
+function editedText(message: Buffer, edits: PathEdits, onEdit: (rule: number) => void): Buffer {
+  if (!edits.hasKeys || message.compare(startOfObject, 0, 2, 0, 2) !== 0) return message
+  let json: string
+  try {
+    json = JSON.stringify(JSON.parse(JSON.parse(message.toString())))
+  } catch {
+    return message
+  }
+  const before = Buffer.from(json)
+  const after = edits.applyToMessage(before, onEdit)
+  return after === before ? message : Buffer.from(JSON.stringify(after.toString()))
 }
 
 function textOf(entry: RuledEntry, column: OwnColumn): string {

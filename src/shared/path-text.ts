@@ -13,6 +13,6 @@ export const pathOf = (keys: readonly string[]) => keys.map((key) => key.replace
 
 /** The form that people read: `attributes."http.route"`. */
 export function shownPath(path: string): string {
-  const shown = (key: string) => (/^[^\s",.:()\\]+$/.test(key) ? key : `"${key.replace(/["\\]/g, '\\$&')}"`)
+  const shown = (key: string) => (/^[^\s".:()\\]+$/.test(key) ? key : `"${key.replace(/["\\]/g, '\\$&')}"`)
   return keysOf(path).map(shown).join('.')
 }

@@ -115,5 +115,12 @@ function MaskFields({
 
 /** Separated by commas that are not in a quoted key. */
 function pathsIn(text: string): string[] {
-  return text.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((path) => path.trim())
+  const paths = ['']
+  let isQuoted = false
+  for (const character of text) {
+    if (character === '"') isQuoted = !isQuoted
+    if (character === ',' && !isQuoted) paths.push('')
+    else paths.push(`${paths.pop()}${character}`)
+  }
+  return paths.map((path) => path.trimStart())
 }

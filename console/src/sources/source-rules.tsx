@@ -1,6 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { shownPath } from '../../../src/shared/path-text.ts'
 import { api, at } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import { useMayChange } from '../api/rights.ts'
@@ -45,7 +44,7 @@ function RuleTable({ rules }: { rules: readonly AppliedRule[] }) {
       {rules.map(({ rule, origin, entries }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two rules can be the same
         <tr key={index}>
-          <td className="mono any-break">{textOf(shownRule(rule))}</td>
+          <td className="mono any-break">{textOf(rule)}</td>
           <td>{origin === 'source' ? 'this source' : 'all sources'}</td>
           <td className="right">{count(entries)}</td>
         </tr>
@@ -54,21 +53,13 @@ function RuleTable({ rules }: { rules: readonly AppliedRule[] }) {
   )
 }
 
-/** With paths as people write them. */
-const shownRule = ({ remove, redact, in: paths, ...rule }: Rule): Rule => ({
-  ...rule,
-  ...(remove && { remove: shownPath(remove) }),
-  ...(redact && { redact: shownPath(redact) }),
-  ...(paths && { in: paths.map(shownPath) }),
-})
-
 const textOf = (rule: Rule) =>
   Object.entries(rule)
     .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(', ') : value}`)
     .join(' ')
 
 function RulesDialog({ source, onClose }: { source: Source; onClose: () => void }) {
-  const [rules, setRules] = useState<readonly Rule[]>(() => source.rules.map(shownRule))
+  const [rules, setRules] = useState<readonly Rule[]>(source.rules)
   const save = useMutation({
     mutationFn: () => changeDefinition(sourceKind, source, { rules }),
     onSuccess: () => {

@@ -1,7 +1,24 @@
 import { type JsonScanner, openObject } from './json-scanner.ts'
 
+/** What is known of some keys. Most other keys differ from all of them in length, and are not read. */
+export class KeyMap<T> extends Map<string, T> {
+  readonly #lengths = new Set<number>()
+
+  override set(key: string, value: T): this {
+    this.#lengths.add(Buffer.byteLength(key) + 2)
+    return super.set(key, value)
+  }
+
+  /** By the last key of the scanner. */
+  at({ bytes, keyStart, keyEnd, hasEscape }: JsonScanner): T | undefined {
+    if (hasEscape) return this.get(JSON.parse(bytes.toString('utf8', keyStart, keyEnd)) as string)
+    if (!this.#lengths.has(keyEnd - keyStart)) return undefined
+    return this.get(bytes.toString('utf8', keyStart + 1, keyEnd - 1))
+  }
+}
+
 interface PathNode {
-  readonly children: Map<string, PathNode>
+  readonly children: KeyMap<PathNode>
   /** How many readers want the value here. */
   wanted: number
   name: string
@@ -15,12 +32,12 @@ export function pathName(keys: readonly string[]): string {
 export class JsonPaths {
   /** Changes with the paths. */
   version = 0
-  readonly #root: PathNode = { children: new Map(), wanted: 0, name: '' }
+  readonly #root: PathNode = { children: new KeyMap(), wanted: 0, name: '' }
 
   add(keys: readonly string[]): void {
     let node = this.#root
     for (const key of keys) {
-      const child: PathNode = node.children.get(key) ?? { children: new Map(), wanted: 0, name: '' }
+      const child: PathNode = node.children.get(key) ?? { children: new KeyMap(), wanted: 0, name: '' }
       node.children.set(key, child)
       node = child
     }
@@ -48,7 +65,7 @@ export class JsonPaths {
       // The engine reads the first of several members with the same key.
       const seen = new Set<PathNode>()
       return scanner.object(() => {
-        const child = node.children.get(keyOf(scanner))
+        const child = node.children.at(scanner)
         if (child === undefined || seen.has(child)) return scanner.value()
         seen.add(child)
         const start = scanner.at
@@ -61,11 +78,6 @@ export class JsonPaths {
     walk(this.#root)
     return found
   }
-}
-
-export function keyOf({ bytes, keyStart, keyEnd, hasEscape }: JsonScanner): string {
-  if (hasEscape) return JSON.parse(bytes.toString('utf8', keyStart, keyEnd)) as string
-  return bytes.toString('utf8', keyStart + 1, keyEnd - 1)
 }
 
 /** Texts, spaces and numbers, which the engine may write in another way. */

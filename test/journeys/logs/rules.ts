@@ -151,6 +151,36 @@ export function describeRules(service: () => RunningService): void {
       expect(different).toEqual([[changed, expect.anything()]])
     })
 
+    test('reach a message that is an object', async () => {
+      const source = await sourceWith([
+        { remove: 'secret' },
+        { redact: 'body.token' },
+        { mask: ['email'], in: ['event_message.user', 'lines'] },
+      ])
+      const object = { a: 1, secret: 's3cret', token: 't0ken', user: 'a@b.co', lines: [{ text: 'a@b.co' }] }
+      const pairs = (value: object): object[] =>
+        Object.entries(value).map(([key, text]) => ({ key, value: { stringValue: String(text) } }))
+      const body = { kvlistValue: { values: pairs({ a: 1, secret: 's3cret', token: 't0ken' }) } }
+      const otlp = { resourceLogs: [{ scopeLogs: [{ logRecords: [{ body }] }] }] }
+      await service().call('/v1/logs', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Wellhead-Source': source },
+        body: JSON.stringify(otlp),
+      })
+      expect((await recent(source)).map(({ event_message }) => event_message)).toEqual([
+        '{"a":"1","token":"[redacted]"}',
+      ])
+      const broken = '{"secret":"kept", broken'
+      await sendTo(
+        source,
+        { event_message: object },
+        { event_message: JSON.stringify(object) },
+        { event_message: broken },
+      )
+      const left = '{"a":1,"token":"[redacted]","user":"[email]","lines":[{"text":"[email]"}]}'
+      expect(await messagesOf(source)).toEqual([broken, '{"a":"1","token":"[redacted]"}', left, left].sort())
+    })
+
     test('leave nothing in quarantine that they take out, however the entry is wrong', async () => {
       const source = await sourceWith([{ remove: 'password' }, { redact: 'token' }, { mask: ['email'] }])
       const secret = {
@@ -294,12 +324,20 @@ export function describeRules(service: () => RunningService): void {
       ['a condition on a drop', [{ drop: 'a', where: 'b' }], 'rules.0.where', 'sample'],
       ['a path of the entry itself', [{ remove: 'project' }], 'rules.0.remove', 'event_message'],
       ['the whole metadata', [{ redact: 'metadata' }], 'rules.0.redact', 'inside of'],
+      ['an index', [{ remove: 'a[0]' }], 'rules.0.remove', 'keys with dots'],
+      ['a wildcard', [{ mask: ['ip'], in: ['a.*'] }], 'rules.0.in.0', 'keys with dots'],
+      ['an unclosed quote', [{ redact: '"a' }], 'rules.0.redact', 'keys with dots'],
+      ['half a key in quotes', [{ redact: '"a"b' }], 'rules.0.redact', 'keys with dots'],
+      ['the name of a column', [{ mask: ['ip'], in: ['ip', 'code'] }], 'rules.0.in.1', 'Write a.code, or'],
       ['an empty key', [{ redact: 'a..b' }], 'rules.0.redact', 'keys with dots'],
       ['an unknown mask', [{ mask: ['phone'] }], 'rules.0.mask.0', 'email'],
       ['51 rules', Array(51).fill({ drop: 'a' }), 'rules', 'at most 50'],
       ['5,000 rules', Array(5_000).fill({ drop: 'a' }), 'rules', 'at most 50'],
     ])('refuses %s', async (_, rules, parameter, message) => {
-      const columns = [{ name: 'status', path: 'status', type: 'number' }]
+      const columns = [
+        { name: 'status', path: 'status', type: 'number' },
+        { name: 'code', path: 'a.code', type: 'text' },
+      ]
       const { status, body } = await admin('POST', '/api/sources', {
         ...{ name: 'refused_rules', rules, columns },
       })

@@ -290,7 +290,7 @@ describe('logs of an own shape', () => {
       await form.waitFor({ state: 'detached' })
       const saved = [
         { drop: 'health' },
-        { mask: ['email', 'card'], in: ['event_message', 'user.e-mail, private'] },
+        { mask: ['email', 'card'], in: ['event_message', 'user."e-mail, private"'] },
         { sample: 0.5, where: 'level:debug' },
       ]
       expect((await asAdmin('GET', '/api/sources/visit_ruled')).body.rules).toEqual(saved)
