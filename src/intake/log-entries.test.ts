@@ -31,6 +31,9 @@ describe('the entries of a body', () => {
     ['[]', '', []],
     ['{ "batch" : [{"id":"a"},{"id":"b"}] }', '', ['a', 'b']],
     ['{"batch":[]}', '', []],
+    ['{"source":"ot","batch":[{"id":"a"},{"id":"b"}]}', '', ['a', 'b']],
+    [' {"batch":[{"id":"a"}], "source_name" : "ot" } ', '', ['a']],
+    ['{"source":"ot","id":"a"}', '', ['a']],
     ['{"id":"a","batch":[{"id":"b"}]}', '', ['a']],
     ['{"batch":[{"id":"b"}],"id":"a"}', '', ['a']],
     ['\ufeff{"id":"a"}', '', ['a']],
@@ -53,6 +56,7 @@ describe('the entries of a body', () => {
     ['{"id":"a"}\n{"id":"b"}', 'application/json'],
     ['{"id":"a"} {"id":"b"}', ''],
     ['{"batch":[{"id":"a"}', ''],
+    ['{"batch":[{"id":"a"}],"source":"ot"} x', ''],
     ['a\nb', 'application/x-ndjson'],
     [Buffer.from([0x22, 0xff, 0x22]), ''],
   ])('%j, sent as "%s", are refused', (body, contentType) => {

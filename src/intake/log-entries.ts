@@ -1,18 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { invalidBody } from '../base/errors.ts'
-import {
-  closeArray,
-  closeObject,
-  comma,
-  JsonScanner,
-  openArray,
-  openObject,
-} from '../base/json/json-scanner.ts'
+import { closeArray, comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
 import { EntryReader } from './entry.ts'
 import type { EntrySink } from './entry-batch.ts'
 
 const newline = 0x0a
 const recordSeparator = 0x1e
+const besideBatch = new Set(['"source"', '"source_name"'])
 
 const notJson =
   'The body is not valid JSON. For one entry per line, send Content-Type: application/x-ndjson; curl needs --data-binary.'
@@ -48,11 +42,9 @@ class LogEntries<T> {
     if (first === scanner.end) throw invalidBody('The body is empty.')
     if (/ndjson|jsonl|json-seq/i.test(contentType)) return this.#lines()
     const isArray = scanner.peek() === openArray
-    const whole = isArray
-      ? this.#array()
-      : this.#atBatch()
-        ? this.#array() && scanner.accept(closeObject)
-        : this.#entry()
+    const batchEnd = isArray ? undefined : this.#atBatch()
+    const whole = isArray || batchEnd !== undefined ? this.#array() : this.#entry()
+    if (whole && batchEnd !== undefined) scanner.at = batchEnd
     scanner.space()
     if (whole && scanner.at === scanner.end) return this.#sink.finish()
     // A broken array is not NDJSON, and a body with the type application/json has to be one document.
@@ -61,22 +53,24 @@ class LogEntries<T> {
     return this.#lines()
   }
 
-  /** Moves to the array of a document that is nothing but {"batch":[…]}. */
-  #atBatch(): boolean {
+  /** Moves to the array of a document that is nothing but {"batch":[…]}, perhaps with a source, and returns where it ends. */
+  #atBatch(): number | undefined {
     const scanner = this.#scanner
     const start = scanner.at
     let array = -1
     const found =
       scanner.peek() === openObject &&
       scanner.object(() => {
-        const isFirst = array < 0 && scanner.text(scanner.keyStart, scanner.keyEnd) === '"batch"'
+        const key = scanner.text(scanner.keyStart, scanner.keyEnd)
+        if (besideBatch.has(key)) return scanner.value()
+        const isFirst = array < 0 && key === '"batch"'
         if (!isFirst || scanner.peek() !== openArray) return false
         array = scanner.at
         return scanner.value()
       })
-    const isBatch = found && array >= 0
-    scanner.at = isBatch ? array : start
-    return isBatch
+    const end = found && array >= 0 ? scanner.at : undefined
+    scanner.at = end === undefined ? start : array
+    return end
   }
 
   #array(): boolean {
