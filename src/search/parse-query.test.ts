@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { queryLimits, readQuery } from './parse-query.ts'
-import type { SearchCondition } from './search-condition.ts'
+import { parsingTests, type SearchCondition } from './search-condition.ts'
 
 const parseQuery = (query: string) => readQuery(query, [])
 
@@ -117,4 +117,16 @@ describe('limits', () => {
     expect(() => parseQuery(`${query}a`)).toThrow('More than 20 nested brackets or NOT at character')
     expect(() => parseQuery(`${'('.repeat(maxDepth)}a${')'.repeat(maxDepth)}`)).not.toThrow()
   })
+})
+
+test.each([
+  ['one', 0],
+  ['one OR -two', 0],
+  ['"one two"', 1],
+  ['500', 1],
+  ['one some.path:x', 1],
+])('%s reads the JSON text of entries %i times where words have an index', (query, times) => {
+  const condition = readQuery(query, [])
+  expect(parsingTests(condition, true)).toBe(times)
+  expect(parsingTests(condition, false)).toBeGreaterThan(0)
 })

@@ -1,7 +1,7 @@
 import { invalidParameter, type WellheadError } from '../base/errors.ts'
 import type { TypedColumn } from '../catalog/source.ts'
 import { keysOf, pathOf } from '../shared/path-text.ts'
-import { numberPattern } from '../sql/word.ts'
+import { foldCase, neededTokens, numberPattern } from '../sql/word.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
@@ -110,12 +110,14 @@ export function* positiveTests(condition: SearchCondition): Generator<FieldCondi
   else if (condition.kind !== 'not') for (const part of condition.parts) yield* positiveTests(part)
 }
 
-/** Number of conditions, also negated ones, that read the JSON text of each entry. */
-export function parsingTests(condition: SearchCondition): number {
-  if (condition.kind === 'word') return 1
+/** Number of conditions, also negated ones, that read the JSON text of each entry. The index of words has whole answers for some. */
+export function parsingTests(condition: SearchCondition, isIndexed: boolean): number {
+  if (condition.kind === 'word') {
+    return isIndexed && neededTokens(foldCase(condition.value)).isCertain ? 0 : 1
+  }
   if (condition.kind === 'test') return condition.field.kind === 'path' ? 1 : 0
   const parts = condition.kind === 'not' ? [condition.part] : condition.parts
-  return parts.reduce((sum, part) => sum + parsingTests(part), 0)
+  return parts.reduce((sum, part) => sum + parsingTests(part, isIndexed), 0)
 }
 
 const ownColumns = ['project', 'id', 'event_message'] as const

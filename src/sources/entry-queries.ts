@@ -99,7 +99,7 @@ export class EntryQueries {
     const isolated = project !== undefined
     const sinceMicros = retainedSince(retentionDays, this.now())
     const filter = { project, sinceMicros, hidden: this.#options.hidden() }
-    const parsing = condition ? parsingTests(condition) : 0
+    const parsing = condition ? parsingTests(condition, !isolated && source.search_index) : 0
     const settings = {
       ...outputJson,
       max_execution_time: (engineShare * deadlineMs) / 1000,
