@@ -80,7 +80,7 @@ async function compile(
   const ambiguous = read.find((name) => checking.tables.has(name))
   if (ambiguous !== undefined) {
     throw invalidQuery(
-      `The view ${ambiguous} cannot be read because a source has the same name. Rename the view.`,
+      `The view ${ambiguous} cannot be read because a source or a table has the same name. Rename one of them.`,
     )
   }
   const parameters = withNow(
