@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { RequestEntries } from '../build/observability/request-statistics.js'
+import { lineOf, RequestEntries } from '../build/observability/request-statistics.js'
 import { partsRead, planOf, sizeOf, statementsOf } from './databases/query-sides.mjs'
 import { openClient } from './support/http-client.mjs'
 import { command, partsOf, readRows } from './support/measured-tables.mjs'
@@ -118,7 +118,7 @@ function insertCalls(engine, atMs) {
   }
   const target = { table: 'wellhead.endpoint_requests', columns: engineColumns, format: 'JSONEachRow' }
   const settings = { insert_deduplication_token: randomUUID() }
-  return engine.insert({ ...target, settings }, Buffer.from([...entries.slices()].join('')), {
+  return engine.insert({ ...target, settings }, Buffer.from(entries.list().map(lineOf).join('')), {
     deadlineMs: 60_000,
   })
 }

@@ -186,7 +186,7 @@ function commonTo({ subject, status, cache, code, totalMs }: RequestRecord): str
   return `${step} ${status} ${cache} ${code} ${endpointId} ${version} ${tokenId} ${method} ${format} ${project} ${endpoint}`
 }
 
-function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq: number): string {
+export function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq: number): string {
   const { subject, status, cache, code } = call
   const { endpoint, method } = subject
   const row = {
