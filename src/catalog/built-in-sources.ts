@@ -1,7 +1,7 @@
 import sources from './built-in-sources.json' with { type: 'json' }
 import { newSourceShape } from './source.ts'
 
-/** Holds rejected entries of all sources. */
+/** Holds rejected entries of all sources. Only the service writes to it. */
 export const quarantineSource = 'quarantine'
 /** Holds OpenTelemetry records that name no source. */
 export const otelSource = 'otel_logs'
@@ -13,7 +13,7 @@ export const alertsSource = 'alert_events'
 export const auditSource = 'audit_events'
 
 export function isWrittenByService(source: string): boolean {
-  return source === callsSource || source === alertsSource || source === auditSource
+  return [quarantineSource, callsSource, alertsSource, auditSource].includes(source)
 }
 
 /** The sources that exist from the first start. Their aliases are the names that existing senders use. */

@@ -3,6 +3,7 @@ import { quarantineSource } from '../catalog/built-in-sources.ts'
 import type { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter, type EntrySink } from './entry-batch.ts'
 import { otlpLimits } from './otlp/budget.ts'
+import { withheld } from './ruled-line.ts'
 
 export interface TargetSource {
   name: string
@@ -12,8 +13,8 @@ export interface TargetSource {
   rules?: string | undefined
 }
 
-/** By name and by alias, each with whether the sender may send to it. */
-export type KnownSources = ReadonlyMap<string, TargetSource & { isOpen: boolean }>
+/** By name and by alias, each with whether the sender may send to it, and whether its own rules take something out. */
+export type KnownSources = ReadonlyMap<string, TargetSource & { isOpen: boolean; hides: boolean }>
 
 interface RouterOptions {
   nowMs: number
@@ -45,8 +46,13 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
     }
   }
 
+  /** Rules of the source that an entry names cannot be applied without telling that it exists. */
   #refuse(problem: string, reader: EntryReader, text: Buffer): void {
-    this.#batch(quarantineSource).add(reader, text, { problem, index: this.#index++ })
+    const batch = this.#batch(quarantineSource)
+    const index = this.#index++
+    const hide = [...this.#options.sources.values()].some(({ hides }) => hides)
+    if (hide) batch.reject(problem, Buffer.from(withheld), { index })
+    else batch.add(reader, text, { problem, index })
   }
 
   /** Adds the scanned entry to the source of this name. */

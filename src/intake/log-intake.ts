@@ -7,6 +7,7 @@ import { isWrittenByService, otelSource, quarantineSource } from '../catalog/bui
 import { projectKeys, type Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { projectRuns } from '../projects/line-projects.ts'
+import { hides } from '../rules/rules.ts'
 import type { SourceRules } from '../rules/source-rules.ts'
 import type { DecodeJob } from './decode-body.ts'
 import { DecoderPool } from './decoder-pool.ts'
@@ -148,7 +149,7 @@ export class LogIntake {
     const sources = this.#options.sources.list().flatMap((source) => {
       const isOpen = sender.mayIngest(source.name) && !isWrittenByService(source.name)
       return [source.name, ...source.aliases].map(
-        (name) => [name, { ...this.#targetOf(source), isOpen }] as const,
+        (name) => [name, { ...this.#targetOf(source), isOpen, hides: source.rules.some(hides) }] as const,
       )
     })
     return new Map(sources)
@@ -276,6 +277,6 @@ function untilMidnight(nowMs: number): number {
 /** Also checked for unknown sources, so that the response does not reveal which exist. */
 function checkMaySend(sender: Sender, source: string): void {
   if (!sender.mayIngest(source)) throw forbidden(`This token may not send to source "${source}".`)
-  // Statistics would be worthless if anybody could add to them.
+  // Statistics, and rejected entries, would be worthless if anybody could add to them.
   if (isWrittenByService(source)) throw forbidden(`Only the service writes to ${source}.`)
 }

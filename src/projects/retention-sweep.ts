@@ -1,6 +1,6 @@
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { isWrittenByService } from '../catalog/built-in-sources.ts'
+import { isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
@@ -72,7 +72,8 @@ export class RetentionSweep {
     let isDone = true
     for (const { name, retention_days } of sources()) {
       const condition = this.#expiredSql(retention_days)
-      if (condition === undefined || isWrittenByService(name)) continue
+      const isOfService = isWrittenByService(name) && name !== quarantineSource
+      if (condition === undefined || isOfService) continue
       if (await isRemoving(engine, topology(), name)) {
         isDone = false
         continue

@@ -27,6 +27,11 @@ const maxConditions = 50
 const traceKeys = [['trace_id'], ['traceId'], ['trace', 'id']]
 const traceNames = traceKeys.map(pathName)
 
+/** Whether the rule takes something out of entries that must not be kept. */
+export function hides({ remove, redact, mask }: Rule): boolean {
+  return (remove ?? redact ?? mask) !== undefined
+}
+
 /** The rules of a source, ready to be applied. */
 export class Rules {
   readonly count: number
@@ -40,7 +45,7 @@ export class Rules {
   /** Throws 400 if a search is wrong. Rules with their own searches do not know the columns of a source. */
   constructor(rules: readonly Rule[], columnsOf: (rule: number) => readonly TypedColumn[]) {
     this.count = rules.length
-    this.hides = rules.some(({ remove, redact, mask }) => remove ?? redact ?? mask)
+    this.hides = rules.some(hides)
     this.#masked = maskNames.filter((name) => rules.some(({ mask }) => mask?.includes(name)))
     if (rules.some(({ sample }) => sample !== undefined)) for (const keys of traceKeys) this.#paths.add(keys)
     for (const [index, rule] of rules.entries()) this.#add(index, rule, columnsOf(index))

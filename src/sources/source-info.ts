@@ -1,4 +1,4 @@
-import { isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
+import { isWrittenByService } from '../catalog/built-in-sources.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import { mayRead, type Reader, refuseAudit } from '../definitions/audit-rule.ts'
@@ -31,7 +31,7 @@ export class SourceInfo {
   /** Names of the sources that clients send to. The service writes the others itself. */
   sentTo(): string[] {
     const names = this.#options.sources.list().map(({ name }) => name)
-    return names.filter((name) => !isWrittenByService(name) && name !== quarantineSource)
+    return names.filter((name) => !isWrittenByService(name))
   }
 
   /** The paths of metadata in the newest entries, with their types and typed columns. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { inUse, invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import { isBuiltIn, isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
+import { isBuiltIn, isWrittenByService } from '../catalog/built-in-sources.ts'
 import { type NewSource, newSourceShape, type Source, type TypedColumn } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
 import {
@@ -95,7 +95,7 @@ export const sources = {
 
 /** Throws 400 if rules cannot be applied. */
 export function checkRules({ name, rules, columns }: Pick<NewSource, 'name' | 'rules' | 'columns'>): void {
-  if (rules.length > 0 && (isWrittenByService(name) || name === quarantineSource)) {
+  if (rules.length > 0 && isWrittenByService(name)) {
     throw invalidParameter('rules', `The source ${name} cannot have rules: the service itself writes to it.`)
   }
   new Rules(rules, () => columns)

@@ -218,6 +218,35 @@ export function describeRules(service: () => RunningService): void {
       expect(kept.filter((text) => text.startsWith('The text is not kept'))).toHaveLength(5)
     })
 
+    test('keep no text of events that name a source that the sender may not send to, whether or not it exists', async () => {
+      const source = await sourceWith([{ remove: 'a.secret' }])
+      const { body } = await admin('POST', '/api/access-tokens', {
+        scopes: ['ingest:edge_logs'],
+        project: 'unnamed',
+      })
+      const events = [source, `${source}_not_there`, 'edge_logs'].map((name) => ({
+        source: name,
+        event_message: 'to whom?',
+        a: { secret: 'SEKRET' },
+      }))
+      expect((await ask(service(), body.token, 'POST', '/api/logs', events)).body).toMatchObject({
+        rejected: 2,
+      })
+      const kept = (await recent('quarantine', 1000)).filter(({ project }) => project === 'unnamed')
+      expect(kept.map(({ event_message }) => event_message)).toEqual([
+        expect.stringMatching(/^The text is not kept/),
+        expect.stringMatching(/^The text is not kept/),
+      ])
+      const forged = await ask(
+        service(),
+        service().adminToken.token,
+        'POST',
+        '/api/logs?source=quarantine',
+        {},
+      )
+      expect([forged.status, forged.body.error.code]).toEqual([403, 'forbidden'])
+    })
+
     test('apply to NDJSON, to large bodies, to OTLP, and to live streams', async () => {
       const source = await sourceWith([{ drop: 'noise' }, { mask: ['email'] }])
       const stream = await service().call(`/api/sources/${source}/tail`)
