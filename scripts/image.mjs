@@ -30,7 +30,7 @@ const succeeds = (command, ...args) =>
 export function imageBuilder() {
   const command = ['podman', 'buildah'].find((name) => succeeds(name, '--version'))
   if (!command)
-    return { why: 'no podman or buildah is installed (on Debian: apt-get install podman debootstrap)' }
+    return { why: 'no podman or buildah is installed (on Debian: apt-get install podman debootstrap runc)' }
   if (
     succeeds(command, 'inspect', '--type', 'image', ownBase) ||
     succeeds(command, 'pull', '-q', registryBase)
