@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { lstat, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -50,7 +50,9 @@ interface RestoreOptions {
 /** Creates a data directory from a backup, or nothing if any file differs from its checksum. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { from, to, erasures, here, check, onBytes, signal } = options
-  const incomplete = `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
+  const incomplete = existsSync(from)
+    ? `${from} is not a complete backup: ${manifestName} is missing. Restore another backup, or take a new one.`
+    : `${from} does not exist.`
   const text = await readFile(join(from, manifestName), 'utf8').catch(
     ifMissing(new OperatorError(incomplete)),
   )

@@ -14,6 +14,7 @@ import { readDone } from '../../catalog/migrations.ts'
 import { type CopiedRows, copyInstallation } from '../../copy/copy-installation.ts'
 import { serverEngine, topologyOf } from '../../engine/cluster/cluster-engine.ts'
 import { storeDirectoryOf } from '../../engine/embedded-engine.ts'
+import { queryRows } from '../../engine/json-rows.ts'
 import { type LogflareDatabase, logflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { batchBounds, projectWarning, sendInputs, summary } from '../logs/send-inputs.ts'
@@ -65,9 +66,10 @@ export async function backUp(
 export async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
   const progress = new Progress('Restoring', io)
+  let needsKey = true
   const check = async (dataDir: string, expected: Manifest) => {
     progress.end()
-    await openAndCheck(dataDir, expected, io)
+    needsKey = await openAndCheck(dataDir, expected, io)
   }
   try {
     const manifest = await restoreBackup({
@@ -83,7 +85,7 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
       },
     })
     progress.end()
-    if (!existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
+    if (needsKey && !existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
       await io.stderr.write(
         'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
           `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,
@@ -106,8 +108,8 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
   }
 }
 
-/** Opens the restored data with the engine and compares the rows with the manifest. */
-async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<void> {
+/** Opens the restored data with the engine and compares the rows with the manifest. Resolves to whether alerts have webhooks. */
+async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<boolean> {
   const reading = readSettings(io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const { settings } = reading
@@ -121,6 +123,8 @@ async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo):
     })
     await readDone(engine)
     await checkRestored(engine, manifest)
+    const sql = `SELECT 1 FROM _catalog WHERE kind = 'alert' AND body LIKE '%"secret":%' LIMIT 1`
+    return (await queryRows(engine, { sql }, { deadlineMs: 60_000 })).length > 0
   } finally {
     await engine.close()
   }

@@ -39,17 +39,19 @@ async function examine({ engine, json: _, ...flags }: DoctorOptions, io: Command
   }
   const { settings } = reading
   const client = local.runningService(settings, io)
+  const data = local.checkData(settings)
   const findings = [
     ok('settings', 'valid'),
     ...machine,
     ...local.checkSignIn(settings),
-    ...local.checkData(settings),
+    ...data,
     await local.checkPort(settings, client),
     ...(client ? [await local.checkRunningEngine(client)] : []),
   ]
   if (engine && settings.clickhouseUrl !== undefined) {
     const { checkServers } = await import('./doctor-server.ts')
     findings.push(...(await checkServers(settings, settings.clickhouseUrl, io.clock.now)))
-  } else if (engine && !client) findings.push(await local.tryEngine(settings, io))
+  } else if (engine && !client && data[0]?.status !== 'problem')
+    findings.push(await local.tryEngine(settings, io))
   return findings
 }

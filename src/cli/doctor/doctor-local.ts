@@ -1,8 +1,10 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { withDeadline } from '../../base/clock.ts'
+import { freeBelow } from '../../base/files/data-directory.ts'
+import { unlessMissing } from '../../base/files/disk.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
 import { refuseNewerData } from '../../catalog/data-version.ts'
@@ -41,10 +43,9 @@ export function checkClock(nowMs: number): Finding {
 export function checkData(settings: Settings): Finding[] {
   const { dataDir, diskReserve, adminToken } = settings
   const existing = nearest(dataDir)
-  const { bavail, bsize } = statfsSync(existing)
-  const directory = checkDirectory(dataDir, existing)
-  const space = judgeSpace(bavail * bsize, diskReserve)
-  if (existing !== dataDir) return [directory, space]
+  const directory = checkDirectory(settings, existing)
+  const space = judgeSpace(freeBelow(existing), diskReserve)
+  if (existing !== dataDir || directory.status === 'problem') return [directory, space]
   const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
   return [directory, space, token]
 }
@@ -61,22 +62,42 @@ function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
 }
 
-function checkDirectory(dataDir: string, existing: string): Finding {
+function checkDirectory({ dataDir, clickhouseUrl }: Settings, existing: string): Finding {
   const choose = 'or choose another with --data-dir.'
   const stats = statSync(existing)
   if (!stats.isDirectory()) {
     return problem('data', `${existing} is not a directory.`, `Move it away, ${choose}`)
   }
   try {
-    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch {
-    const advice = `Make ${dataDir} writable for this user, ${choose}`
-    return problem('data', `This user cannot write to ${existing}.`, advice)
+    if (existing === dataDir) checkAccess(dataDir)
+    else accessSync(existing, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const advice = `Make everything in ${dataDir} belong to this user (chown -R), ${choose}`
+    return problem('data', `This user cannot use the data directory: ${(error as Error).message}.`, advice)
+  }
+  try {
+    if (clickhouseUrl === undefined) refuseNewerData(dataDir)
+  } catch (error) {
+    return { name: 'data', status: 'problem', message: (error as Error).message }
   }
   if (existing !== dataDir) return ok('data', `${dataDir} does not exist yet; the first start creates it`)
   if ((stats.mode & 0o077) === 0) return ok('data', `${dataDir}, writable and private`)
   const message = `Other users of this machine can access ${dataDir}.`
   return warning('data', message, `It contains logs: chmod 700 ${dataDir}`)
+}
+
+/** Throws for a file that this user cannot read, and a directory that it cannot write to, as a start as root leaves them. */
+function checkAccess(path: string, isDirectory = true): void {
+  const { R_OK, W_OK, X_OK } = constants
+  try {
+    accessSync(path, isDirectory ? R_OK | W_OK | X_OK : R_OK)
+    for (const entry of isDirectory ? readdirSync(path, { withFileTypes: true }) : []) {
+      // The file system has it at the root of a volume, for root alone.
+      if (entry.name !== 'lost+found') checkAccess(join(path, entry.name), entry.isDirectory())
+    }
+  } catch (error) {
+    unlessMissing(error)
+  }
 }
 
 export function judgeSpace(free: number, reserve: number): Finding {
@@ -137,7 +158,6 @@ export async function tryEngine(settings: Settings, io: CommandIo): Promise<Find
   const dataDir = isThere ? settings.dataDir : mkdtempSync(join(tmpdir(), 'wellhead-doctor-'))
   const engine = offlineEngine(settings, io, { dataDir, atRest: isThere })
   try {
-    if (isThere) refuseNewerData(dataDir)
     await engine.start()
     const { version = '' } = engine.state()
     if (isThere && (await tableNames(engine, engineLimits)).includes('_migrations')) await readDone(engine)

@@ -1,9 +1,10 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
+import { writeDataVersion } from '../../catalog/data-version.ts'
 import { runProgram } from '../program.ts'
 import { checkAdminToken, checkClock, checkVersions, judgeSpace } from './doctor-local.ts'
 import type { Finding } from './finding.ts'
@@ -53,6 +54,16 @@ describe('wellhead doctor', () => {
     expect(find('admin token')).toMatchObject({ status: 'problem', advice })
     chmodSync(token, 0o600)
     expect(checkAdminToken(token, false).status).toBe('ok')
+  })
+
+  test('reports data of a newer version without an engine', async () => {
+    const directory = temporary()
+    writeDataVersion(directory)
+    const file = join(directory, 'version.json')
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/"schema":\d+/, '"schema":999'))
+    const { code, find } = await doctor(['--port', '0', '--data-dir', directory])
+    const message = expect.stringMatching(/has schema 999; .* Start Wellhead/)
+    expect([code, find('data')]).toEqual([1, { name: 'data', status: 'problem', message }])
   })
 
   test('warns if customers without a project would see all projects', async () => {

@@ -8,13 +8,13 @@ import { EngineStartError } from '../../engine/embedded/host-protocol.ts'
 export function explainStartProblem(error: unknown, settings: Settings): string | undefined {
   if (error instanceof OperatorError) return error.message
   if (error instanceof EngineStartError) return explainEngine(error, settings)
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === 'EACCES' && syscall !== 'listen') return undefined
-  const { host, port } = settings
+  const { code, syscall, path, message } = error as NodeJS.ErrnoException
+  const { dataDir, host, port } = settings
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} is already in use. Choose another with --port.`
     case 'EACCES':
+      if (syscall !== 'listen') return path?.startsWith(dataDir) ? cannotWrite(dataDir, message) : undefined
       return `No permission to listen on ${host}:${port}. Choose a port above 1023 with --port.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
@@ -38,11 +38,17 @@ function explainEngine({ reason, message }: EngineStartError, { dataDir }: Setti
     case 'in-use':
       return `Another process uses the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`
     case 'unwritable':
-      return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, free space on its disk, or choose another with --data-dir.`
+      return cannotWrite(dataDir, message)
     case 'no-engine':
       return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead with npm or pnpm, including optional dependencies, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
     case 'ended':
     case 'other':
+      if (/permission denied|read-only file system|no space left/i.test(message))
+        return cannotWrite(dataDir, message)
       return `The embedded engine cannot start: ${message}`
   }
+}
+
+function cannotWrite(dataDir: string, message: string): string {
+  return `Cannot write to the data directory ${dataDir}: ${message}. Change its permissions, free space on its disk, or choose another with --data-dir.`
 }

@@ -170,7 +170,8 @@ export class EngineProcess {
 
   #onExit(how: string, errorOutput: string): void {
     const wasReady = this.#ready
-    const failure = this.#failure?.reason === 'ended' ? failureIn(errorOutput) : this.#failure
+    const said = errorOutput.trim().slice(0, 1000)
+    const failure = this.#failure?.reason === 'ended' ? new EngineStartError('other', said) : this.#failure
     this.#ready = false
     if (this.#stopping) return
     this.#restarts++
@@ -205,12 +206,6 @@ export class EngineProcess {
     if (child && isRunning(child)) child.kill('SIGKILL')
     await this.#exited
   }
-}
-
-/** The engine refuses to start, and has said why. */
-function failureIn(errorOutput: string): EngineStartError {
-  const isUnwritable = /permission denied|read-only file system|no space left/i.test(errorOutput)
-  return new EngineStartError(isUnwritable ? 'unwritable' : 'other', errorOutput.trim().slice(0, 1000))
 }
 
 function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {

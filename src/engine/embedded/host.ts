@@ -99,8 +99,10 @@ async function runServer({ DataType, load }: Ffi, config: string, statements: st
 async function start(options: HostOptions): Promise<void> {
   const { directory } = options
   if (opened instanceof Error) throw new EngineStartError('no-engine', opened.message)
-  prepareDirectory(directory)
-  prepareDirectory(options.runtimeDirectory)
+  for (const path of [directory, options.runtimeDirectory]) {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    accessSync(path, constants.W_OK)
+  }
   checkOwner(options.runtimeDirectory)
   const status = `${storeOf(directory)}/status`
   const refuseOwner = () => {
@@ -135,15 +137,6 @@ function readPort(file: string): number | undefined {
     return text.endsWith('\n') ? Number(text) : undefined
   } catch {
     return undefined
-  }
-}
-
-function prepareDirectory(directory: string): void {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    accessSync(directory, constants.W_OK)
-  } catch (error) {
-    throw new EngineStartError('unwritable', (error as Error).message)
   }
 }
 

@@ -304,6 +304,9 @@ test('the command refuses damaged backups and existing directories', async () =>
   expect(await refusal('restore', 'data', '--data-dir', 'other')).toMatch(
     /^1 wellhead: .*not a complete backup/,
   )
+  expect(await refusal('restore', 'nowhere', '--data-dir', 'other')).toMatch(
+    /^1 .*nowhere does not exist\.\n/,
+  )
   expect(await refusal('restore', 'backup')).toMatch(/^2 wellhead: .*--data-dir/)
   expect(readdirSync(directory.path).filter((name) => /other|partial/.test(name))).toEqual([])
 })

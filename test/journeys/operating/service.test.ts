@@ -1,7 +1,9 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Finding } from '../../../src/cli/doctor/finding.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
 import { openEvents } from '../../support/network/event-reader.ts'
@@ -354,6 +356,41 @@ describe('a service that cannot start prints one line that says what to do', () 
       expect(lines[0]).toContain(`wellhead: Cannot create the data directory ${dataDir}: `)
     },
   )
+
+  test('for data of another user, which doctor finds, too', async () => {
+    const directory = scratchDirectory()
+    const inside = (...path: string[]) => join(directory.path, ...path)
+    mkdirSync(inside('engine', 'store'), { recursive: true })
+    mkdirSync(inside('lost+found'), { mode: 0 })
+    writeFileSync(inside('admin-token'), 'token-of-another-user', { mode: 0o600 })
+    // For root, too, without the right to pass over permissions.
+    const isRoot = process.getuid?.() === 0
+    const drop = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : []
+    const command = [
+      ...drop,
+      process.execPath,
+      fileURLToPath(new URL('../../../dist/main.js', import.meta.url)),
+    ]
+    const run = (name: string, ...args: string[]) =>
+      startCommand([name, '--port', '0', '--data-dir', directory.path, ...args], { command }).result
+    for (const [path, mode] of [
+      ['admin-token', 0o600],
+      ['engine', 0o700],
+      ['engine/store', 0o700],
+    ] as const) {
+      chmodSync(inside(path), 0)
+      const [doctor, serve] = await Promise.all([run('doctor', '--json'), run('serve')])
+      const { checks } = JSON.parse(doctor.stdout) as { checks: Finding[] }
+      const message = expect.stringContaining(`permission denied, access '${inside(path)}'`)
+      expect(checks.filter(({ status }) => status === 'problem')).toMatchObject([{ name: 'data', message }])
+      expect([doctor.code, serve.code]).toEqual([1, 1])
+      expect(serve.stderr).toMatch(/^wellhead: Cannot write to the data directory .*Change its permissions/)
+      expect(serve.stderr.trim().split('\n')).toHaveLength(1)
+      chmodSync(inside(path), mode)
+    }
+    expect((await run('doctor', '--no-engine')).stdout).toContain('writable')
+    directory.remove()
+  })
 
   test('for a missing engine executable', async () => {
     const directory = scratchDirectory()
