@@ -11,4 +11,6 @@ test('creates UUIDs of version 7 with their time, each of them once', () => {
     expect(uuid.replaceAll('-', '').slice(0, 12)).toBe(time)
   }
   expect(new Set(made.map((uuid) => uuid.slice(14))).size).toBe(2_000)
+  // Entries of one request keep their order.
+  expect(made).toEqual(made.toSorted())
 })
