@@ -42,7 +42,7 @@ export const searchShape = z.strictObject({
   limit: z.int().min(1).max(1000).default(100).describe('Maximum number of entries.'),
   next: z
     .string()
-    .max(1000)
+    .max(1500)
     .optional()
     .describe('The header `Wellhead-Next` of the previous page. The response continues after it.'),
   before: cursorShape.optional().describe('Instead of `next`: the last entry of the previous page.'),

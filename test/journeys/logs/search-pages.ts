@@ -20,6 +20,8 @@ export function pages(running: () => RunningService): void {
     const sent = [
       Array.from({ length: 12 }, (_, n) => entry('same', n)),
       Array.from({ length: 12 }, (_, n) => entry('same', n)),
+      // The longest id as JSON.
+      [entry('\u0001'.repeat(128), 1)],
       [entry('a', 1), entry('z', 2), { ...entry('same', 3), timestamp: new Date(Date.now() - 120_000) }],
     ]
     type Row = { timestamp: number; id: string; metadata: object; project: string; event_message: string }
@@ -78,7 +80,7 @@ export function pages(running: () => RunningService): void {
       ['', 'next is not a value of the header Wellhead-Next.'],
       ['bm9uc2Vuc2U', 'next is not a value of the header Wellhead-Next.'],
       [Buffer.from('{"timestamp":"x","id":"a"}').toString('base64url'), 'next is not a value of the header'],
-      ['x'.repeat(1001), 'next'],
+      ['x'.repeat(1501), 'next'],
     ])('refuses %j as the header of the page before', async (next, message) => {
       const { status, body } = await admin('POST', `${source}/search`, { next })
       expect([status, body.error.parameter]).toEqual([400, 'next'])
@@ -92,7 +94,7 @@ export function pages(running: () => RunningService): void {
       expect([first?.id, second?.id]).toEqual(['z', 'same'])
       const before = { timestamp: second?.timestamp, id: second?.id }
       const { body } = await admin('POST', `${source}/search`, { before })
-      expect(body.map(({ id }: Row) => id)).toEqual(['a', 'same'])
+      expect(body.map(({ id }: Row) => id)).toEqual(['a', '\u0001'.repeat(128), 'same'])
       for (const skip of [-1, 1.5, 'x', 2_000_000]) {
         const refused = await admin('POST', `${source}/search`, { before: { ...before, skip } })
         expect([refused.status, refused.body.error.parameter]).toEqual([400, 'before.skip'])
