@@ -66,6 +66,12 @@ test.each([
     'or(a eq {"value":"b"} a eq {"value":"c d"} not(a prefix {"value":"e"}) a number {"min":{"value":5,"inclusive":false}})',
   ],
   ['a:(https://x OR y:z)', 'or(a eq {"value":"https://x"} a eq {"value":"y:z"})'],
+  ['a:(-b OR -1.2.3 OR "-5")', 'or(not(a eq {"value":"b"}) not(a eq {"value":"1.2.3"}) a eq {"value":"-5"})'],
+  [
+    'a:1.50 "a":1E2',
+    'and(or(a eq {"value":"1.5"} a eq {"value":"1.50"}) or(a eq {"value":"100"} a eq {"value":"1E2"}))',
+  ],
+  ['a:"1.50" a:1.2.30 a:1e999', 'and(a eq {"value":"1.50"} a eq {"value":"1.2.30"} a eq {"value":"1e999"})'],
   ['-a:b', 'not(a eq {"value":"b"})'],
 ])('parses %j', (query, expected) => {
   expect(written(parseQuery(query))).toBe(expected)
@@ -89,6 +95,11 @@ test.each([
   ['a:>=b', '"b" at character 5 is not a number. Only numbers can be compared with >=.'],
   ['a:>1e999', '"1e999" at character 4 is not a number. Only numbers can be compared with >.'],
   ['a:5..1', 'The range 5..1 at character 3 is empty. Write the smaller number first: 1..5.'],
+  [
+    'a:(404 OR -5)',
+    'The dash at character 11 could exclude 5 or belong to it. Write NOT 5, or repeat the field: a:-5.',
+  ],
+  ['a:(-5..0.5)', 'Write NOT 5..0.5, or repeat the field: a:-5..0.5.'],
   ['a:b*c', 'An asterisk at character 4 must be the first or last character of a value.'],
   ['b*c', 'An asterisk at character 2 must be the first or last character of a value.'],
   ['a:**', 'An asterisk at character 4 must be the first or last character of a value.'],

@@ -20,6 +20,8 @@ const and = /AND(?=[\s()]|$)\s*/y
 const not = /NOT(?=[\s()]|$)\s*/y
 /** A dash alone, or before another one, is text. */
 const dash = /-(?=[^\s)-])/y
+/** In the brackets of a field, the dash could exclude the number or range, or belong to it. */
+const negative = /-((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:\.\.[+-]?[\d.]*)?)(?=[\s)]|$)/iy
 const bracket = /\(\s*/y
 const end = /\)|$/y
 const rangeEnd = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+))?$/
@@ -86,6 +88,14 @@ class QueryParser {
       throw misunderstood(`More than ${maxDepth} nested brackets or NOT at character ${this.#at + 1}.`)
     }
     if (this.#take(not)) return { kind: 'not', part: this.#negated(field, depth + 1, 'NOT') }
+    const at = this.#at + 1
+    const [written, number] = (field && this.#take(negative)) ?? []
+    if (field && written) {
+      throw misunderstood(
+        `The dash at character ${at} could exclude ${number} or belong to it. ` +
+          `Write NOT ${number}, or repeat the field: ${field.name}:${written}.`,
+      )
+    }
     if (this.#take(dash)) return { kind: 'not', part: this.#negated(field, depth + 1) }
     return this.#operand(field, depth, after)
   }

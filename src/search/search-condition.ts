@@ -1,4 +1,5 @@
 import { invalidParameter, type WellheadError } from '../base/errors.ts'
+import { valueText } from '../base/json/json-paths.ts'
 import type { TypedColumn } from '../catalog/source.ts'
 import { keysOf, pathOf } from '../shared/path-text.ts'
 import { foldCase, neededTokens, numberPattern } from '../sql/word.ts'
@@ -78,8 +79,17 @@ export function fieldCondition(node: WrittenField, columns: readonly TypedColumn
   const group = field.kind === 'own' ? undefined : statusGroup(node)
   if (group && isNumeric(field)) return condition(group)
   const test = condition(testOf(node, field))
-  // A field of text may have the group itself as its value.
-  return group && !node.text.endsWith('"') ? { kind: 'or', parts: [condition(group), test] } : test
+  if (node.text.endsWith('"')) return test
+  // A field of text may have the group, or the number as it is written, as its value.
+  const other = group ?? spelledNumber(test)
+  return other ? { kind: 'or', parts: [condition(other), test] } : test
+}
+
+/** The engine reads numbers of entries by value: 400.0 as 400. */
+function spelledNumber({ field, test }: FieldCondition): FieldTest | undefined {
+  if (field.kind === 'own' || test.is !== 'eq' || exactNumber(test) === undefined) return undefined
+  const value = valueText(test.value)
+  return value === undefined || value === test.value ? undefined : { is: 'eq', value }
 }
 
 /** The range of a value such as 5xx. */
@@ -92,12 +102,17 @@ function testOf({ name, test, valueAt }: WrittenField, field: SearchField): Fiel
   // A whole message is rarely known; event_message:… compares it.
   if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
   if (!isNumeric(field) || !('value' in test)) return test
-  const exact = test.is === 'eq' && numberPattern.test(test.value) ? Number(test.value) : Number.NaN
-  if (Number.isFinite(exact)) return numbers(exact, exact)
+  const exact = exactNumber(test)
+  if (exact !== undefined) return numbers(exact, exact)
   throw misunderstood(
     `The field "${name}" holds numbers, so its value at character ${valueAt} must be a number, ` +
       'a comparison such as >=500, or a range such as 400..499.',
   )
+}
+
+function exactNumber(test: FieldTest): number | undefined {
+  const exact = test.is === 'eq' && numberPattern.test(test.value) ? Number(test.value) : Number.NaN
+  return Number.isFinite(exact) ? exact : undefined
 }
 
 function numbers(min: number, max: number): FieldTest {

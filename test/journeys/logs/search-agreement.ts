@@ -246,6 +246,9 @@ const comparisons = [
     '5xx',
     '1e3',
     '+500',
+    '1.50',
+    '-0.0',
+    '1E21',
   ],
 ]
 
@@ -346,6 +349,16 @@ export function searchAgreement(running: () => RunningService): void {
         expect(fields[0]).toBeGreaterThanOrEqual(4)
       }
       expect(await compare('"mini"')).toBe(1)
+    })
+
+    test('for numbers, which are found as they were sent and by value', async () => {
+      for (const field of ['plain', 'url', 'status']) {
+        const queries = [`${field}:1.50`, `${field}:15e-1`, `${field}:1E21`, `${field}:1.0`]
+        expect([field, await Promise.all(queries.map(compare))]).toEqual([field, [1, 1, 1, 2]])
+        // The number, and the texts "500" and "5e2".
+        expect([field, await compare(`${field}:(5e2 OR 7)`)]).toEqual([field, field === 'status' ? 5 : 3])
+      }
+      expect(await compare('plain:"1.50"')).toBe(0)
     })
 
     test('for combinations', async () => {
