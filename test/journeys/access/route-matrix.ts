@@ -93,7 +93,7 @@ const deploying: Outcomes = { ...editing, deploy: 'allowed' }
 const ingesting: Outcomes = { ...noScope, ingest: 'allowed' }
 
 /** Of a browser: what a cookie allows depends on the page that sends it. */
-const ownPage = (url: string) => ({ Origin: url })
+const ownPage = (url: string) => ({ Origin: url, 'Sec-Fetch-Site': 'same-origin' })
 const otherPage = () => ({ Origin: 'https://other.example.com' })
 
 interface CallerKind {
@@ -210,7 +210,11 @@ export function routeMatrix(running: () => RunningService): void {
             Cookie: cookie,
           }
           const isForeign =
-            headers && headers.Origin !== running().url && method !== 'GET' && access !== 'public'
+            headers &&
+            headers.Origin !== running().url &&
+            // A link of another site must not start a backup.
+            (method !== 'GET' || path === '/api/backup') &&
+            access !== 'public'
           const isRefused = isForeign || caller.refused?.includes(`${method} ${path}`)
           const outcome = isRefused ? 403 : caller.outcomes[access]
           // It would end the cookie of the others.
