@@ -154,7 +154,7 @@ describe('logs in the console', () => {
     ])
     await visit('/console/sources/console_wide', { ...admin(), width: 360 }, async (page) => {
       await page.getByText(/^First 200 of 1,004\. .* 101 more paths that are less frequent/).waitFor()
-      expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(2500)
+      expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(3000)
       await page.getByRole('searchbox', { name: 'Search the schema' }).fill('KEY_399')
       await page.getByRole('cell', { name: /^metadata\.key_399/ }).waitFor()
       await page.goto('/console/logs?source=console_wide&q=long')

@@ -59,7 +59,7 @@ export function tableJourneys(service: () => LocalService): void {
       write('fixtures/w_customers.csv', 'id,plan,seats\na,pro,many\n')
       for (const command of ['check', 'test']) {
         expect((await run(command)).stdout).toBe(
-          'fixtures/w_customers.csv:1:1: Row 1: seats must be a number, not "many".\n',
+          'fixtures/w_customers.csv:1:1: Row 2: seats must be a number, not "many".\n',
         )
       }
       write('fixtures/w_customers.csv', 'id,plan,seats\na,pro,1\n')
