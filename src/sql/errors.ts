@@ -65,9 +65,15 @@ function authorMessage(message: string, isEnd: boolean): string {
   const scope = whole.search(/ ?:? ?(?:While processing|[Ii]n scope) /)
   const meant = scope < 0 ? 0 : whole.indexOf('. Maybe you meant', scope)
   const own = scope < 0 ? whole : whole.slice(0, scope) + (meant < 0 ? '' : whole.slice(meant))
-  // A column of a subquery is not there, and the statement around it names it.
-  const sentence = own.replace(/(`?)(\w+)\1\. Maybe you meant: \['\2'\]/, '$1$2$1').replace(/([^.?])$/, '$1.')
+  const sentence = own.replace(/\. Maybe you meant: \['(\w+)'\]/, withoutSameName).replace(/([^.?])$/, '$1.')
   return sentence.length > maxMessage ? `${sentence.slice(0, maxMessage)}…` : sentence
+}
+
+/** A column of a subquery is not there, and the statement around it names it: the engine suggests the name that was written. */
+function withoutSameName(hint: string, name: string, at: number, message: string): string {
+  const before = message.slice(0, at).replace(/`$/, '')
+  const isSame = before.endsWith(name) && !/\w/.test(before.charAt(before.length - name.length - 1))
+  return isSame ? '' : hint
 }
 
 /** Maps a position of edited SQL to the author's text. The engine counts columns in bytes. */
