@@ -3,6 +3,7 @@ import {
   internal,
   invalidBody,
   malformedRequest,
+  queryCancelled,
   tooLarge,
   unsupportedMediaType,
   WellheadError,
@@ -67,6 +68,8 @@ export function logServerError(known: WellheadError, error: Error, { log }: Fast
 export function toKnownError(error: FastifyError | Error, request: FastifyRequest): WellheadError {
   if (error instanceof WellheadError) return error
   const { code, statusCode } = error as FastifyError
+  // The client left before its body was complete.
+  if (code === 'ECONNRESET' && error === request.raw.errored) return queryCancelled()
   const translate = code === undefined ? undefined : frameworkErrors[code]
   if (translate) return translate(request)
   if (error instanceof SyntaxError && statusCode === 400) return invalidBody('The body is not valid JSON.')

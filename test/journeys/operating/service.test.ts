@@ -163,6 +163,15 @@ describe('a service', () => {
       headers: { 'X-API-KEY': token, 'X-Request-Id': 'look-for-me' },
     })
     await vi.waitFor(() => expect(service.stdout()).toContain('look-for-me'))
+    // A caller that leaves is no failure of the service.
+    const { hostname, port } = new URL(url)
+    const leaving = connect(Number(port), hostname)
+    const head = `POST /api/logs?source=edge_logs&project=gone HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\n`
+    leaving.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n[`, () =>
+      leaving.destroy(),
+    )
+    await vi.waitFor(() => expect(service.stdout()).toMatch(/"status":499/))
+    expect(service.stdout()).not.toContain('"level":50')
     const lines = service
       .stdout()
       .split('\n')
