@@ -50,7 +50,7 @@ export function logCommandJourneys(service: () => LocalService): void {
           ['status:>=500', 2],
           ['status:>500', 0],
           ['status:500', 2],
-          ['status:500.0', 0],
+          ['status:500.0', 2],
         ] as const),
         ...([
           ['a.b:x=y', 1],
