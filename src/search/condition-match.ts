@@ -1,5 +1,5 @@
 import { pathName } from '../base/json/json-paths.ts'
-import { foldCase, jsonScalar, numberPattern } from '../sql/word.ts'
+import { foldCase, jsonScalar, numberOf, numberPattern } from '../sql/word.ts'
 import {
   type FieldCondition,
   isNumeric,
@@ -113,11 +113,6 @@ function comparisonOf(
       }
     }
   }
-}
-
-function numberOf(text: string): number | undefined {
-  const number = numberPattern.test(text) ? Number(text) : Number.NaN
-  return Number.isFinite(number) ? number : undefined
 }
 
 /** For longer texts, the time of `includes` can be the product of both lengths. */

@@ -1,5 +1,5 @@
 import type { TypedColumn } from '../catalog/source.ts'
-import { numberPattern } from '../sql/word.ts'
+import { numberOf } from '../sql/word.ts'
 import {
   type FieldTest,
   fieldCondition,
@@ -199,7 +199,7 @@ function testOf(value: string, at: number): FieldTest {
   if (value === '*') return { is: 'exists' }
   const [, sign, compared] = comparison.exec(value) ?? []
   if (sign !== undefined && compared !== undefined) {
-    const bound = { value: numberOf(compared, sign, at), inclusive: sign.endsWith('=') }
+    const bound = { value: comparedNumber(compared, sign, at), inclusive: sign.endsWith('=') }
     return { is: 'number', ...(sign.startsWith('>') ? { min: bound } : { max: bound }) }
   }
   // A dot before or after the two may belong to a number.
@@ -228,9 +228,9 @@ function between(low: string, high: string, value: string, at: number): FieldTes
   return { is: 'number', ...(min && { min }), ...(max && { max }) }
 }
 
-function numberOf(text: string, sign: string, at: number): number {
-  const value = Number(text)
-  if (numberPattern.test(text) && Number.isFinite(value)) return value
+function comparedNumber(text: string, sign: string, at: number): number {
+  const value = numberOf(text)
+  if (value !== undefined) return value
   throw misunderstood(
     text === ''
       ? `Nothing follows ${sign} at character ${at}. Write a number, without a space before it.`

@@ -2,7 +2,7 @@ import { invalidParameter, type WellheadError } from '../base/errors.ts'
 import { valueText } from '../base/json/json-paths.ts'
 import type { TypedColumn } from '../catalog/source.ts'
 import { keysOf, pathOf } from '../shared/path-text.ts'
-import { foldCase, neededTokens, numberPattern } from '../sql/word.ts'
+import { foldCase, neededTokens, numberOf } from '../sql/word.ts'
 
 /** A query whose fields are known, for the engine and for live entries. */
 export type SearchCondition =
@@ -87,7 +87,7 @@ export function fieldCondition(node: WrittenField, columns: readonly TypedColumn
 
 /** The engine reads numbers of entries by value: 400.0 as 400. */
 function spelledNumber({ field, test }: FieldCondition): FieldTest | undefined {
-  if (field.kind === 'own' || test.is !== 'eq' || exactNumber(test) === undefined) return undefined
+  if (field.kind === 'own' || test.is !== 'eq' || numberOf(test.value) === undefined) return undefined
   const value = valueText(test.value)
   return value === undefined || value === test.value ? undefined : { is: 'eq', value }
 }
@@ -102,17 +102,12 @@ function testOf({ name, test, valueAt }: WrittenField, field: SearchField): Fiel
   // A whole message is rarely known; event_message:… compares it.
   if (name === 'message' && field.kind === 'own' && test.is === 'eq') return { ...test, is: 'contains' }
   if (!isNumeric(field) || !('value' in test)) return test
-  const exact = exactNumber(test)
+  const exact = test.is === 'eq' ? numberOf(test.value) : undefined
   if (exact !== undefined) return numbers(exact, exact)
   throw misunderstood(
     `The field "${name}" holds numbers, so its value at character ${valueAt} must be a number, ` +
       'a comparison such as >=500, or a range such as 400..499.',
   )
-}
-
-function exactNumber(test: FieldTest): number | undefined {
-  const exact = test.is === 'eq' && numberPattern.test(test.value) ? Number(test.value) : Number.NaN
-  return Number.isFinite(exact) ? exact : undefined
 }
 
 function numbers(min: number, max: number): FieldTest {

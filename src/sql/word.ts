@@ -26,6 +26,12 @@ export function containsSql(text: string, sql: string, folded?: string): string 
 
 export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
+/** The number that a text is; undefined if it is none, or too large. */
+export function numberOf(text: string): number | undefined {
+  const number = numberPattern.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(number) ? number : undefined
+}
+
 /** Texts, keys with their colon, and numbers in JSON without spaces. A text without its end cannot occur, but takes no longer. */
 export const jsonScalar = /"(?:[^"\\]|\\.)*"?:?|-?[0-9][0-9.eE+-]*/
 
