@@ -1,6 +1,6 @@
 import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
-import { uuidAt } from '../base/text/uuid.ts'
+import { uuidsAt } from '../base/text/uuid.ts'
 import type { Rules } from '../rules/rules.ts'
 import { rulesOf } from '../rules/source-rules.ts'
 import { formatMicros } from '../shared/timestamps.ts'
@@ -87,7 +87,7 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
     this.#source = source
     this.#rulesText = rules
     this.#rules = rules === undefined ? undefined : rulesOf(rules)
-    this.#terms = { ...terms, rules: this.#rules }
+    this.#terms = { newId: uuidsAt(terms.nowMs), ...terms, rules: this.#rules }
     this.#lines = new LineWriter(bytes)
   }
 
@@ -190,7 +190,7 @@ export function writeQuarantineLine(
   const text = bytes.toString('utf8', 0, maxTextBytes)
   const row = {
     project: owner,
-    id: uuidAt(nowMs),
+    id: uuidsAt(nowMs)(),
     timestamp: formatMicros(BigInt(nowMs) * 1000n),
     // The cut may split the last character.
     event_message: cut ? text.replace(/\ufffd$/, '') : text,

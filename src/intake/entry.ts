@@ -1,5 +1,5 @@
 import { type JsonScanner, openArray, openObject, quote } from '../base/json/json-scanner.ts'
-import { uuidAt } from '../base/text/uuid.ts'
+import { uuidsAt } from '../base/text/uuid.ts'
 import { maxProjectLength } from '../projects/line-projects.ts'
 import type { Rules } from '../rules/rules.ts'
 import { canonical, entryKeys, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
@@ -307,7 +307,7 @@ export class EntryReader {
   #writeId({ nowMs, newId }: EntryTerms, lines: LineWriter): void {
     const id = this.#present(this.#id)
     if (!id) {
-      lines.latin1(`"${newId?.() ?? uuidAt(nowMs)}"`)
+      lines.latin1(`"${(newId ?? uuidsAt(nowMs))()}"`)
       return
     }
     this.#writeName(id, 'id', entryLimits.maxIdLength, lines)
