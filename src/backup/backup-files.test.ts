@@ -252,7 +252,7 @@ describe('a damaged backup', () => {
   })
 
   test('is refused if it does not exist', async () => {
-    await expect(restore({ from: at('nowhere') })).rejects.toThrow(/not a complete backup.* take a new one/)
+    await expect(restore({ from: at('nowhere') })).rejects.toThrow(/nowhere does not exist/)
   })
 })
 
