@@ -56,7 +56,7 @@ export function followChanges(
   // Tokens have the limits of the plans of their projects, and streams end that were begun with others.
   projects.plans.follow(() => access.plansChanged())
   projects.erasures.follow(
-    async (project, names) => {
+    async ({ project, everything }, names) => {
       await statistics?.flush()
       // Results of other tenants have no such entries.
       const hasRows = (call: { project: string | undefined; sources: ReadonlySet<string> }) =>
@@ -64,7 +64,7 @@ export function followChanges(
       cache.dropCalls(hasRows)
       results.drop(hasRows)
       for (const name of names) tail.forget(name)
-      keys.forget(project)
+      if (everything) keys.forget(project)
       await evaluator.forget(project)
       await warmKeys.save()
     },

@@ -82,7 +82,7 @@ export function createStorage(options: ServiceOptions) {
     dashboards: new Items(catalog, dashboardForm, readDashboard),
     projects,
     store,
-    keys: new IdempotencyKeys(engine, clock),
+    keys: new IdempotencyKeys(engine, clock, (project) => projects.erasures.lastOf(project)),
     disk,
     backups,
   }

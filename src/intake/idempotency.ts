@@ -30,15 +30,22 @@ interface Stored {
 export class IdempotencyKeys {
   readonly #engine: Engine
   readonly #clock: Clock
+  readonly #erasureOf: (project: string) => string | undefined
   readonly #recent = new LRUCache<string, Stored>({
     maxSize: maxRecentBytes,
     sizeCalculation: ({ response }) => response.length + 256,
   })
   readonly #running = new Map<string, { digest: string; run: Promise<OnceResult<unknown>> }>()
 
-  constructor(engine: Engine, clock: Clock) {
+  /** `erasureOf` names the last erasure of all that a project had: since then, its requests are new ones to the engine, too. */
+  constructor(
+    engine: Engine,
+    clock: Clock,
+    erasureOf: (project: string) => string | undefined = () => undefined,
+  ) {
     this.#engine = engine
     this.#clock = clock
+    this.#erasureOf = erasureOf
   }
 
   /**
@@ -79,7 +86,7 @@ export class IdempotencyKeys {
       refuseOther(earlier.digest, digest)
       return { result: JSON.parse(earlier.response) as T, repeated: true }
     }
-    const result = await work(sha256(token, digest))
+    const result = await work(sha256(token, digest, this.#erasureOf(project)))
     const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result), project }
     const { atMs, ...rest } = stored
     const row = { ...rest, key: token, at: (atMs / 1000).toFixed(3) }
@@ -110,5 +117,6 @@ function refuseOther(stored: string, digest: string): void {
 }
 
 function sha256(...parts: unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  const known = parts.filter((part) => part !== undefined)
+  return createHash('sha256').update(JSON.stringify(known)).digest('hex')
 }

@@ -57,7 +57,7 @@ export class Erasures {
   readonly #byId = new Map<string, Erasure>()
   #hidden: HiddenRows | undefined
   #readUntil = '2000-01-01 00:00:00'
-  #onErase: (project: string, sources: readonly string[]) => Promise<void> = async () => {}
+  #onErase: (erasure: Erasure, sources: readonly string[]) => Promise<void> = async () => {}
   #queriesEnded = async () => {}
   #working: Promise<void> | undefined
   #cancel: (() => void) | undefined
@@ -73,7 +73,7 @@ export class Erasures {
    * have ended that run now. See `src/app/after-changes.ts`.
    */
   follow(
-    onErase: (project: string, sources: readonly string[]) => Promise<void>,
+    onErase: (erasure: Erasure, sources: readonly string[]) => Promise<void>,
     queriesEnded: () => Promise<void>,
   ): void {
     this.#onErase = onErase
@@ -110,6 +110,14 @@ export class Erasures {
   list(): Erasure[] {
     const all = [...this.#byId.values()]
     return all.sort((one, other) => (one.created_at > other.created_at ? -1 : 1)).slice(0, maxListed)
+  }
+
+  /** The id of the last erasure of everything that a project had. */
+  lastOf(project: string): string | undefined {
+    const whole = [...this.#byId.values()].filter((each) => each.everything && each.project === project)
+    return whole.reduce<Erasure | undefined>((last, each) => {
+      return last === undefined || each.created_at > last.created_at ? each : last
+    }, undefined)?.id
   }
 
   get(id: string): Erasure {
@@ -206,7 +214,7 @@ export class Erasures {
 
   #forget(erasure: Erasure): Promise<void> {
     return this.#onErase(
-      erasure.project,
+      erasure,
       this.#tables(erasure).map(({ table }) => table),
     )
   }
@@ -295,10 +303,10 @@ export class Erasures {
     log.info({ erasure: erasure.id, entries: erasure.entries }, 'entries were erased')
   }
 
-  /** One table after the other. Responses to idempotency keys are not kept longer than the entries. */
+  /** One table after the other. Keys of requests stay if some of their entries do: otherwise these could be stored twice. */
   async #removeAll(erasure: Erasure): Promise<void> {
     for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
-    await this.#remove('_idempotency', `project = ${sqlText(erasure.project)}`)
+    if (erasure.everything) await this.#remove('_idempotency', `project = ${sqlText(erasure.project)}`)
   }
 
   /** Resolves when no replica has such rows, or only some that keep arriving: each removal takes all that were stored before it. */
