@@ -27,10 +27,12 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
   readonly #options: RouterOptions
   readonly #batches = new Map<string, EntryBatchWriter>()
   readonly #names = new Set<string>()
+  readonly #withholds: boolean
   #index = 0
 
   constructor(options: RouterOptions) {
     this.#options = options
+    this.#withholds = [...options.sources.values()].some(({ hides }) => hides)
   }
 
   /** Adds the scanned event to the source that it names. */
@@ -50,8 +52,7 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
   #refuse(problem: string, reader: EntryReader, text: Buffer): void {
     const batch = this.#batch(quarantineSource)
     const index = this.#index++
-    const hide = [...this.#options.sources.values()].some(({ hides }) => hides)
-    if (hide) batch.reject(problem, Buffer.from(withheld), { index })
+    if (this.#withholds) batch.reject(problem, Buffer.from(withheld), { index })
     else batch.add(reader, text, { problem, index })
   }
 
