@@ -2,14 +2,9 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { loadAdminToken } from './access/admin-token.ts'
 import { followChanges } from './app/after-changes.ts'
-import { type AccessParts, createAccess } from './app/create-access.ts'
-import { createAlerts } from './app/create-alerts.ts'
-import { createDefinitions } from './app/create-definitions.ts'
-import { createEndpoints, type EndpointParts } from './app/create-endpoints.ts'
-import { createHttp } from './app/create-http.ts'
-import { createLogs } from './app/create-logs.ts'
-import { createObservability } from './app/create-observability.ts'
-import { appendTo, createStorage, type Storage } from './app/create-storage.ts'
+import { createHttp, type Http } from './app/create-http.ts'
+import { createParts, type Parts } from './app/create-parts.ts'
+import { appendTo, createStorage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { droppedLinesOf } from './base/log.ts'
@@ -41,24 +36,29 @@ export async function startService(options: ServiceOptions) {
   // The engine opens while the other parts are created.
   const opening = engine.start()
   opening.catch(() => {})
-  const parts = await createParts(options, storage, adminToken.token, () => phase)
-  const { observability, endpoints, access, alerts, definitions, logs, http, logflare } = parts
+  const parts = await createParts(options, storage, adminToken.token)
+  const { evaluator, statistics, tokens, audit, cache, warmKeys } = parts
+  const http = createHttp(options, parts, () => phase)
+  followChanges(parts, http)
+  readFigures(options, parts, http)
+  const logflare = await createLogflare(options, parts, http.server)
 
   /** Closed from the end, after a failed start as well: each part needs those before it. */
   const closers = [
-    () => observability.stop(),
+    () => parts.tracing?.stop(),
     () => engine.close(),
-    () => access.tokens.stop(),
+    () => tokens.stop(),
     () => catalog.stop(),
     () => projects.usage.stop(),
-    () => observability.settled(),
+    // Stores the last records, so the engine must still be running.
+    () => statistics?.stop(),
     () => projects.stop(),
     () => backups.stop(),
-    () => logs.intake.stop(),
-    () => alerts.stop(),
-    () => endpoints.cache.stop(),
-    () => endpoints.warmKeys.stop(),
-    () => access.audit.stop(),
+    () => parts.intake.stop(),
+    () => evaluator.stop(),
+    () => cache.stop(),
+    () => warmKeys.stop(),
+    () => audit.stop(),
     () => closeServer(http.server),
     () => http.streams.stop(),
   ]
@@ -85,19 +85,19 @@ export async function startService(options: ServiceOptions) {
     await sources.open()
     await storage.tables.open()
     await projects.open(appendTo(alertsSource, storage))
-    const seeded = definitions.seed('endpoints', shipped, (endpoint, reason) =>
+    const seeded = parts.definitions.seed('endpoints', shipped, (endpoint, reason) =>
       options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
     )
-    await Promise.all([access.tokens.open(), seeded, logflare?.open()])
-    await access.audit.open()
+    await Promise.all([tokens.open(), seeded, logflare?.open()])
+    await audit.open()
     adminToken.keep()
     phase = 'open'
-    alerts.start()
+    evaluator.start()
   } catch (error) {
     await close()
     throw error
   }
-  void prewarm(endpoints)
+  void prewarm(parts)
 
   let stopped: Promise<void> | undefined
   return {
@@ -105,7 +105,7 @@ export async function startService(options: ServiceOptions) {
     engine,
     adminToken,
     /** Undefined if requests are not recorded. */
-    statistics: observability.statistics,
+    statistics,
     url: urlOf(http.server),
     /** Accepts no further requests, finishes the running ones, and closes the engine. */
     stop() {
@@ -116,58 +116,33 @@ export async function startService(options: ServiceOptions) {
   }
 }
 
-/** Makes all parts, each after those that it needs. Nothing runs or is read yet. */
-export async function createParts(
-  options: ServiceOptions,
-  storage: Storage,
-  adminToken: string,
-  phase: () => Phase,
-) {
-  const observability = await createObservability(options, storage)
-  const { metrics, requests, statistics } = observability
-  const endpoints = createEndpoints(options, storage, metrics)
-  const access = createAccess(options, storage, adminToken)
-  const alerts = createAlerts(options, storage, endpoints, metrics)
-  const definitions = createDefinitions(options, storage, endpoints, alerts, access)
-  const logs = createLogs(options, storage, endpoints, metrics)
-  const parts = { observability, endpoints, access, alerts, definitions, logs }
-  const http = createHttp(options, { ...parts, storage, phase })
-  followChanges(storage, endpoints, access, alerts, observability, http)
+/** Metrics that are read from the parts of the service. */
+function readFigures({ time, log }: ServiceOptions, parts: Parts, { streams }: Http): void {
+  const { metrics, evaluator } = parts
   addFigures(metrics, {
+    ...parts,
     version,
-    requests,
-    statistics,
-    cache: endpoints.cache,
-    queue: endpoints.queue,
-    engine: storage.engineStatus,
-    intake: logs.intake,
-    rules: storage.rules,
-    streams: http.streams,
-    alerts: alerts.figures,
-    projects: storage.projects.usage,
-    droppedLogLines: () => droppedLinesOf(options.log),
-    storage: sourceStorage(storage.engine, options.time, storage.sources),
-    freeDiskBytes: storage.freeBytes,
+    streams,
+    engine: parts.engineStatus,
+    alerts: () => ({ states: evaluator.counts(), deliveries: evaluator.deliveries.counts }),
+    projects: parts.projects.usage,
+    droppedLogLines: () => droppedLinesOf(log),
+    storage: sourceStorage(parts.engine, time, parts.sources),
+    freeDiskBytes: parts.freeBytes,
   })
-  return { ...parts, http, logflare: await createLogflare(options, storage, endpoints, access, http.server) }
 }
 
 /** Loaded only if it is switched on, so that nothing else pays for it. */
-async function createLogflare(
-  { environment }: ServiceOptions,
-  { engine, sources }: Storage,
-  { calls, runner }: EndpointParts,
-  { access }: AccessParts,
-  server: FastifyInstance,
-) {
+async function createLogflare({ environment }: ServiceOptions, parts: Parts, server: FastifyInstance) {
   const tokens = gatewayTokens(environment)
   if (!tokens) return undefined
   const { createGateway } = await import('./logflare/gateway.ts')
+  const { access, engine, sources, calls, runner } = parts
   return createGateway({ server, access, tokens, engine, sources, calls, runner })
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */
-async function prewarm({ warmKeys, calls }: EndpointParts): Promise<void> {
+async function prewarm({ warmKeys, calls }: Parts): Promise<void> {
   await calls.prewarm(await warmKeys.load())
   // Until now the file held more keys than the cache.
   warmKeys.start()

@@ -1,20 +1,11 @@
 import { resultTag } from '../endpoints/definition/endpoint.ts'
-import type { AccessParts } from './create-access.ts'
-import type { Alerts } from './create-alerts.ts'
-import type { EndpointParts } from './create-endpoints.ts'
 import type { Http } from './create-http.ts'
-import type { Observability } from './create-observability.ts'
-import type { Storage } from './create-storage.ts'
+import type { Parts } from './create-parts.ts'
 
 /** What follows from a change of a definition, once it is stored. Nothing else listens to definitions. */
-export function followChanges(
-  { sources, tables, endpoints, dashboards, projects, keys, arrivals, tail }: Storage,
-  { cache, results, warmKeys, queue }: EndpointParts,
-  { access }: AccessParts,
-  { alertParts, evaluator }: Alerts,
-  { metrics, statistics }: Observability,
-  { streams, hot }: Http,
-): void {
+export function followChanges(parts: Parts, { streams, hot }: Http): void {
+  const { sources, tables, endpoints, dashboards, alerts, projects, keys, arrivals, tail } = parts
+  const { cache, results, warmKeys, queue, access, evaluator, metrics, statistics } = parts
   const sourceChanged = (name: string, isReplaced: boolean) => {
     // Results that read a source change when it is created, changed or deleted.
     arrivals.note(name)
@@ -51,7 +42,7 @@ export function followChanges(
     metrics.namesChanged()
     hot.clear()
   })
-  alertParts.alerts.follow((changes) => evaluator.changed(changes.map(({ item }) => item)))
+  alerts.follow((changes) => evaluator.changed(changes.map(({ item }) => item)))
   projects.definitions.follow(() => projects.plans.changed())
   // Tokens have the limits of the plans of their projects, and streams end that were begun with others.
   projects.plans.follow(() => access.plansChanged())

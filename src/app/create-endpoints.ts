@@ -32,24 +32,9 @@ const warmKeys = { everyMs: 10_000, maxKeys: 2_000, maxBytes: 4 * 2 ** 20 }
 
 const replayWithinMs = 60_000
 
-export type EndpointParts = ReturnType<typeof createEndpoints>
-
 /** What runs endpoints and keeps their results. */
-export function createEndpoints(
-  { settings, log, time }: ServiceOptions,
-  {
-    engine,
-    catalog,
-    sources,
-    tables,
-    endpoints,
-    arrivals,
-    shared,
-    projects,
-    readable: compiledWith,
-  }: Storage,
-  metrics: Metrics,
-) {
+export function createEndpoints({ settings, log, time }: ServiceOptions, storage: Storage, metrics: Metrics) {
+  const { engine, catalog, sources, tables, endpoints, arrivals, shared, projects } = storage
   const clock = time.wall
   const retentionOf = projects.plans.retentionOf.bind(projects.plans)
   const sampled = pathSamples({
@@ -58,7 +43,7 @@ export function createEndpoints(
     ...samples,
     withinMs: samples.withinMs * settings.engineTimeoutFactor,
   })
-  const readable = () => ({ ...compiledWith(), sampled, endpoints: endpoints.readable })
+  const readable = () => ({ ...storage.sourcesAndTables(), sampled, endpoints: endpoints.readable })
   const queue = new QueryQueue({
     maxRunning: availableParallelism() * 2,
     maxWaitingPerCaller: 1000,

@@ -1,5 +1,4 @@
 import { packageFile } from '../base/package-file.ts'
-import type { Definitions } from '../definitions/definitions.ts'
 import { HotCalls } from '../http/hot-lane/hot-calls.ts'
 import { UnreadResponses } from '../http/hot-lane/unread-responses.ts'
 import { addMcpRoutes } from '../http/mcp/mcp-route.ts'
@@ -33,28 +32,12 @@ import { createServer } from '../http/server.ts'
 import { SessionCookies } from '../http/session-cookies.ts'
 import { EventStreams } from '../http/streams/event-streams.ts'
 import { gatewayTokens, urlRewriter } from '../logflare/rewrite-url.ts'
-import type { AccessParts } from './create-access.ts'
-import type { Alerts } from './create-alerts.ts'
-import type { EndpointParts } from './create-endpoints.ts'
-import type { LogParts } from './create-logs.ts'
-import type { Observability } from './create-observability.ts'
-import type { Storage } from './create-storage.ts'
+import type { Parts } from './create-parts.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 const maxUnreadBytes = 256 * 2 ** 20
 
 export type Http = ReturnType<typeof createHttp>
-
-interface Parts {
-  storage: Storage
-  observability: Observability
-  endpoints: EndpointParts
-  access: AccessParts
-  alerts: Alerts
-  definitions: Definitions
-  logs: LogParts
-  phase: () => Phase
-}
 
 /** Each takes what it needs of the parts of the service. */
 const routeGroups = [
@@ -89,33 +72,39 @@ const routeGroups = [
 /** The HTTP server with all routes. */
 export function createHttp(
   { settings, time, log, environment }: ServiceOptions,
-  { storage, observability, endpoints, access: accessParts, alerts, logs, ...others }: Parts,
+  parts: Parts,
+  phase: () => Phase,
 ) {
-  const { access, oidc } = accessParts
-  const { brandName, embedOrigins, mcpWrite, publicUrl, sessionHours, liveStreams: maxStreams } = settings
+  const { access, oidc } = parts
+  const maxStreams = settings.liveStreams
   const gateway = gatewayTokens(environment)
-  const parts = {
-    ...{ ...storage, ...observability, ...endpoints, ...accessParts, ...logs, ...others },
-    ...{ brandName, embedOrigins, mcpWrite, publicUrl, sessionHours },
-    alertTests: alerts.tests,
+  const known = {
+    ...parts,
+    sources: parts.sourceInfo,
+    phase,
+    brandName: settings.brandName,
     corsOrigins: settings.corsOrigins ?? [],
+    embedOrigins: settings.embedOrigins,
+    mcpWrite: settings.mcpWrite,
     openMetrics: settings.metrics === 'open',
+    publicUrl: settings.publicUrl,
+    sessionHours: settings.sessionHours,
     translatesBigQuery: gateway !== undefined,
     console: readConsoleFiles(packageFile('dist/console'), {
       ...settings,
       signsPeopleIn: oidc !== undefined,
     }),
   }
-  const cookies = new SessionCookies(parts)
+  const cookies = new SessionCookies(known)
   const streams = new EventStreams({ access, time, maxStreams })
-  const recorder = new RequestRecorder({ ...parts, log, usage: storage.projects.usage })
+  const recorder = new RequestRecorder({ ...known, log, usage: parts.projects.usage })
   const unread = new UnreadResponses({
     maxBytes: maxUnreadBytes,
     onAborted: (readers, bytes) =>
       log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
-  const hot = new HotCalls({ ...parts, cookies, recorder, unread })
-  const common = { ...parts, cookies, streams, recorder, unread, hot }
+  const hot = new HotCalls({ ...known, cookies, recorder, unread })
+  const common = { ...known, cookies, streams, recorder, unread, hot }
   const rewriteUrl = gateway && urlRewriter(gateway)
   const server = createServer({ ...common, log, maxStreams, rewriteUrl })
   for (const addRoutes of routeGroups) addRoutes(server, common)

@@ -1,3 +1,4 @@
+import type { PlanLimits } from '../access/caller.ts'
 import { Backups } from '../backup/backups.ts'
 import { Arrivals } from '../base/arrivals.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
@@ -6,6 +7,7 @@ import { Items } from '../catalog/items.ts'
 import { Sources } from '../catalog/sources.ts'
 import { readDashboard } from '../dashboards/dashboard.ts'
 import { dashboards as dashboardForm } from '../dashboards/dashboard-kind.ts'
+import { shippedBy } from '../definitions/definitions.ts'
 import { endpoints as endpointForm, withTables } from '../endpoints/manage/endpoint-kind.ts'
 import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { serverEngine, topologyOf } from '../engine/cluster/cluster-engine.ts'
@@ -16,11 +18,20 @@ import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { Lines } from '../intake/lines.ts'
 import { LiveTail } from '../live/live-tail.ts'
+import { ErasureFile } from '../projects/erasure-file.ts'
+import { Erasures } from '../projects/erasures.ts'
+import { defaultPlan, readPlan } from '../projects/plan.ts'
+import { plans as planForm } from '../projects/plan-kind.ts'
+import { ProjectPlans } from '../projects/project-plans.ts'
+import { ProjectReport } from '../projects/project-report.ts'
+import { ProjectUsage } from '../projects/project-usage.ts'
+import { QuotaEvents, type StoreLines } from '../projects/quota-events.ts'
+import { Quotas } from '../projects/quotas.ts'
+import { RetentionSweep } from '../projects/retention-sweep.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
 import { Tables } from '../tables/tables.ts'
-import { createProjects } from './create-projects.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 export const maxPendingLogBytes = 256 * 2 ** 20
@@ -38,10 +49,15 @@ export function createStorage(options: ServiceOptions) {
   const engine = createEngine(options)
   /** Whether other services use the same ClickHouse server. */
   const shared = settings.clickhouseUrl !== undefined
+  const topology = () => topologyOf(engine)
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
-  const catalog = new Catalog({ engine, clock, log, shared, topology: () => topologyOf(engine) })
+  const catalog = new Catalog({ engine, clock, log, shared, topology })
   const backups = new Backups({
-    ...{ engine, catalog, clock, log, stalledAfterMs: backupStalledAfterMs },
+    engine,
+    catalog,
+    clock,
+    log,
+    stalledAfterMs: backupStalledAfterMs,
     dataDir: shared ? undefined : settings.dataDir,
   })
   const arrivals = new Arrivals()
@@ -49,13 +65,41 @@ export function createStorage(options: ServiceOptions) {
   const sources = new Sources(catalog, sourceForm, clock)
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
   const tables = new Tables({ catalog, engine, kind: tableForm, checkDisk: () => disk.check() })
-  const projects = createProjects(options, { engine, catalog, sources, tables, shared })
+
+  const planDefinitions = new Items(catalog, planForm, readPlan)
+  const findPlan = (name: string) => planDefinitions.named(name)?.definition
+  const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
+  const planOf = plans.of.bind(plans)
+  const quotaEvents = new QuotaEvents(clock)
+  const afterFlush = () => quotaEvents.flush()
+  const usage = new ProjectUsage({ engine, time, log, shared, planOf, afterFlush })
+  const quotas = new Quotas({ usage, planOf, onEvent: (event) => quotaEvents.add(event) })
+  const erasures = new Erasures({
+    engine,
+    time,
+    log,
+    topology,
+    shared,
+    sourceOf: (name) => sources.get(name, () => true).name,
+    sources: () => sources.list(),
+    file: new ErasureFile(settings.dataDir),
+    eraseTables: (project) => tables.eraseProject(project, shippedBy),
+  })
+  const sweep = new RetentionSweep({
+    engine,
+    time,
+    log,
+    topology,
+    plans: () => planDefinitions.list().map(({ definition }) => definition),
+    sources: () => sources.list(),
+  })
+
   const store = new EntryStore({
     engine,
     arrivals,
     tail,
     disk,
-    quotas: projects.quotas,
+    quotas,
     maxPendingBytes: maxPendingLogBytes,
     // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
     attempts: shared ? 2 : 30,
@@ -64,7 +108,7 @@ export function createStorage(options: ServiceOptions) {
     withTables(all, of),
   )
   /** Sources and tables, for compiling SQL. Another object whenever one of them has changed. */
-  const readable = () => known(sources.readable(), tables.readable)
+  const sourcesAndTables = () => known(sources.readable(), tables.readable)
   return {
     engine,
     engineStatus: () => engine.state(),
@@ -77,12 +121,40 @@ export function createStorage(options: ServiceOptions) {
     sources,
     rules: new SourceRules(readDefaultRules(settings.defaultRules)),
     tables,
-    readable,
-    endpoints: new Endpoints(catalog, endpointForm, readable),
+    sourcesAndTables,
+    endpoints: new Endpoints(catalog, endpointForm, sourcesAndTables),
     dashboards: new Items(catalog, dashboardForm, readDashboard),
-    projects,
+    /** What belongs to projects as a whole. */
+    projects: {
+      definitions: planDefinitions,
+      plans,
+      usage,
+      report: new ProjectReport({ engine, clock, usage }),
+      erasures,
+      async open(storeEvents: StoreLines) {
+        quotaEvents.open(storeEvents)
+        await plans.open()
+        await erasures.open()
+        sweep.start()
+      },
+      async stop() {
+        plans.stop()
+        await sweep.stop()
+        await erasures.stop()
+      },
+      /** What the plan of a project means for its tokens. */
+      limitsOf(project: string): PlanLimits {
+        const { name, retention_days, requests_per_minute } = planOf(project)
+        const { planParameter } = settings
+        return {
+          retentionDays: retention_days ?? undefined,
+          requestsPerMinute: requests_per_minute ?? undefined,
+          parameters: planParameter === undefined || name === defaultPlan ? {} : { [planParameter]: name },
+        }
+      },
+    },
     store,
-    keys: new IdempotencyKeys(engine, clock, (project) => projects.erasures.lastOf(project)),
+    keys: new IdempotencyKeys(engine, clock, (project) => erasures.lastOf(project)),
     disk,
     backups,
   }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
-import { createParts } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { readSettings } from '../base/settings.ts'
 import type { ListedRoute } from '../http/routes/route.ts'
+import { createHttp } from './create-http.ts'
+import { createParts } from './create-parts.ts'
 import { createStorage } from './create-storage.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -17,7 +18,8 @@ export function unstartedOptions(log = createLog('error')): ServiceOptions {
 
 export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
   const options = unstartedOptions()
-  const { http } = await createParts(options, createStorage(options), randomUUID(), () => 'starting')
-  await http.server.ready()
-  return http.server.routeList
+  const parts = await createParts(options, createStorage(options), randomUUID())
+  const { server } = createHttp(options, parts, () => 'starting')
+  await server.ready()
+  return server.routeList
 }

@@ -3,9 +3,10 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { createHttp } from '../../../src/app/create-http.ts'
+import { createParts } from '../../../src/app/create-parts.ts'
 import { createStorage } from '../../../src/app/create-storage.ts'
 import { unstartedOptions } from '../../../src/app/documented-routes.ts'
-import { createParts } from '../../../src/app.ts'
 import { listErrors } from '../../../src/base/errors.ts'
 import type { Phase } from '../../../src/http/phase.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
@@ -242,7 +243,7 @@ async function halfServer(lines: string[], phase: () => Phase) {
   }
   const options = unstartedOptions(pino(sink))
   const storage = { ...createStorage(options), engineStatus }
-  return (await createParts(options, storage, token, phase)).http.server
+  return createHttp(options, await createParts(options, storage, token), phase).server
 }
 
 /** Only quoted codes count, not words of a sentence. */
