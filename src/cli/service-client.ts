@@ -33,18 +33,19 @@ export class ServiceFailure extends CommandFailure {
 }
 
 export class ServiceClient {
+  /** Of the command that uses the service. */
+  readonly io: CommandIo
   readonly #choice: ServiceChoice
-  readonly #io: CommandIo
   #service: ReturnType<typeof findService> | undefined
 
   constructor(choice: ServiceChoice, io: CommandIo) {
     this.#choice = choice
-    this.#io = io
+    this.io = io
   }
 
   /** Found on first use, so that a command can check its other arguments before. */
   find() {
-    this.#service ??= findService(this.#choice, this.#io)
+    this.#service ??= findService(this.#choice, this.io)
     return this.#service
   }
 
@@ -54,7 +55,7 @@ export class ServiceClient {
 
   /** Returns a successful response; throws a ServiceFailure otherwise. */
   async request(method: string, path: string, options: ServiceRequest = {}): Promise<Response> {
-    const { query, json, body = JSON.stringify(json), headers, signal = this.#io.signal } = options
+    const { query, json, body = JSON.stringify(json), headers, signal = this.io.signal } = options
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
     const request = fetch(`${this.url}${path}${search}`, {
       method,
@@ -94,7 +95,7 @@ export class ServiceClient {
 
   #reachable<T>(work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      throw this.#io.signal.aborted ? error : unreachable(this.url, error)
+      throw this.io.signal.aborted ? error : unreachable(this.url, error)
     })
   }
 }

@@ -40,12 +40,10 @@ export async function copyInstallation(options: CopySides): Promise<CopiedRows[]
   for (const { name, columns } of filled) {
     await to.command({ sql: createLookupTable(name, columns, `${name}-${randomUUID()}`, topology) }, limits)
   }
-  const copied = await copyTables(options, [
-    ...[...sources.map(entriesOf), ...filled.map(rowsOf)],
-    ...[...ownTables, catalogTable],
-  ])
-  if (copied.every(({ equal }) => equal)) await recordCopy(to, topology, 'finished')
-  return copied
+  const tables = [...sources.map(entriesOf), ...filled.map(rowsOf), ...ownTables, catalogTable]
+  const rows = await copyTables(options, tables)
+  if (rows.every(({ equal }) => equal)) await recordCopy(to, topology, 'finished')
+  return rows
 }
 
 async function copyTables(options: CopySides, tables: readonly CopiedTable[]): Promise<CopiedRows[]> {
@@ -84,110 +82,82 @@ async function readSources(engine: Engine): Promise<Source[]> {
   return sources.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Tables that users fill. */
-async function readFilled(engine: Engine): Promise<{ name: string; columns: LookupColumn[] }[]> {
-  const found = await queryRows<{ name: string; columns: string }>(engine, { sql: readLookupTables }, limits)
-  return found
-    .filter(({ name }) => !name.startsWith('_'))
-    .map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as LookupColumn[] }))
+interface FilledTable {
+  name: string
+  columns: LookupColumn[]
 }
 
-function rowsOf({ name, columns }: { name: string; columns: LookupColumn[] }): CopiedTable {
-  const names = columns.map((column) => sqlName(column.name))
-  return { name, title: name, from: sqlName(name), columns: names, kept: 'true' }
+/** Tables that users fill. */
+async function readFilled(engine: Engine): Promise<FilledTable[]> {
+  const found = await queryRows<Record<keyof FilledTable, string>>(engine, { sql: readLookupTables }, limits)
+  const filled = found.filter(({ name }) => !name.startsWith('_'))
+  return filled.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as LookupColumn[] }))
 }
 
 interface CopiedTable {
   name: string
   /** For people. */
   title: string
-  /** The rows to compare: the table, or a subquery. */
-  from: string
   columns: readonly string[]
   /** Rows that will not expire before the parameter `until`. */
   kept: string
+  /** The rows to compare: the table, or a subquery. */
+  from: string
+}
+
+function copied(
+  name: string,
+  title: string,
+  columns: string,
+  { from = name, kept = 'true' }: Partial<Pick<CopiedTable, 'from' | 'kept'>> = {},
+): CopiedTable {
+  return { name, title, columns: columns.split(' '), from, kept }
 }
 
 function keptFor(column: string, days: number): string {
   return `toDateTime(${column}) + INTERVAL ${days} DAY > toDateTime({until:UInt32})`
 }
 
-export function entriesOf({ name, retention_days: days }: Source): CopiedTable {
-  return {
-    name,
-    title: name,
-    from: `\`${name}\``,
-    columns: ['project', 'timestamp', 'id', 'event_message', 'metadata'],
-    kept: keptFor('timestamp', days),
-  }
+function rowsOf({ name, columns }: FilledTable): CopiedTable {
+  const from = sqlName(name)
+  return { name, title: name, columns: columns.map((column) => sqlName(column.name)), from, kept: 'true' }
+}
+
+function entriesOf({ name, retention_days: days }: Source): CopiedTable {
+  const rows = { from: `\`${name}\``, kept: keptFor('timestamp', days) }
+  return copied(name, name, 'project timestamp id event_message metadata', rows)
 }
 
 /** Copied last, because it makes the copy an installation. */
-const catalogTable: CopiedTable = {
-  name: '_catalog',
-  title: 'catalog',
-  from: '_catalog',
-  columns: [
-    'entry',
-    'kind',
-    'id',
-    'version',
-    'changed_at',
-    'changed_by',
-    'deleted',
-    'body',
-    'position',
-    'address',
-    'request_id',
-  ],
-  kept: 'true',
-}
+const catalogTable = copied(
+  '_catalog',
+  'catalog',
+  'entry kind id version changed_at changed_by deleted body position address request_id',
+)
 
 const ownTables: readonly CopiedTable[] = [
-  {
-    name: '_idempotency',
-    title: 'idempotency keys',
-    from: '_idempotency',
-    columns: ['key', 'at', 'digest', 'response', 'project'],
-    kept: keptFor('at', 1),
-  },
-  {
-    name: '_token_uses',
-    title: 'token uses',
+  copied('_idempotency', 'idempotency keys', 'key at digest response project', { kept: keptFor('at', 1) }),
+  copied('_token_uses', 'token uses', 'id at address', {
     // Older uses of a token disappear when parts are merged.
     from: '(SELECT id, max(uses.at) AS at, argMax(uses.address, uses.at) AS address FROM _token_uses AS uses GROUP BY id)',
-    columns: ['id', 'at', 'address'],
     kept: keptFor('at', 400),
-  },
-  {
-    name: '_alerts',
-    title: 'alerts',
+  }),
+  // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
+  copied('_alerts', 'alerts', 'id sequence body', {
     from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
-    columns: ['id', 'sequence', 'body'],
-    // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
-    kept: 'true',
-  },
-  {
-    name: '_projects',
-    title: 'plans of projects',
+  }),
+  copied('_projects', 'plans of projects', 'project plan at', {
     from: '(SELECT project, max(p.at) AS at, argMax(p.plan, p.at) AS plan FROM _projects AS p GROUP BY project)',
-    columns: ['project', 'plan', 'at'],
-    kept: 'true',
-  },
-  {
-    name: '_project_usage',
-    title: 'usage of projects',
-    from: `(${usageSql})`,
-    columns: ['day', 'project', 'writer', 'entries', 'bytes', 'requests', 'hits', 'engine_ms', 'last_at'],
-    kept: keptFor('day', usageDays),
-  },
-  {
-    name: '_erasures',
-    title: 'erasures',
+  }),
+  copied(
+    '_project_usage',
+    'usage of projects',
+    'day project writer entries bytes requests hits engine_ms last_at',
+    { from: `(${usageSql})`, kept: keptFor('day', usageDays) },
+  ),
+  copied('_erasures', 'erasures', 'id sequence body', {
     from: '(SELECT DISTINCT id, sequence, body FROM _erasures)',
-    columns: ['id', 'sequence', 'body'],
-    kept: 'true',
-  },
+  }),
 ]
 
 export interface CopySides {

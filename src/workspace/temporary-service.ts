@@ -5,6 +5,7 @@ import type { ServiceOptions } from '../app/service-options.ts'
 import { type Service, startService } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
 import type { ErrorDetails } from '../base/errors.ts'
+import { grouped } from '../base/grouped.ts'
 import { createLog } from '../base/log.ts'
 import { engineVariables, readSettings, type Settings } from '../base/settings.ts'
 import type { DeployedDefinition } from '../definitions/step.ts'
@@ -29,7 +30,7 @@ const limits = { deadlineMs: 60_000 }
 /** A service with its own engine and a settable clock. It uses no network and leaves no files. */
 export async function openTemporaryService(
   options: Pick<ServiceOptions, 'environment' | 'node' | 'shipped'>,
-) {
+): Promise<{ temporary: TemporaryService; close: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'wellhead-'))
   const remove = () => rmSync(directory, { recursive: true, force: true })
   let now = loadingTimeMs
@@ -38,7 +39,7 @@ export async function openTemporaryService(
     const time = systemTime({ now: () => now })
     const log = createLog(settings.logLevel)
     const service = await startService({ ...options, settings, time, log })
-    const temporary = new TemporaryService(service, (nowMs) => {
+    const temporary = temporaryService(service, (nowMs) => {
       now = nowMs
     })
     return { temporary, close: () => service.stop().finally(remove) }
@@ -48,77 +49,64 @@ export async function openTemporaryService(
   }
 }
 
-export class TemporaryService {
-  readonly #service: Pick<Service, 'http' | 'engine' | 'adminToken'>
-  readonly #setTime: (nowMs: number) => void
+export type TemporaryService = ReturnType<typeof temporaryService>
 
-  constructor(service: Pick<Service, 'http' | 'engine' | 'adminToken'>, setTime: (nowMs: number) => void) {
-    this.#service = service
-    this.#setTime = setTime
+/** What tests of a workspace need of a service. */
+export function temporaryService(
+  { http, engine, adminToken }: Pick<Service, 'http' | 'engine' | 'adminToken'>,
+  setTime: (nowMs: number) => void,
+) {
+  async function request(
+    method: 'GET' | 'POST' | 'PUT',
+    url: string,
+    body?: object,
+    { nowMs = loadingTimeMs, token = adminToken.token }: { nowMs?: number; token?: string | undefined } = {},
+  ): Promise<ServiceResponse> {
+    setTime(nowMs)
+    const headers = { 'x-api-key': token, ...(body instanceof Buffer && { 'content-type': 'text/csv' }) }
+    const response = await http.inject({ method, url, headers, ...(body && { payload: body }) })
+    return { status: response.statusCode, body: JSON.parse(response.payload) }
   }
 
-  /** The error of a deployment, or what it did, by kind. */
-  async deploy(content: object): Promise<Deployment> {
-    const { status, body } = await this.#request('POST', '/api/deployments', content)
-    if (status >= 500) throw new Error(`The engine does not respond: ${body.error.message}`)
-    return status < 300 ? { deployed: body } : { error: body.error }
-  }
-
-  /** Replaces the entries of sources by those of the files. They do not expire. */
-  async load(files: readonly FixtureFile[]): Promise<void> {
-    const lines = new Map<string, Buffer[]>()
-    for (const file of files) {
-      const path = `/api/sources/${encodeURIComponent(file.source)}`
-      const { name: table } = (await this.#request('GET', path)).body
-      lines.set(table, [...(lines.get(table) ?? []), ...file.lines])
-    }
-    // Bypasses the intake, which rejects entries that are older than the retention of their source.
-    const settings = { max_partitions_per_insert_block: 0 }
-    for (const [table, rows] of lines) {
-      await this.#command(`TRUNCATE TABLE \`${table}\``)
-      await this.#command(`ALTER TABLE \`${table}\` REMOVE TTL`)
-      const target = { table, format: 'JSONEachRow', settings } as const
-      await this.#service.engine.insert(target, Buffer.concat(rows), limits)
-    }
-  }
-
-  async putRows(folder: string, name: string, content: Buffer): Promise<void> {
-    const path = `/api/${folder}/${encodeURIComponent(name)}/rows`
-    const { status, body } = await this.#request('PUT', path, content)
-    if (status !== 200) throw new Error(`Cannot store the rows of ${name}: ${body.error.message}`)
-  }
-
-  /** Sends the request of a test at the time that the test sets. */
-  async call(test: EndpointTest): Promise<ServiceResponse> {
-    const token = test.token && (await this.#tokenFor(test.token))
-    const path = `/api/endpoints/query/${encodeURIComponent(test.endpoint)}`
-    return this.#request('POST', path, test.parameters, { nowMs: test.nowMs, token })
-  }
-
-  async #tokenFor(fields: object): Promise<string> {
-    const content = { scopes: ['query'], ...fields }
-    const { status, body } = await this.#request('POST', '/api/access-tokens', content)
+  async function tokenFor(fields: object): Promise<string> {
+    const { status, body } = await request('POST', '/api/access-tokens', { scopes: ['query'], ...fields })
     if (status !== 201) throw new Error(`Cannot create a token: ${body.error.message}`)
     return body.token
   }
 
-  async #request(
-    method: 'GET' | 'POST' | 'PUT',
-    url: string,
-    body?: object,
-    { nowMs = loadingTimeMs, token }: { nowMs?: number; token?: string | undefined } = {},
-  ): Promise<ServiceResponse> {
-    this.#setTime(nowMs)
-    const headers = {
-      'x-api-key': token ?? this.#service.adminToken.token,
-      ...(body instanceof Buffer && { 'content-type': 'text/csv' }),
-    }
-    const response = await this.#service.http.inject({ method, url, headers, ...(body && { payload: body }) })
-    return { status: response.statusCode, body: JSON.parse(response.payload) }
-  }
-
-  #command(sql: string): Promise<unknown> {
-    return this.#service.engine.command({ sql }, limits)
+  return {
+    /** The error of a deployment, or what it did, by kind. */
+    async deploy(content: object): Promise<Deployment> {
+      const { status, body } = await request('POST', '/api/deployments', content)
+      if (status >= 500) throw new Error(`The engine does not respond: ${body.error.message}`)
+      return status < 300 ? { deployed: body } : { error: body.error }
+    },
+    /** Replaces the entries of sources by those of the files. They do not expire. */
+    async load(files: readonly FixtureFile[]): Promise<void> {
+      // Bypasses the intake, which rejects entries that are older than the retention of their source.
+      const settings = { max_partitions_per_insert_block: 0 }
+      const found: { table: string; lines: readonly Buffer[] }[] = []
+      for (const { source, lines } of files) {
+        const { body } = await request('GET', `/api/sources/${encodeURIComponent(source)}`)
+        found.push({ table: body.name, lines })
+      }
+      for (const [table, own] of grouped(found, (one) => one.table)) {
+        await engine.command({ sql: `TRUNCATE TABLE \`${table}\`` }, limits)
+        await engine.command({ sql: `ALTER TABLE \`${table}\` REMOVE TTL` }, limits)
+        const target = { table, format: 'JSONEachRow', settings } as const
+        await engine.insert(target, Buffer.concat(own.flatMap(({ lines }) => lines)), limits)
+      }
+    },
+    async putRows(folder: string, name: string, content: Buffer): Promise<void> {
+      const path = `/api/${folder}/${encodeURIComponent(name)}/rows`
+      const { status, body } = await request('PUT', path, content)
+      if (status !== 200) throw new Error(`Cannot store the rows of ${name}: ${body.error.message}`)
+    },
+    /** Sends the request of a test at the time that the test sets. */
+    async call({ endpoint, parameters, nowMs, token }: EndpointTest): Promise<ServiceResponse> {
+      const path = `/api/endpoints/query/${encodeURIComponent(endpoint)}`
+      return request('POST', path, parameters, { nowMs, token: token && (await tokenFor(token)) })
+    },
   }
 }
 

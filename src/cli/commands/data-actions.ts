@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Manifest } from '../../backup/manifest.ts'
@@ -18,11 +17,10 @@ import { queryRows } from '../../engine/json-rows.ts'
 import { type LogflareDatabase, logflareTables, postgresGrant } from '../../logflare/logflare-tables.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { batchBounds, projectWarning, sendInputs, summary } from '../logs/send-inputs.ts'
-import { offlineEngine } from '../offline-engine.ts'
+import { startEngine, withOfflineEngine } from '../offline-engine.ts'
 import { formatBytes, plural } from '../output/format.ts'
 import { printJson, printList } from '../output/print.ts'
 import { Progress } from '../output/progress.ts'
-import { explainStartProblem } from '../serve/start-problems.ts'
 import type { ServiceClient } from '../service-client.ts'
 
 export interface RestoreOptions {
@@ -32,12 +30,8 @@ export interface RestoreOptions {
   json?: true
 }
 
-export async function backUp(
-  directory: string,
-  json: true | undefined,
-  client: ServiceClient,
-  io: CommandIo,
-) {
+export async function backUp(client: ServiceClient, directory: string, json?: true): Promise<void> {
+  const { io } = client
   const target = resolve(io.cwd, directory)
   const progress = new Progress('Backing up', io)
   let response: Response | undefined
@@ -112,22 +106,13 @@ export async function restore(directory: string, options: RestoreOptions, io: Co
 async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<boolean> {
   const reading = readSettings(io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
-  const { settings } = reading
-  const engine = offlineEngine(settings, io, { dataDir, atRest: true })
-  try {
-    await engine.start().catch((error) => {
-      throw new CommandFailure(
-        `${explainStartProblem(error, settings) ?? (error as Error).message} ` +
-          'Use --no-open to restore the data without opening it.',
-      )
-    })
+  const advice = ' Use --no-open to restore the data without opening it.'
+  return withOfflineEngine(reading.settings, io, { dataDir, advice }, async (engine) => {
     await readDone(engine)
     await checkRestored(engine, manifest)
     const sql = `SELECT 1 FROM _catalog WHERE kind = 'alert' AND body LIKE '%"secret":%' LIMIT 1`
     return (await queryRows(engine, { sql }, { deadlineMs: 60_000 })).length > 0
-  } finally {
-    await engine.close()
-  }
+  })
 }
 
 function printManifest(directory: string, manifest: Manifest, io: CommandIo): Promise<void> {
@@ -165,38 +150,28 @@ const chunkRows = 10_000
 export async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
   const settings = settingsOf(options, io)
   const { dataDir } = settings
+  const { signal, clock } = io
   const progress = new Progress('Copying', io)
-  const log = createLog('silent')
-  const from = offlineEngine(settings, io, { dataDir, atRest: true })
-  const to = serverEngine(settings, settings.clickhouseUrl, { log })
+  const onBytes = (bytes: number, note: string) => {
+    progress.note = note
+    progress.add(bytes)
+  }
+  const to = serverEngine(settings, settings.clickhouseUrl, { log: createLog('silent') })
   try {
-    for (const engine of [to, from]) {
-      await engine.start().catch((error) => {
-        const text = explainStartProblem(error, settings)
-        throw text === undefined ? error : new CommandFailure(text, undefined, { cause: error })
-      })
-    }
-    const tables = await copyInstallation({
-      from,
-      to,
-      topology: topologyOf(to),
-      signal: io.signal,
-      now: io.clock.now,
-      chunkRows,
-      onBytes: (bytes, note) => {
-        progress.note = note
-        progress.add(bytes)
-      },
-    }).catch((error) => {
-      if (!(error instanceof WellheadError) || io.signal.aborted) throw error
-      const again = 'Drop the database on the server, then copy again.'
-      throw new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
-    })
+    await startEngine(to, settings)
+    const topology = topologyOf(to)
+    const tables = await withOfflineEngine(settings, io, { dataDir }, (from) =>
+      copyInstallation({ from, to, topology, signal, now: clock.now, chunkRows, onBytes }),
+    )
     progress.end()
     await reportCopy(tables, options, io)
+  } catch (error) {
+    if (!(error instanceof WellheadError) || signal.aborted) throw error
+    const again = 'Drop the database on the server, then copy again.'
+    throw new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
   } finally {
     progress.end()
-    await Promise.all([from.close(), to.close()])
+    await to.close()
   }
 }
 
@@ -243,21 +218,15 @@ export interface ImportOptions {
   json?: true
 }
 
-export async function importLogflare(
-  client: ServiceClient,
-  options: ImportOptions,
-  io: CommandIo,
-): Promise<void> {
+export async function importLogflare(client: ServiceClient, options: ImportOptions): Promise<void> {
+  const { io } = client
   const database = databaseOf(options, io)
   const reading = readSettings(engineVariables(io.environment))
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   // A missing token fails before anything is read.
   client.find()
-  const dataDir = mkdtempSync(join(tmpdir(), 'wellhead-import-'))
-  const engine = offlineEngine(reading.settings, io, { dataDir, grants: [postgresGrant] })
   const sources: object[] = []
-  try {
-    await engine.start()
+  await withOfflineEngine(reading.settings, io, { grants: [postgresGrant] }, async (engine) => {
     const tables = logflareTables(engine, database)
     const found = await tables.sources().catch((error) => {
       throw new CommandFailure(`The tables of Logflare cannot be read: ${withoutPassword(error, database)}`)
@@ -267,15 +236,12 @@ export async function importLogflare(
     for (const { source, table } of found) {
       await tables.copy(table)
       const input = { name: table, bytes: undefined, open: () => Readable.from(tables.pages()) }
-      const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client, io)
+      const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client)
       await io.stderr.write(`${summary(tally)}\n${projectWarning(tally)}`)
       const { accepted: stored, already_stored, rejected } = tally
       sources.push({ source, read: stored + rejected, stored, already_stored, rejected })
     }
-  } finally {
-    await engine.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+  })
   if (options.json) await printJson(io, { sources })
 }
 

@@ -30,7 +30,7 @@ export function defineBackup(backup: Command, io: CommandIo): void {
   addServiceAction(backup, io, {
     examples: ['wellhead backup backups/$(date +%F)'],
     request: async (client, directory: string, { json }: { json?: true }) =>
-      (await import('./data-actions.ts')).backUp(directory, json, client, io),
+      (await import('./data-actions.ts')).backUp(client, directory, json),
   })
 }
 
@@ -76,6 +76,6 @@ export function defineImport(parent: Command, io: CommandIo): void {
       'wellhead import logflare --postgres-url postgres://supabase_admin:secret@localhost:5432/_supabase',
     ],
     request: async (client, options: ImportOptions) =>
-      (await import('./data-actions.ts')).importLogflare(client, options, io),
+      (await import('./data-actions.ts')).importLogflare(client, options),
   })
 }

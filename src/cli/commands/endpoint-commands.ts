@@ -154,7 +154,7 @@ function addEndpointRun(endpoint: Command, io: CommandIo): void {
         return printJson(io, await client.json('POST', path, explained))
       }
       const headers = options.fresh ? { 'Cache-Control': 'no-cache' } : {}
-      await showRows(options, client, io, (control) =>
+      await showRows(options, client, (control) =>
         client.request('POST', path, { json: { ...json, ...control }, headers }),
       )
     },

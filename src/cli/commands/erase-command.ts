@@ -41,7 +41,7 @@ export function defineErase(erase: Command, io: CommandIo): void {
     .addHelpText('after', help)
   addServiceAction(erase, io, {
     examples: ['wellhead erase --project demo --dry-run', 'wellhead erase --project demo'],
-    request: (client, options: EraseOptions) => eraseEntries(client, options, io),
+    request: eraseEntries,
     print: async ({ id, project, entries, state, backups_before }) => {
       const amount = `${plural(entries, 'entry', 'entries')} of project ${project}`
       if (id === null) return void (await io.stdout.write(`${amount} would be erased.\n`))
@@ -54,12 +54,11 @@ export function defineErase(erase: Command, io: CommandIo): void {
 async function eraseEntries(
   client: ServiceClient,
   { id: ids, dryRun: dry_run = false, wait, project, source, from, to }: EraseOptions,
-  { signal }: CommandIo,
 ): Promise<ShownErasure> {
   // Fields that are undefined are not sent.
   const json = { project, source, from, to, ids, dry_run }
   let erasure = await client.json<ShownErasure>('POST', '/api/erasures', { json })
-  while (wait && erasure.id !== null && erasure.state === 'running' && !signal.aborted) {
+  while (wait && erasure.id !== null && erasure.state === 'running' && !client.io.signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
     erasure = await client.json<ShownErasure>('GET', apiPath('erasures', erasure.id))
   }

@@ -57,7 +57,7 @@ export function defineLogs(logs: Command, io: CommandIo): void {
       const inputs = await findInputs(files.length === 0 ? ['-'] : files, io)
       // A missing token fails before the input is read.
       client.find()
-      const tally = await sendInputs(inputs, options, client, io)
+      const tally = await sendInputs(inputs, options, client)
       if (options.json) await printJson(io, tally)
       const isRepeated = tally.already_stored > 0 && tally.already_stored === tally.accepted
       const hint = isRepeated ? ' Use --again to store the same entries twice.' : ''

@@ -18,7 +18,7 @@ export function defineMcp(command: Command, io: CommandIo): void {
       'claude mcp add wellhead -- wellhead mcp --url https://logs.example.com --token wh_…',
       'WELLHEAD_URL=https://logs.example.com WELLHEAD_TOKEN=wh_… wellhead mcp',
     ],
-    request: (client) => serveMcp(client, io),
+    request: serveMcp,
   })
 }
 
@@ -36,8 +36,8 @@ const messageShape = z.looseObject({
 })
 
 /** Passes messages to `/mcp` of a service, which knows the tools. */
-async function serveMcp(client: ServiceClient, io: CommandIo): Promise<void> {
-  const { stdin, stdout, signal: stopped } = io
+async function serveMcp(client: ServiceClient): Promise<void> {
+  const { stdin, stdout, signal: stopped } = client.io
   const underWay = new Set<{ id: Id; abort: AbortController }>()
   let version: string | undefined
   const cancel = (isMeant: (id: Id) => boolean = () => true) => {

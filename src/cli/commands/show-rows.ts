@@ -24,9 +24,9 @@ export function addRowsOptions(command: Command): Command {
 export async function showRows(
   options: RowsOptions,
   client: ServiceClient,
-  io: CommandIo,
   request: (control: Record<string, string>) => Promise<Response>,
 ): Promise<void> {
+  const { io } = client
   const format = formatOf(options, io)
   const file = options.output === undefined ? undefined : resolve(io.cwd, options.output)
   const startedMs = performance.now()
@@ -35,7 +35,7 @@ export async function showRows(
   const response = await request(control)
   const body = await client.read(response)
   const elapsedMs = performance.now() - startedMs
-  const { output, rows } = await render(body, format, client, io)
+  const { output, rows } = await render(body, format, client)
   await (file === undefined ? io.stdout.write(output) : writeFile(file, output))
   await io.stderr.write(`${summary(response.headers, rows, elapsedMs)}\n`)
 }
@@ -49,7 +49,7 @@ function formatOf({ format, output }: RowsOptions, io: CommandIo): Format {
   return format
 }
 
-async function render(body: Buffer, format: Format, client: ServiceClient, io: CommandIo) {
+async function render(body: Buffer, format: Format, client: ServiceClient) {
   if (format === 'table' || format === 'json') {
     const { result } = client.parse<{ result: Record<string, unknown>[] }>(body)
     const rows = result.length
@@ -57,7 +57,7 @@ async function render(body: Buffer, format: Format, client: ServiceClient, io: C
     const { formatTable } = await import('../output/table.ts')
     const names = Object.keys(result[0] ?? {})
     const values = result.map((row) => names.map((name) => row[name]))
-    return { output: formatTable(names, values, cellText, io.stdout), rows }
+    return { output: formatTable(names, values, cellText, client.io.stdout), rows }
   }
   const count = outputFormats.find(({ name }) => name === format)?.cut
   return { output: body, rows: count?.(body, Number.MAX_SAFE_INTEGER).rows }

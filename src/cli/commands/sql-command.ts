@@ -39,7 +39,7 @@ export function defineSql(command: Command, io: CommandIo): void {
       const json = { query, parameters, max_rows: options.maxRows }
       const send = (control: Record<string, string>) =>
         client.request('POST', '/api/sql', { query: control, json })
-      await showRows(options, client, io, send)
+      await showRows(options, client, send)
     },
   })
 }

@@ -6,8 +6,7 @@ import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
 import { writeDataVersion } from '../../catalog/data-version.ts'
 import { runProgram } from '../program.ts'
-import { checkAdminToken, checkClock, checkVersions, judgeSpace } from './doctor-local.ts'
-import type { Finding } from './finding.ts'
+import { checkAdminToken, checkClock, checkVersions, type Finding, judgeSpace } from './doctor.ts'
 
 function temporary(): string {
   const { path, remove } = scratchDirectory()

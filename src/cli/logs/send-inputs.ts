@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { CommandFailure } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { Progress } from '../output/progress.ts'
 import type { ServiceClient } from '../service-client.ts'
@@ -33,8 +33,8 @@ export async function sendInputs(
   inputs: readonly LogInput[],
   { source, batchEntries, again }: SentInputs,
   client: ServiceClient,
-  io: CommandIo,
 ): Promise<Tally> {
+  const { io } = client
   const tally: Tally = {
     source,
     batches: 0,

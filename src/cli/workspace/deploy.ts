@@ -23,13 +23,10 @@ export interface DiffOptions {
   json?: true
 }
 
-export async function diff(
-  client: ServiceClient,
-  directory: string,
-  { exitCode, overwrite, json }: DiffOptions,
-  io: CommandIo,
-): Promise<void> {
-  const plan = await planFor(await openChecked(directory, json, io), client, json ? { json } : {}, io)
+export async function diff(client: ServiceClient, directory: string, options: DiffOptions): Promise<void> {
+  const { io } = client
+  const { exitCode, overwrite, json } = options
+  const plan = await planFor(await openChecked(directory, json, io), client, { json })
   const onlyOnService = plan.onlyOnService.map(titleOf)
   const changed = plan.planned.filter(({ action }) => action !== 'unchanged')
   if (json) await printJson(io, { ...planJson(plan), only_on_server: onlyOnService })
@@ -70,13 +67,13 @@ export async function deploy(
   client: ServiceClient,
   directory: string,
   options: DeployOptions,
-  io: CommandIo,
 ): Promise<void> {
+  const { io } = client
   const { json, note, breaking: allow_breaking = false } = options
-  const plan = await planFor(await openChecked(directory, json, io), client, options, io)
+  const plan = await planFor(await openChecked(directory, json, io), client, options)
   const { planned, pruned } = plan
   if (!json) await printWarnings(plan, io)
-  const replays = options.replay ? await replayUpdates(plan, client, options, io) : []
+  const replays = options.replay ? await replayUpdates(plan, client, options) : []
   const refusals = refusalsOf(plan, replays, options)
   const deployed = refusals.length === 0 && !options.dryRun
   if (deployed && pruned.length > 0) {
@@ -97,7 +94,7 @@ export async function deploy(
     }
   }
   if (deployed) {
-    await rememberVersions(plan, io)
+    await rememberVersions(plan)
     await sendRows(client, plan)
   }
   if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
@@ -109,13 +106,13 @@ export async function deploy(
   await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}.\n`)
 }
 
-function rememberVersions({ planned, files, seen }: Plan, io: CommandIo): Promise<void> {
+function rememberVersions({ planned, files, seen }: Plan): Promise<void> {
   const left = planned.filter(({ action }) => action !== 'deleted')
-  const versions = left.map(({ kind: { folder }, name, version, action, file }) => {
+  const versions = left.map(({ kind, name, version, action, file }) => {
     const current = files.find((each) => each.file === file)?.current
-    return { folder, name, version, by: action === 'unchanged' ? current?.updatedBy.id : undefined }
+    return { kind, name, version, by: action === 'unchanged' ? current?.updatedBy.id : undefined }
   })
-  return seen.write(versions, 'go', io)
+  return seen.write(versions, 'go')
 }
 
 /** A deployment deletes any version, so this notices what changed while somebody was asked. */
@@ -160,9 +157,9 @@ function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: Depl
 async function replayUpdates(
   { files, planned }: Plan,
   client: ServiceClient,
-  { json, showValues }: { json?: true; showValues?: true },
-  io: CommandIo,
+  { json, showValues }: DeployOptions,
 ): Promise<Replay[]> {
+  const { stdout, stderr } = client.io
   const replays: Replay[] = []
   for (const { kind, id, name, action, file } of planned) {
     if (kind.name !== 'endpoint' || action !== 'updated') continue
@@ -175,9 +172,9 @@ async function replayUpdates(
         if (error instanceof ServiceFailure && error.details.code === 'invalid_query') return undefined
         throw error
       })
-    if (!replay) await io.stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
+    if (!replay) await stderr.write(`not replayed: ${name} reads columns that the deployment adds\n`)
     else replays.push(replay)
-    if (replay && !json) await io.stdout.write(replayText(name, replay, io.stdout))
+    if (replay && !json) await stdout.write(replayText(name, replay, stdout))
   }
   return replays
 }

@@ -69,6 +69,10 @@ export function keyOf({ kind, fields }: Keyed): string {
   return `${kind.folder}/${fields.id ?? fields.name}`
 }
 
+export function definitionsByKey<T extends Keyed>(definitions: readonly T[]): Map<string, T> {
+  return new Map(definitions.map((each) => [keyOf(each), each]))
+}
+
 /** As lists show it. */
 export function titleOf({ kind, fields }: Keyed): string {
   return `${kind.file.label}${fields.name}`
@@ -92,7 +96,7 @@ export function compareWithService(
   definitions: readonly DefinitionFile[],
   service: readonly ServiceDefinition[],
 ): Comparison {
-  const byKey = new Map(service.map((each) => [keyOf(each), each]))
+  const byKey = definitionsByKey(service)
   const keys = new Set(definitions.map(keyOf))
   return {
     files: definitions.map((definition) => {
@@ -155,8 +159,7 @@ export interface Plan extends Comparison {
 export async function planFor(
   { definitions, directory }: Workspace,
   client: ServiceClient,
-  { prune, json }: { prune?: true; json?: true },
-  io: CommandIo,
+  { prune, json }: { prune?: true; json?: true | undefined },
 ): Promise<Plan> {
   const seen = await seenVersions(directory, client)
   const comparison = compareWithService(definitions, await fetchDefinitions(client))
@@ -166,7 +169,7 @@ export async function planFor(
     const { error: found } = error instanceof ServiceFailure ? error.details : {}
     // After a conflict of versions, the service is to blame and not the file.
     const problem = found && found.code !== 'version_conflict' ? problemOf(files, found) : undefined
-    await refuseProblems(problem ? [problem] : [], json, io)
+    await refuseProblems(problem ? [problem] : [], json, client.io)
     throw error
   })
   const planned = kinds.flatMap((kind: KindForm) => {

@@ -5,9 +5,9 @@ import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { usedBy } from '../../definitions/kind.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
-import { CommandFailure, type CommandIo } from '../command-io.ts'
+import { CommandFailure } from '../command-io.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
-import { fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
+import { definitionsByKey, fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
 import { seenVersions } from './seen-versions.ts'
 
 export interface PullOptions {
@@ -20,9 +20,8 @@ export async function pullFiles(
   name: string | undefined,
   client: ServiceClient,
   options: PullOptions,
-  io: CommandIo,
-) {
-  const directory = resolve(io.cwd, options.directory)
+): Promise<Pick<PulledFile, 'file' | 'action'>[]> {
+  const directory = resolve(client.io.cwd, options.directory)
   const seen = await seenVersions(directory, client)
   const all = await fetchDefinitions(client)
   const available = all.filter(({ kind, fields }) => !kind.file.isReserved(fields.name))
@@ -30,12 +29,10 @@ export async function pullFiles(
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
-  const { definitions, files: existing } = readWorkspace(directory)
+  const { definitions, files } = readWorkspace(directory)
   const pulled = withUsed(chosen, available)
-  const plan = [
-    ...pullPlan(definitions, existing, pulled),
-    ...(await rowsPlan(definitions, existing, pulled, client)),
-  ]
+  const rows = await rowsPlan(definitions, files, pulled, client)
+  const plan = [...pullPlan(definitions, files, pulled), ...rows]
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -46,13 +43,11 @@ export async function pullFiles(
   for (const { file, action, content } of plan) {
     makeDirectory(dirname(join(directory, file)))
     if (action !== 'unchanged') writeFileAtomic.sync(join(directory, file), content)
+    lost.delete(file)
   }
-  const written = new Set(plan.map(({ file }) => file))
-  for (const file of lost) if (!written.has(file)) rmSync(join(directory, file))
-  const versions = pulled.map(({ kind: { folder }, fields: { name }, version, updatedBy }) => {
-    return { folder, name, version, by: updatedBy.id }
-  })
-  await seen.write(versions, 'stay', io)
+  for (const file of lost) rmSync(join(directory, file))
+  const versions = pulled.map((one) => ({ ...one, name: one.fields.name, by: one.updatedBy.id }))
+  await seen.write(versions, 'stay')
   return plan.map(({ file, action }) => ({ file, action }))
 }
 
@@ -89,6 +84,15 @@ interface PulledFile {
   loses: string[]
 }
 
+function pulledFile(file: string, content: string, loses: Iterable<string>): PulledFile {
+  const lost = [...new Set(loses)]
+  return { file, content, action: lost.length > 0 ? 'replaced' : 'written', loses: lost }
+}
+
+function unchanged(file: string): PulledFile {
+  return { file, content: '', action: 'unchanged', loses: [] }
+}
+
 /** The files that match what a service has. An equivalent file keeps its content. */
 export function pullPlan(
   local: readonly DefinitionFile[],
@@ -96,18 +100,19 @@ export function pullPlan(
   existing: ReadonlySet<string>,
   pulled: readonly ServiceDefinition[],
 ): PulledFile[] {
-  const byKey = new Map(local.map((each) => [keyOf(each), each]))
-  return pulled.map((definition): PulledFile => {
+  const byKey = definitionsByKey(local)
+  return pulled.map((definition) => {
     const { kind, fields } = definition
     const before = byKey.get(keyOf(definition))
     const isSameName = before?.fields.name === fields.name
     const file = isSameName ? before.file : `${kind.folder}/${fields.name}${kind.file.suffix}`
     const content = kind.file.write(fields)
-    if (isSameName && kind.file.write(before.fields) === content) {
-      return { file, content, action: 'unchanged', loses: [] }
-    }
-    const loses = new Set([...(before ? [before.file] : []), ...(existing.has(file) ? [file] : [])])
-    return { file, content, action: loses.size > 0 ? 'replaced' : 'written', loses: [...loses] }
+    if (isSameName && kind.file.write(before.fields) === content) return unchanged(file)
+    return pulledFile(
+      file,
+      content,
+      [before?.file ?? file, file].filter((one) => existing.has(one)),
+    )
   })
 }
 
@@ -118,21 +123,20 @@ async function rowsPlan(
   pulled: readonly ServiceDefinition[],
   client: ServiceClient,
 ): Promise<PulledFile[]> {
-  const byKey = new Map(local.map((each) => [keyOf(each), each]))
+  const byKey = definitionsByKey(local)
   const plan: PulledFile[] = []
   for (const definition of pulled) {
     const { kind, fields, rows } = definition
     if (!rows?.count) continue
     const file = `${kind.folder}/${fields.name}.csv`
     if (rows.digest !== null && byKey.get(keyOf(definition))?.rows?.digest === rows.digest) {
-      plan.push({ file, content: '', action: 'unchanged', loses: [] })
+      plan.push(unchanged(file))
       continue
     }
     const path = apiPath(kind.folder, fields.name, 'rows')
     const response = await client.request('GET', path, { query: { _format: 'csv' } })
     const content = (await client.read(response)).toString()
-    const isThere = existing.has(file)
-    plan.push({ file, content, action: isThere ? 'replaced' : 'written', loses: isThere ? [file] : [] })
+    plan.push(pulledFile(file, content, existing.has(file) ? [file] : []))
   }
   return plan
 }

@@ -53,7 +53,7 @@ export function defineDiff(diff: Command, io: CommandIo): void {
   addServiceAction(diff, io, {
     examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
     request: async (client, directory: string, options: DiffOptions) =>
-      (await import('./deploy.ts')).diff(client, directory, options, io),
+      (await import('./deploy.ts')).diff(client, directory, options),
   })
 }
 
@@ -82,7 +82,7 @@ export function defineDeploy(deploy: Command, io: CommandIo): void {
       'wellhead deploy --prune',
     ],
     request: async (client, directory: string, options: DeployOptions) =>
-      (await import('./deploy.ts')).deploy(client, directory, options, io),
+      (await import('./deploy.ts')).deploy(client, directory, options),
   })
 }
 
@@ -105,7 +105,7 @@ export function definePull(pull: Command, io: CommandIo): void {
     request: async (client, name: string | undefined, options: PullOptions) => {
       if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
       const { pullFiles } = await import('./pull.ts')
-      return { files: await pullFiles(name, client, options, io) }
+      return { files: await pullFiles(name, client, options) }
     },
     print: async ({ files }, _name, { all }) => {
       for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)

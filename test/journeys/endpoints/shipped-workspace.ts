@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { runTests } from '../../../src/workspace/check-workspace.ts'
-import { TemporaryService } from '../../../src/workspace/temporary-service.ts'
+import { temporaryService } from '../../../src/workspace/temporary-service.ts'
 import { readWorkspace } from '../../../src/workspace/workspace.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -10,7 +10,7 @@ import type { RunningService } from '../../support/service.ts'
 export function shippedWorkspace(running: () => RunningService, clock: ManualClock): void {
   test('the shipped endpoints do what their own tests say', async () => {
     const workspace = readWorkspace(fileURLToPath(new URL('../../../shipped', import.meta.url)))
-    const service = new TemporaryService(running(), (nowMs) => clock.advance(nowMs - clock.now()))
+    const service = temporaryService(running(), (nowMs) => clock.advance(nowMs - clock.now()))
     const tests = workspace.tests.flatMap((file) => file.tests)
     const { problems, outcomes } = await runTests(workspace, tests, service, () => {})
     expect(problems).toEqual([])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Finding } from '../../../src/cli/doctor/finding.ts'
+import type { Finding } from '../../../src/cli/doctor/doctor.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 import { neededGrants } from '../../../src/engine/grants.ts'
 import { ask, makeToken } from '../../support/callers.ts'

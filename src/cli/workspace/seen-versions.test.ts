@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatLock, parseLock } from './lock-file.ts'
+import { formatLock, parseLock } from './seen-versions.ts'
 
 const staging = 'https://staging.example.com'
 const production = 'https://wellhead.example.com/base'
