@@ -16,7 +16,12 @@ const shownEvents = 20
 const columns: readonly ListColumn<AlertView>[] = [
   'name',
   { title: 'STATE', of: ({ state, enabled }) => (enabled ? state : 'disabled') },
-  ...(['since', 'value', 'when', 'endpoint', 'muted_until', 'error'] as const),
+  'since',
+  'value',
+  'when',
+  'endpoint',
+  'muted_until',
+  'error',
 ]
 
 export function defineAlert(alert: Command, io: CommandIo): void {

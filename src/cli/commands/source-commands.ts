@@ -5,6 +5,7 @@ import { addExamples, addServiceAction, addServiceCommand, collect, durationSeco
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { apiPath } from '../service-client.ts'
+import { writeSource } from '../workspace/new-files.ts'
 
 interface SourceOptions {
   /** In days. */
@@ -24,7 +25,11 @@ const columnHelp =
   'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
 
 const pathColumns: readonly ListColumn<SourcePath>[] = [
-  ...(['path', 'types', 'entries', 'sampled', 'column'] as const),
+  'path',
+  'types',
+  'entries',
+  'sampled',
+  'column',
   { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) },
 ]
 
@@ -71,8 +76,8 @@ export function defineSource(source: Command, io: CommandIo): void {
     .argument('<name>', 'lowercase letters, digits and _')
     .argument('[directory]', 'workspace directory', '.')
     .requiredOption('--from <file>', 'entries as NDJSON, plain or gzip; "-" reads standard input')
-    .action(async (name: string, directory: string, options: { from: string }) =>
-      (await import('../workspace/new-files.ts')).writeSource(name, directory, options, io),
+    .action((name: string, directory: string, options: { from: string }) =>
+      writeSource(name, directory, options, io),
     )
   addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
 

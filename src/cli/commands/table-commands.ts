@@ -5,12 +5,10 @@ import type { TableView } from '../../tables/table-kind.ts'
 import { addExamples, addServiceAction, addServiceCommand, wholeNumber } from '../command.ts'
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { plural } from '../output/format.ts'
-import { type ListColumn, printFields, printList } from '../output/print.ts'
+import { printFields, printList } from '../output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 
-const columns: readonly ListColumn<TableView>[] = [
-  ...(['name', 'rows', 'bytes', 'rows_updated_at', 'description'] as const),
-]
+const columns = ['name', 'rows', 'bytes', 'rows_updated_at', 'description'] as const
 
 /** By the ending of a file. */
 const types: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import type { Command } from 'commander'
 import { withDeadline } from '../../base/clock.ts'
 import { freeBelow } from '../../base/files/data-directory.ts'
 import { unlessMissing } from '../../base/files/disk.ts'
@@ -18,6 +19,7 @@ import { neededGrants } from '../../engine/grants.ts'
 import { queryRows, queryText } from '../../engine/json-rows.ts'
 import { readDisks, tableNames } from '../../engine/stored-tables.ts'
 import type { EngineStatus } from '../../http/engine-status.ts'
+import { addExamples } from '../command.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { readServiceFile } from '../find-service.ts'
 import { withOfflineEngine } from '../offline-engine.ts'
@@ -33,7 +35,18 @@ export interface Finding {
   advice?: string
 }
 
-export interface DoctorOptions {
+export function defineDoctor(doctor: Command, io: CommandIo): void {
+  doctor
+    .option('--data-dir <directory>', 'data directory, as for serve')
+    .option('--host <address>', 'address to listen on, as for serve')
+    .option('--port <port>', 'port to listen on, as for serve')
+    .option('--no-engine', 'check neither an embedded engine nor a ClickHouse server')
+    .option('--json', 'print JSON')
+    .action((options: DoctorOptions) => reportHealth(options, io))
+  addExamples(doctor, 'wellhead doctor', 'wellhead doctor --data-dir /var/lib/wellhead --json')
+}
+
+interface DoctorOptions {
   dataDir?: string
   host?: string
   port?: string
@@ -41,7 +54,7 @@ export interface DoctorOptions {
   json?: true
 }
 
-export async function reportHealth({ json, ...options }: DoctorOptions, io: CommandIo): Promise<void> {
+async function reportHealth({ json, ...options }: DoctorOptions, io: CommandIo): Promise<void> {
   const checks = await examine(options, io)
   const isOk = checks.every(({ status }) => status !== 'problem')
   await (json ? printJson(io, { ok: isOk, checks }) : printFindings(io, checks))

@@ -1,4 +1,6 @@
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage/replays.ts'
+import { addServiceAction, addServiceOptions } from '../command.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
 import { formatCount, plural, visible } from '../output/format.ts'
 import { coloredPatch, printJson } from '../output/print.ts'
@@ -17,13 +19,58 @@ import {
   titleOf,
 } from './plan.ts'
 
-export interface DiffOptions {
+export function defineDiff(command: Command, io: CommandIo): void {
+  addServiceOptions(command)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--overwrite', 'do not fail if somebody else changed what would be deployed')
+    .option('--json', 'print JSON')
+  addServiceAction(command, io, {
+    examples: ['wellhead diff', 'wellhead diff --url https://wellhead.example.com'],
+    request: diff,
+  })
+}
+
+export function defineDeploy(command: Command, io: CommandIo): void {
+  addServiceOptions(command)
+    .argument('[directory]', 'workspace directory', '.')
+    .option('--dry-run', 'show what would be deployed')
+    .option('--breaking', 'deploy changes that break callers')
+    .option('--overwrite', 'replace versions of others that this workspace has not seen')
+    .option('--strict', 'deploy nothing if there are warnings')
+    .option(
+      '--replay [mode]',
+      'compare the rows of recent requests before and after; --replay=strict deploys nothing if they differ',
+      replayMode,
+    )
+    .option('--show-values', 'show parameters and differing rows of replayed requests')
+    .option('--prune', 'delete endpoints, alerts and dashboards that no file has, except shipped ones')
+    .option('--yes', 'delete without asking for confirmation')
+    .option('--note <text>', 'why, stored with each new version')
+    .option('--json', 'print JSON')
+  addServiceAction(command, io, {
+    examples: [
+      'wellhead deploy --dry-run',
+      'wellhead deploy --strict --replay=strict',
+      'wellhead deploy --breaking --note "Drop the column old_status"',
+      'wellhead deploy --prune',
+    ],
+    request: deploy,
+  })
+}
+
+function replayMode(value: string): 'strict' {
+  if (value === 'strict') return value
+  throw new InvalidArgumentError('The only mode is strict. Write the directory before --replay.')
+}
+
+interface DiffOptions {
   exitCode?: true
   overwrite?: true
   json?: true
 }
 
-export async function diff(client: ServiceClient, directory: string, options: DiffOptions): Promise<void> {
+async function diff(client: ServiceClient, directory: string, options: DiffOptions): Promise<void> {
   const { io } = client
   const { exitCode, overwrite, json } = options
   const plan = await planFor(await openChecked(directory, json, io), client, { json })
@@ -50,7 +97,7 @@ function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
   return printFindings(warnings, io)
 }
 
-export interface DeployOptions {
+interface DeployOptions {
   dryRun?: true
   breaking?: true
   overwrite?: true
@@ -63,11 +110,7 @@ export interface DeployOptions {
   json?: true
 }
 
-export async function deploy(
-  client: ServiceClient,
-  directory: string,
-  options: DeployOptions,
-): Promise<void> {
+async function deploy(client: ServiceClient, directory: string, options: DeployOptions): Promise<void> {
   const { io } = client
   const { json, note, breaking: allow_breaking = false } = options
   const plan = await planFor(await openChecked(directory, json, io), client, options)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { builtInSources, isBuiltIn } from '../../catalog/built-in-sources.ts'
 import { type NewSource, sourceName } from '../../catalog/source.ts'
@@ -8,12 +9,23 @@ import { definitionShape, isReserved } from '../../endpoints/definition/definiti
 import { readEntry } from '../../intake/entry-batch.ts'
 import { shownPath } from '../../shared/path-text.ts'
 import { newEndpointFiles, newSourceFile, parametersOf } from '../../workspace/authoring/new-endpoint.ts'
-import { newWorkspaceFiles, type Template } from '../../workspace/authoring/new-workspace.ts'
+import { newWorkspaceFiles, type Template, templates } from '../../workspace/authoring/new-workspace.ts'
+import { addExamples } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { readSql, valuesOf } from '../commands/sql-command.ts'
 import { findInputs, type LogInput, readEntries, readUnpacked } from '../logs/log-input.ts'
 import { plural, visible } from '../output/format.ts'
 import { openWorkspace } from './files.ts'
+
+export function defineInit(init: Command, io: CommandIo): void {
+  init
+    .argument('[directory]', 'new workspace directory', '.')
+    .addOption(
+      new Option('--template <name>', 'what the first endpoints read').choices(templates).default('supabase'),
+    )
+    .action((directory: string, options: { template: Template }) => createWorkspace(directory, options, io))
+  addExamples(init, 'wellhead init', 'wellhead init shop --template nginx')
+}
 
 const maxSample = 10_000
 
@@ -110,12 +122,12 @@ function refuseName(name: string): void {
   }
 }
 
-export async function createWorkspace(
-  directory: string,
+async function createWorkspace(
   shown: string,
   { template }: { template: Template },
   io: CommandIo,
 ): Promise<void> {
+  const directory = resolve(io.cwd, shown)
   const exists = (file: string) => existsSync(join(directory, file))
   // An existing repository keeps its own README.md and .gitignore.
   const files = Object.entries(newWorkspaceFiles(template, randomUUID)).filter(

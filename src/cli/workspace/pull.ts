@@ -1,22 +1,48 @@
 import { rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { usedBy } from '../../definitions/kind.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
-import { CommandFailure } from '../command-io.ts'
+import { addServiceAction, addServiceOptions } from '../command.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
 import { definitionsByKey, fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
 import { seenVersions } from './seen-versions.ts'
 
-export interface PullOptions {
+export function definePull(pull: Command, io: CommandIo): void {
+  addServiceOptions(pull)
+    .argument(
+      '[name]',
+      'name of what to write, with what it uses (default: all that is not shipped unchanged with the service)',
+    )
+    .option('--all', 'also endpoints that are shipped with the service, except wellhead.*')
+    .option('--force', 'replace files that differ from the service')
+    .option('--directory <directory>', 'workspace directory', '.')
+  addServiceAction(pull, io, {
+    examples: ['wellhead pull', 'wellhead pull usage.api-counts', 'wellhead pull --all --force'],
+    request: async (client, name: string | undefined, options: PullOptions) => {
+      if (name !== undefined && options.all) throw usageFailure('Use either a name or --all.')
+      return { files: await pullFiles(name, client, options) }
+    },
+    print: async ({ files }, _name, { all }) => {
+      for (const { file, action } of files) await io.stdout.write(`${action} ${file}\n`)
+      if (files.length > 0) return
+      const advice = all ? '' : ' Use --all for what is shipped with the service.'
+      await io.stderr.write(`Nothing to pull.${advice}\n`)
+    },
+  })
+}
+
+interface PullOptions {
   all?: true
   force?: true
   directory: string
 }
 
-export async function pullFiles(
+async function pullFiles(
   name: string | undefined,
   client: ServiceClient,
   options: PullOptions,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
-import { reportCopy } from './data-actions.ts'
+import { reportCopy } from './data-commands.ts'
 
 const row = { name: 'edge_logs', rows: 3, copied: 3, equal: true }
 
