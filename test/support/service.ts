@@ -1,11 +1,21 @@
 import { type Service, startService } from '../../src/app.ts'
 import { systemTime, type Timers } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
+import { packageFile } from '../../src/base/package-file.ts'
 import { readSettings } from '../../src/base/settings.ts'
+import { readDefinitions } from '../../src/endpoints/definition/definition-file.ts'
 import { checkIsolation } from '../../src/engine/cluster/isolation-check.ts'
 import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
-import { dropDatabase, environmentOf, newDatabase, type SharedServer, sharedServer } from './worker-server.ts'
+import {
+  databaseForService,
+  dropDatabase,
+  environmentOf,
+  leaveDatabase,
+  rememberTables,
+  type SharedServer,
+  sharedServer,
+} from './worker-server.ts'
 
 export interface RunningService extends Service {
   dataDir: string
@@ -29,6 +39,9 @@ export interface ServiceChoices {
 /** A request that a test left unfinished would otherwise delay the end of the service by half a minute. */
 const finishWithinMs = 2_000
 
+/** Read once for all services of a process. */
+const shipped = readDefinitions(packageFile('shipped/endpoints'))
+
 const checked = new Map<string, ReturnType<typeof checkIsolation>>()
 
 /** What the check says of a server is true for all of its databases. Journeys of the check itself name their server. */
@@ -46,7 +59,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const directory = choices.dataDir === undefined ? scratchDirectory() : undefined
   const { engine, environment = {} } = choices
   const isElsewhere = environment.WELLHEAD_CLICKHOUSE_URL !== undefined
-  const own = sharedServer() || isElsewhere || engine === 'embedded' ? undefined : await newDatabase()
+  const own = sharedServer() || isElsewhere || engine === 'embedded' ? undefined : await databaseForService()
   const server = own ?? sharedServer()
   const reading = readSettings({
     WELLHEAD_PORT: '0',
@@ -66,11 +79,14 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     log: choices.log ?? log,
     node: process.execPath,
     environment: { ...process.env, ...environment },
+    shipped,
     ...(server && !isElsewhere && { checkIsolation: checkOnce(server) }),
   }).catch(async (error) => {
-    await cleanUp(own, directory)
+    if (own) await dropDatabase(own)
+    directory?.remove()
     throw error
   })
+  const used = own && (await rememberTables(own))
   return {
     ...service,
     dataDir: settings.dataDir,
@@ -83,12 +99,8 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
       const cut = setTimeout(() => service.http.server.closeAllConnections(), finishWithinMs)
       await service.stop()
       clearTimeout(cut)
-      await cleanUp(own, directory)
+      if (used) await leaveDatabase(used)
+      directory?.remove()
     },
   }
-}
-
-async function cleanUp(database?: SharedServer, directory?: { remove(): void }): Promise<void> {
-  if (database) await dropDatabase(database)
-  directory?.remove()
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ClusterEngine, RemoteEngine, topologyOf } from '../../src/engine/cluster/cluster-engine.ts'
+import { queryRows } from '../../src/engine/json-rows.ts'
 import { log, type OpenEngine, openEmbedded, openServer, type TestServer } from './engines.ts'
 import { openRelay, type Relay } from './network/relay.ts'
 
@@ -56,12 +57,59 @@ export async function newDatabase(server?: Server): Promise<SharedServer> {
   return { url, cluster, database: `wellhead_test_${randomBytes(6).toString('hex')}` }
 }
 
+/** A database that a service has had, and its tables. */
+interface UsedDatabase extends SharedServer {
+  tables: Map<string, string>
+}
+
+/** Databases of services that have ended, emptied for the next ones: a start that creates all tables takes twice as long. */
+const emptied: UsedDatabase[] = []
+const limits = { deadlineMs: 60_000 }
+
+/** A database without entries and definitions for a service, which may have the tables already. */
+export async function databaseForService(): Promise<SharedServer> {
+  return emptied.pop() ?? newDatabase()
+}
+
+/** To be called when the first service has started there. */
+export async function rememberTables(server: SharedServer): Promise<SharedServer> {
+  if (server.cluster !== undefined || server.url !== (await opened)?.url || 'tables' in server) return server
+  const engine = await connect(server)
+  const tables = await tablesOf(engine).finally(() => engine.close())
+  const used: UsedDatabase = { ...server, tables: new Map(tables.map(({ name, sql }) => [name, sql])) }
+  return used
+}
+
+/** Empties the database for another service, or drops it if its tables have changed. */
+export async function leaveDatabase(server: SharedServer | UsedDatabase): Promise<void> {
+  if (!('tables' in server)) return dropDatabase(server)
+  const engine = await connect(server)
+  const run = (sql: string) => engine.command({ sql }, limits)
+  try {
+    const found = await tablesOf(engine)
+    for (const { name } of found) if (!server.tables.has(name)) await run(`DROP TABLE \`${name}\` SYNC`)
+    const kept = found.filter(({ name, sql }) => server.tables.get(name) === sql)
+    if (kept.length < server.tables.size) return await dropDatabase(server)
+    for (const { name, filled } of kept)
+      if (filled && name !== '_migrations') await run(`TRUNCATE TABLE \`${name}\` SYNC`)
+    emptied.push(server)
+  } finally {
+    await engine.close()
+  }
+}
+
+function tablesOf(engine: RemoteEngine) {
+  const sql =
+    'SELECT name, create_table_query AS sql, toBool(total_rows > 0) AS filled FROM system.tables WHERE database = currentDatabase()'
+  return queryRows<{ name: string; sql: string; filled: boolean }>(engine, { sql }, limits)
+}
+
 export async function dropDatabase(server: SharedServer): Promise<void> {
   const engine = await connect(server)
   const { database, cluster, replicated } = topologyOf(engine)
   const where = replicated ? ` ON CLUSTER \`${cluster}\`` : ''
   const sql = `DROP DATABASE IF EXISTS \`${database}\`${where} SYNC`
-  await engine.command({ sql }, { deadlineMs: 60_000 }).finally(() => engine.close())
+  await engine.command({ sql }, limits).finally(() => engine.close())
 }
 
 async function connect({ cluster, ...server }: SharedServer): Promise<RemoteEngine> {
