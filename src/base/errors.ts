@@ -15,6 +15,13 @@ export interface ErrorDetails {
   changes?: readonly BreakingChange[]
 }
 
+/** As responses have it. */
+export interface ErrorBody extends ErrorDetails {
+  code: string
+  message: string
+  request_id?: string
+}
+
 export interface BreakingChange {
   definition: string
   endpoint?: string

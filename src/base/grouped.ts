@@ -1,6 +1,6 @@
 /** Map.groupBy, which Node 20 lacks. */
-export function grouped<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key) {
-  const groups = new Map<Key, Value[]>()
+export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>()
   for (const value of values) {
     const key = keyOf(value)
     const group = groups.get(key)

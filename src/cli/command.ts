@@ -82,7 +82,7 @@ export function collectPair(
 export function collectValues(
   value: string,
   before: Readonly<Record<string, string | string[]>> | undefined,
-) {
+): Record<string, string | string[]> {
   const [name, text] = pairOf(value)
   const known = before && Object.hasOwn(before, name) ? before[name] : undefined
   const next: string | string[] = known === undefined ? text : [known, text].flat()

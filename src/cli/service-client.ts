@@ -1,4 +1,4 @@
-import type { ErrorDetails } from '../base/errors.ts'
+import type { ErrorBody } from '../base/errors.ts'
 import { CommandFailure, type CommandIo } from './command-io.ts'
 import { findService, type ServiceChoice } from './find-service.ts'
 import { visible } from './output/format.ts'
@@ -112,12 +112,6 @@ function unreachable(url: string, error: unknown): ServiceFailure {
       ? `No service is listening at ${url}. Start one with "wellhead serve", or set --url or WELLHEAD_URL.`
       : `Cannot reach ${url}: ${cause?.message || cause?.code || (error as Error).message}. Check --url or WELLHEAD_URL, the network and the log of the service, then try again.`
   return new ServiceFailure(message, { status: 0, code: cause?.code ?? 'unreachable', cause: error })
-}
-
-interface ErrorBody extends ErrorDetails {
-  code: string
-  message: string
-  request_id?: string
 }
 
 async function errorOf(url: string, response: Response): Promise<ServiceFailure> {

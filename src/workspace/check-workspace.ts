@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
+import type { ErrorBody } from '../base/errors.ts'
 import {
   declareAdvice,
   type FileProblem,
@@ -13,7 +14,7 @@ import type { DeployedDefinition } from '../definitions/step.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import { readDefinitions } from '../endpoints/definition/definition-file.ts'
 import { kinds } from '../kinds.ts'
-import type { ServiceError, ServiceResponse, TemporaryService } from './temporary-service.ts'
+import type { ServiceResponse, TemporaryService } from './temporary-service.ts'
 import type { EndpointTest } from './test-file.ts'
 import type { DefinitionFile, Workspace } from './workspace.ts'
 
@@ -89,7 +90,7 @@ export function byKind<Item extends { kind: KindForm }, T>(
 }
 
 /** An error of a deployment, at its place. Undefined if it is not about one of the files. */
-export function problemOf(files: readonly DefinitionFile[], error: ServiceError): FileProblem | undefined {
+export function problemOf(files: readonly DefinitionFile[], error: ErrorBody): FileProblem | undefined {
   const found = files.find((file) => nameOf(file) === error.definition)
   if (!found) return undefined
   const prefix = `${found.fields.name}: `
@@ -119,6 +120,20 @@ export interface TestOutcome {
   rows?: readonly Row[]
 }
 
+/** With what they refer to, and so on. */
+export function withUsed<T extends Pick<DefinitionFile, 'kind' | 'fields'>>(
+  chosen: readonly T[],
+  available: readonly T[],
+): T[] {
+  const found = new Set(chosen)
+  // Grows while it is read.
+  for (const { kind, fields } of found) {
+    const used = usedBy(kind, fields)
+    for (const other of available) if (used.includes(nameOf(other))) found.add(other)
+  }
+  return [...found]
+}
+
 /** Runs tests in sequence. */
 export async function runTests(
   workspace: Workspace,
@@ -126,15 +141,11 @@ export async function runTests(
   service: TemporaryService,
   onOutcome: (outcome: TestOutcome) => void,
 ): Promise<{ problems: FileProblem[]; outcomes: TestOutcome[] }> {
-  const used = new Set(tests.map(({ endpoint }) => `endpoints/${endpoint}`))
-  // Grows while it is read.
-  for (const name of used) {
-    const file = workspace.definitions.find((each) => nameOf(each) === name)
-    for (const other of file ? usedBy(file.kind, file.fields) : []) used.add(other)
-  }
-  const definitions = workspace.definitions.filter(
-    (file) => file.kind.name === 'source' || used.has(nameOf(file)),
+  const tested = new Set(tests.map(({ endpoint }) => `endpoints/${endpoint}`))
+  const chosen = workspace.definitions.filter(
+    (file) => file.kind.name === 'source' || tested.has(nameOf(file)),
   )
+  const definitions = withUsed(chosen, workspace.definitions)
   const { problems } = await deployFiles({ definitions, problems: [] }, service, { fieldsOf: uncached })
   if (problems.length > 0) return { problems, outcomes: [] }
   await service.load(workspace.fixtures)

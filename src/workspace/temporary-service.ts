@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ServiceOptions } from '../app/service-options.ts'
 import { type Service, startService } from '../app.ts'
 import { systemTime } from '../base/clock.ts'
-import type { ErrorDetails } from '../base/errors.ts'
+import type { ErrorBody } from '../base/errors.ts'
 import { grouped } from '../base/grouped.ts'
 import { createLog } from '../base/log.ts'
 import { engineVariables, readSettings, type Settings } from '../base/settings.ts'
@@ -18,12 +18,7 @@ export interface ServiceResponse {
   body: any
 }
 
-export interface ServiceError extends ErrorDetails {
-  code: string
-  message: string
-}
-
-type Deployment = { error: ServiceError } | { deployed: Record<string, DeployedDefinition[]> }
+type Deployment = { error: ErrorBody } | { deployed: Record<string, DeployedDefinition[]> }
 
 const limits = { deadlineMs: 60_000 }
 

@@ -45,7 +45,7 @@ export function readWorkspace(directory: string): Workspace {
 }
 
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
-export function writeMissingIds(directory: string, newId: () => string) {
+export function writeMissingIds(directory: string, newId: () => string): { file: string; id: string }[] {
   const files = new WorkspaceFiles(directory)
   return kinds.flatMap(({ folder, file: { extension, withId } }) => {
     if (!withId) return []

@@ -251,6 +251,6 @@ export function planText(planned: PlannedDefinition, { stdout: { colors } }: Com
   return `${action} ${kind.file.label}${name} (${versions})\n${[...newer, ...lines].join('')}`
 }
 
-export function planJson({ planned }: Plan) {
+export function planJson({ planned }: Plan): ByKind<Omit<PlannedDefinition, 'kind'>> {
   return byKind(planned, ({ kind: _, ...one }) => one)
 }

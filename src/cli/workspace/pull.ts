@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { usedBy } from '../../definitions/kind.ts'
+import { withUsed } from '../../workspace/check-workspace.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
 import { addServiceAction, addServiceOptions } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
@@ -56,6 +56,7 @@ async function pullFiles(
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
   const { definitions, files } = readWorkspace(directory)
+  // Shipped or not, so that a check finds it.
   const pulled = withUsed(chosen, available)
   const rows = await rowsPlan(definitions, files, pulled, client)
   const plan = [...pullPlan(definitions, files, pulled), ...rows]
@@ -84,22 +85,6 @@ function findByName(name: string, available: readonly ServiceDefinition[]): Serv
   const names = available.map(({ fields }) => fields.name)
   const closest = didYouMean(closestName(name, names))
   throw new CommandFailure(`The service has nothing with the name "${name}" for a workspace.${closest}`)
-}
-
-/** With what they refer to, shipped or not, so that a check finds it. */
-function withUsed(
-  chosen: readonly ServiceDefinition[],
-  available: readonly ServiceDefinition[],
-): ServiceDefinition[] {
-  const found = new Set(chosen)
-  // Grows while it is read.
-  for (const { kind, fields } of found) {
-    const names = usedBy(kind, fields)
-    for (const other of available) {
-      if (names.includes(`${other.kind.folder}/${other.fields.name}`)) found.add(other)
-    }
-  }
-  return [...found]
 }
 
 interface PulledFile {
