@@ -19,7 +19,7 @@ const failedTooOften =
   'Too many requests with an invalid token from this address. Check the token; valid tokens are not limited.'
 const signedInTooOften = 'Too many sign-ins from this address, or with this token or account.'
 
-/** Recognizes credentials, and limits how often each is used. A request costs one hash and one lookup. */
+/** Recognizes credentials, and limits how often each is used. One that was not used lately costs a hash, any other a lookup. */
 export class Access {
   readonly #clock: Clock
   readonly #tokens: KnownTokens
@@ -62,8 +62,7 @@ export class Access {
 
   /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
   admit(token: string | undefined, address = '') {
-    const nowMs = this.#clock.now()
-    const key = this.#find(token, nowMs)
+    const key = this.recognize(token ?? '')
     if (!key) {
       // A request without a token is not an attempt to guess one.
       if (token === undefined) throw unauthorized(false)
@@ -97,7 +96,7 @@ export class Access {
   }
 
   count({ limits }: RecognizedToken): Quota | undefined {
-    return this.#quota.take(limits, this.#clock.now())
+    return limits.length > 0 ? this.#quota.take(limits, this.#clock.now()) : undefined
   }
 
   /** Returns a check of whether the token is still valid and its permissions are unchanged. */

@@ -104,11 +104,9 @@ export function createStorage(options: ServiceOptions) {
     // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
     attempts: shared ? 2 : 30,
   })
-  const known = onceFor((all: ReturnType<typeof sources.readable>, of: typeof tables.readable) =>
-    withTables(all, of),
-  )
+  const known = onceFor((_revision: number, of: typeof tables.readable) => withTables(sources.readable(), of))
   /** Sources and tables, for compiling SQL. Another object whenever one of them has changed. */
-  const sourcesAndTables = () => known(sources.readable(), tables.readable)
+  const sourcesAndTables = () => known(sources.revision, tables.readable)
   return {
     engine,
     engineStatus: () => engine.state(),

@@ -13,6 +13,8 @@ export interface ItemChange<Item> {
 /** The current state of one kind of records, by id and by names. */
 export class Items<Item extends { id: string; name?: string; aliases?: readonly string[] }> {
   readonly read: (record: CatalogRecord) => Item
+  /** Another number whenever an item has changed. */
+  revision = 0
   readonly #byName = new Map<string, Item>()
   readonly #byId = new Map<string, Item>()
   #onChange: (changes: readonly ItemChange<Item>[]) => void = () => {}
@@ -65,6 +67,7 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
   }
 
   protected take(changes: readonly ItemChange<Item>[]): void {
+    this.revision++
     // Definitions can swap names.
     for (const { id } of changes) this.#forget(id)
     for (const { after } of changes) if (after) this.set(after)
@@ -76,6 +79,7 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
   protected changed(): void {}
 
   protected set(item: Item): void {
+    this.revision++
     this.#forget(item.id)
     this.#byId.set(item.id, item)
     for (const name of namesOf(item)) this.#byName.set(name, item)

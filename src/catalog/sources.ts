@@ -41,7 +41,7 @@ export class Sources extends Items<Source> {
   readonly #unfilled = new Map<string, ReadonlySet<string>>()
   readonly #dropping = new Map<string, Promise<void>>()
   #onDropped: (name: string) => void = () => {}
-  #readable: ReturnType<typeof readableSources> | undefined
+  #readable: { revision: number; sources: ReturnType<typeof readableSources> } | undefined
   /** Older servers have no index that finds words. */
   #findsWords = true
 
@@ -166,8 +166,11 @@ export class Sources extends Items<Source> {
 
   /** For compiling SQL. Returns a new object whenever a source has changed. */
   readable() {
-    this.#readable ??= readableSources(this.list())
-    return this.#readable
+    const { revision } = this
+    if (this.#readable?.revision !== revision) {
+      this.#readable = { revision, sources: readableSources(this.list()) }
+    }
+    return this.#readable.sources
   }
 
   names(): ReadonlySet<string> {
@@ -218,15 +221,6 @@ export class Sources extends Items<Source> {
       this.#onDropped(name)
     }
     this.#leftovers.delete(name)
-  }
-
-  protected override set(source: Source): void {
-    super.set(source)
-    this.#readable = undefined
-  }
-
-  protected override changed(): void {
-    this.#readable = undefined
   }
 
   /** A new source can be found once its table exists. Every service tries to create the table. */

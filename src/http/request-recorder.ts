@@ -156,7 +156,7 @@ export class RequestRecorder {
     this.#options.metrics.called(record)
     const { subject, status, cache, engineMs } = record
     // Whether a refused request is recorded depends on its way.
-    if (status === rateLimited.status) return
+    if (subject.project === '' || status === rateLimited.status) return
     const isHit = cache === 'hit' || cache === 'stale'
     this.#options.usage.called({ project: subject.project, isHit, engineMs })
   }

@@ -138,7 +138,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const access = accessOf(request)
     if (access === 'public') return
     reply.header('Vary', tokenVary)
-    request.cookieToken = options.cookies.read(request.headers.cookie)
+    const { cookie } = request.headers
+    if (cookie !== undefined) request.cookieToken = options.cookies.read(cookie)
     // Which tokens are valid is known only after the start; a 401 would sign people out.
     const isEarly = phase() === 'starting'
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')

@@ -55,7 +55,8 @@ type CountedErasure = Omit<Awaited<ReturnType<Erasures['count']>>, 'dry_run'>
 export class Erasures {
   readonly #options: ErasuresOptions
   readonly #byId = new Map<string, Erasure>()
-  #hidden: HiddenRows | undefined
+  /** Rows that nobody may see anymore; undefined if there are none. */
+  hidden: HiddenRows | undefined
   #readUntil = '2000-01-01 00:00:00'
   #onErase: (erasure: Erasure, sources: readonly string[]) => Promise<void> = async () => {}
   #queriesEnded = async () => {}
@@ -99,11 +100,6 @@ export class Erasures {
     this.#cancel?.()
     this.#cancelPause?.()
     await this.#working
-  }
-
-  /** Rows that nobody may see anymore; undefined if there are none. */
-  get hidden(): HiddenRows | undefined {
-    return this.#hidden
   }
 
   /** The newest first. */
@@ -199,7 +195,7 @@ export class Erasures {
     const { sources } = this.#options
     const running = this.#running()
     const byTable = new Map<string, string | undefined>()
-    this.#hidden =
+    this.hidden =
       running.length === 0
         ? undefined
         : (table) => {

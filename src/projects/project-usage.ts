@@ -60,7 +60,6 @@ export class ProjectUsage {
   }
 
   called({ project, isHit, engineMs }: CountedRequest): void {
-    if (project === '') return
     const count = this.countOf(project)
     count.requests++
     if (isHit) count.hits++

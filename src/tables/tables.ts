@@ -65,7 +65,8 @@ export class Tables extends Items<SavedTable> {
   /** The end of the queue of replacements, by the id of the table. */
   readonly #last = new Map<string, Promise<unknown>>()
   #onRows: (name: string) => void = () => {}
-  #named = new Map<string, readonly TableColumn[]>()
+  /** Columns of the tables that can be read, by name. Another map whenever something has changed. */
+  readable: ReadonlyMap<string, readonly TableColumn[]> = new Map()
 
   constructor(options: TablesOptions) {
     super(options.catalog, options.kind, readTable)
@@ -87,11 +88,6 @@ export class Tables extends Items<SavedTable> {
   /** Sets what follows from other rows of a table. */
   followRows(onRows: (name: string) => void): void {
     this.#onRows = onRows
-  }
-
-  /** Columns of the tables that can be read, by name. Another map whenever something has changed. */
-  get readable(): ReadonlyMap<string, readonly TableColumn[]> {
-    return this.#named
   }
 
   columnsOf({ id, definition }: SavedTable): readonly TableColumn[] {
@@ -149,7 +145,7 @@ export class Tables extends Items<SavedTable> {
     let erased = 0
     for (const table of this.list()) {
       erased += await this.#inTurn(table.id, async () => {
-        const columns = this.#named.get(this.withId(table.id)?.name ?? '')
+        const columns = this.readable.get(this.withId(table.id)?.name ?? '')
         const count = columns ? await this.#countOf(table.name, columns, project) : 0
         if (!columns || count === 0) return 0
         await this.#beside(columns, async (beside) => {
@@ -180,7 +176,7 @@ export class Tables extends Items<SavedTable> {
 
   /** Some rows, in the order in which they were sent. */
   async page(table: SavedTable, format: string, offset: number, limit: number): Promise<Buffer> {
-    const columns = this.#named.get(table.name)
+    const columns = this.readable.get(table.name)
     if (!columns) return Buffer.alloc(0)
     const names = columns.map(({ name, type }) =>
       type === 'timestamp'
@@ -210,7 +206,7 @@ export class Tables extends Items<SavedTable> {
 
   #index(): void {
     const all = this.values().map((table) => [table.name, this.columnsOf(table)] as const)
-    this.#named = new Map(all.filter(([, columns]) => columns.length > 0))
+    this.readable = new Map(all.filter(([, columns]) => columns.length > 0))
   }
 
   /** Creates the table, or gives it the columns of its definition. */
