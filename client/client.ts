@@ -73,6 +73,12 @@ export class WellheadError extends Error {
   }
 }
 
+/** The last result of a request. */
+interface Held<Of> {
+  etag: string
+  rows: Of[]
+}
+
 const maxHeld = 100
 const firstPauseMs = 1_000
 const longestPauseMs = 30_000
@@ -82,7 +88,8 @@ const silenceMs = 45_000
 /** A client for browsers and Node. It holds its last results, and asks the service only whether they changed. */
 export function createClient({ url, getToken, fetch: send = fetch }: ClientOptions): Client {
   let token: Promise<string> | undefined
-  const held = new Map<string, { etag: string; rows: unknown[] }>()
+  /** By path, so that each has the rows of its endpoint. */
+  const held = new Map<string, Held<unknown>>()
 
   const freshToken = () => {
     token = Promise.resolve()
@@ -130,19 +137,28 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
   }
 
   return {
-    async call(name, parameters, { signal } = {}) {
+    async call<Name extends EndpointName>(
+      name: Name,
+      parameters?: Parameters<Name>,
+      { signal }: { signal?: AbortSignal } = {},
+    ) {
       const path = pathOf(name, parameters)
-      const known = held.get(path)
+      const known = held.get(path) as Held<Row<Name>> | undefined
       const response = await request(path, known ? { 'If-None-Match': known.etag } : {}, signal)
-      if (response.status === 304 && known) return known.rows as never
-      const { result } = (await response.json()) as { result: unknown[] }
+      if (response.status === 304 && known) return known.rows
+      const { result } = (await response.json()) as { result: Row<Name>[] }
       const etag = response.headers.get('ETag')
       held.delete(path)
       if (etag) held.set(path, { etag, rows: result })
       if (held.size > maxHeld) held.delete(held.keys().next().value as string)
-      return result as never
+      return result
     },
-    follow(name, parameters, onRows, { signal, onError } = {}) {
+    follow<Name extends EndpointName>(
+      name: Name,
+      parameters: Parameters<Name>,
+      onRows: (rows: Row<Name>[]) => void,
+      { signal, onError }: FollowOptions = {},
+    ) {
       const ender = new AbortController()
       const stop = () => ender.abort()
       signal?.addEventListener('abort', stop, { signal: ender.signal })
@@ -164,7 +180,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
             onError?.(new WellheadError(error.status ?? 500, error))
           } else if (event === 'result') {
             lastId = id
-            onRows((JSON.parse(data) as { result: never[] }).result)
+            onRows((JSON.parse(data) as { result: Row<Name>[] }).result)
           }
         }
       }

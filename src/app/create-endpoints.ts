@@ -90,11 +90,11 @@ export function createEndpoints({ settings, log, time }: ServiceOptions, storage
     time,
     arrivals: arrivalsOfAll,
     latest: (...call) => calls.latest(...call),
+    cache,
     maxBytes: maxLiveResultBytes,
     onFailure: ({ endpoint, error }) =>
       log.warn({ endpoint, code: codeOf(error) }, 'a live result could not be refreshed'),
   })
-  cache.onStored((key) => results.stored(key))
   const warningsOf = endpointWarnings(readable, sampled, (error) =>
     log.warn({ err: error }, 'warnings of an endpoint could not be determined'),
   )

@@ -13,6 +13,7 @@ import { Endpoints } from '../endpoints/manage/endpoints.ts'
 import { serverEngine, topologyOf } from '../engine/cluster/cluster-engine.ts'
 import { checkIsolation } from '../engine/cluster/isolation-check.ts'
 import { checkUnused, EmbeddedEngine } from '../engine/embedded-engine.ts'
+import { requireIsolation } from '../engine/server-engine.ts'
 import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
@@ -110,7 +111,7 @@ export function createStorage(options: ServiceOptions) {
   return {
     engine,
     engineStatus: () => engine.state(),
-    leak: () => engine.state().leak,
+    requireIsolation: () => requireIsolation(engine),
     shared,
     freeBytes,
     catalog,

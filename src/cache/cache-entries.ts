@@ -1,20 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../base/clock.ts'
 import { type Compression, compressed, compressedNow } from '../base/compressed.ts'
-import {
-  type Cacheable,
-  type CacheDirectives,
-  type CacheOutcome,
-  type CacheResponse,
-  earliestStartMs,
-  lastLifeMs,
-  lifeMs,
-  refreshAgeMs,
-  requiresNewRun,
-  retryDelayMs,
-  staleLifeMs,
-} from './cache-request.ts'
-import type { CachedResult } from './cached-result.ts'
+import type { Cacheable, CacheDirectives, CachePolicy, CallOutcome, CallResponse } from './cacheable.ts'
+import type { Result } from './result.ts'
+
+/** A warmed result is served stale, while it is refreshed, up to this many lifetimes. */
+const staleLives = 2
+
+/** A result that cannot be refreshed is served up to this many lifetimes. */
+const fallbackLives = 10
+
+/** Without warming, the first request after this share of the lifetime triggers a refresh. */
+const refreshAfterShare = 0.9
+
+/** A refresh starts early by up to this share of its interval, at a different moment for each key. */
+const spreadShare = 0.1
+
+const firstRetryMs = 1000
+const longestRetryMs = 60_000
 
 export interface CacheEntry<Call extends Cacheable = Cacheable> {
   readonly key: string
@@ -23,7 +26,7 @@ export interface CacheEntry<Call extends Cacheable = Cacheable> {
   /** JSON from which the call can be made again after a restart. */
   readonly recipe: unknown
   bytes: number
-  readonly result: CachedResult
+  readonly result: Result
   readonly asOfMs: number
   readonly freshUntilMs: number
   refreshAtMs: number
@@ -40,7 +43,7 @@ const overheadBytes = 1024
 export function createEntry<Call extends Cacheable>(
   call: Call,
   recipe: unknown,
-  result: CachedResult,
+  result: Result,
   times: Pick<CacheEntry, 'asOfMs' | 'lastUsedMs' | 'uses'>,
 ): CacheEntry<Call> {
   const { key, policy } = call
@@ -59,6 +62,31 @@ export function createEntry<Call extends Cacheable>(
   }
 }
 
+export function lifeMs({ cacheSeconds }: CachePolicy): number {
+  return cacheSeconds * 1000
+}
+
+export function refreshAgeMs(policy: CachePolicy, key: string): number {
+  if (policy.warmSeconds === null) return refreshAfterShare * lifeMs(policy)
+  return policy.warmSeconds * 1000 * spreadOf(key)
+}
+
+/** From then on, a refresh no longer gives way to requests: half of the time until the result expires is gone. */
+export function urgentAtMs({ asOfMs, key, call: { policy } }: CacheEntry): number {
+  return asOfMs + (refreshAgeMs(policy, key) + lifeMs(policy)) / 2
+}
+
+export function retryDelayMs(policy: CachePolicy, key: string, failures: number): number {
+  const interval = (policy.warmSeconds ?? policy.cacheSeconds) * 1000
+  const longest = Math.max(firstRetryMs, Math.min(longestRetryMs, interval))
+  return Math.min(longest, firstRetryMs * 2 ** (failures - 1)) * spreadOf(key)
+}
+
+/** Always the same for a key, in (0.9, 1]. Keys are hashes, so their first digits are evenly distributed. */
+function spreadOf(key: string): number {
+  return 1 - (spreadShare * Number.parseInt(key.slice(0, 6), 16)) / 2 ** 24
+}
+
 export function failEntry(entry: CacheEntry, error: { code: string; status: number }, nowMs: number): void {
   const times = (entry.failure?.times ?? 0) + 1
   const retryAtMs = nowMs + retryDelayMs(entry.call.policy, entry.key, times)
@@ -72,11 +100,20 @@ type Usability = 'fresh' | 'stale' | 'fallback' | 'dead'
 export function usabilityOf(entry: CacheEntry, nowMs: number): Usability {
   const { policy } = entry.call
   if (nowMs < entry.freshUntilMs) return 'fresh'
-  if (nowMs - entry.asOfMs < staleLifeMs(policy)) return 'stale'
+  if (isWarmed(entry) && nowMs - entry.asOfMs < staleLives * lifeMs(policy)) return 'stale'
   if (nowMs >= endOf(entry)) return 'dead'
   // After a recent failure, requests get the stale result at once instead of waiting for another failure.
   const { failure } = entry
   return failure !== undefined && nowMs < failure.retryAtMs + lifeMs(policy) ? 'stale' : 'fallback'
+}
+
+export function requiresNewRun(directives: CacheDirectives | undefined): boolean {
+  return directives?.noCache === true || directives?.maxAgeSeconds === 0
+}
+
+export function earliestStartMs(directives: CacheDirectives | undefined, nowMs: number): number {
+  if (directives?.maxAgeSeconds === undefined) return Number.NEGATIVE_INFINITY
+  return nowMs - directives.maxAgeSeconds * 1000
 }
 
 export function admits(directives: CacheDirectives | undefined, entry: CacheEntry, nowMs: number): boolean {
@@ -96,14 +133,14 @@ export function isInUse(entry: CacheEntry, nowMs: number): boolean {
 }
 
 function endOf({ asOfMs, call: { policy } }: CacheEntry): number {
-  return asOfMs + lastLifeMs(policy)
+  return asOfMs + fallbackLives * lifeMs(policy)
 }
 
 export function ageSeconds(asOfMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - asOfMs) / 1000))
 }
 
-export function responseFrom(entry: CacheEntry, nowMs: number, outcome: CacheOutcome): CacheResponse {
+export function responseFrom(entry: CacheEntry, nowMs: number, outcome: CallOutcome): CallResponse {
   return {
     result: entry.result,
     outcome,
@@ -222,7 +259,7 @@ export class CacheEntries<Call extends Cacheable> {
     this.#wakeAt(entry, Math.min(isRefreshed ? entry.refreshAtMs : Infinity, endOf(entry)), now)
   }
 
-  async compress(key: string, result: CachedResult, coding: Compression, isAwaited: boolean): Promise<void> {
+  async compress(key: string, result: Result, coding: Compression, isAwaited: boolean): Promise<void> {
     const current = () => {
       const entry = this.peek(key)
       return entry?.result === result ? entry : undefined

@@ -1,9 +1,9 @@
 import { queryCancelled } from '../base/errors.ts'
-import type { Cacheable, RunFor } from './cache-request.ts'
-import type { CachedResult } from './cached-result.ts'
+import type { Cacheable, RunFor } from './cacheable.ts'
+import type { Result } from './result.ts'
 
 export interface RunOutcome {
-  result: CachedResult
+  result: Result
   asOfMs: number
   stored: boolean
 }

@@ -5,7 +5,7 @@ import { computedOf, openCache, type PendingRun, settled, type TestCall } from '
 import { KeyModel, type Run, type Seen, type Waiter } from '../../test/support/cache-model.ts'
 import { manualTime } from '../../test/support/manual-clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
-import type { CacheDirectives, CacheResponse } from './cache-request.ts'
+import type { CacheDirectives, CallResponse } from './cacheable.ts'
 
 // Keys that start with zeros are refreshed at whole seconds.
 const policies = [
@@ -141,13 +141,14 @@ class World {
   }
 }
 
-function seenOf(response: CacheResponse | undefined): Seen {
+function seenOf(response: CallResponse | undefined): Seen {
   if (response === undefined) return { kind: 'absent' }
   const { outcome, result, ageSeconds: age } = response
   const value = Number(result.body.toString())
   if (outcome.kind === 'computed') return { ...outcome, value, age }
+  const kind = outcome.kind === 'stale' ? 'stale' : 'hit'
   const failure = outcome.kind === 'stale' ? outcome.failure?.code : undefined
-  return { kind: outcome.kind, value, age, ...(failure && { failure }) }
+  return { kind, value, age, ...(failure && { failure }) }
 }
 
 const key = fc.nat(policies.length - 1)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { computedOf, type OpenCacheOptions, openCache, settled } from '../../test/support/cache.ts'
 import { engineUnavailable } from '../base/errors.ts'
-import type { CachePolicy } from './cache-request.ts'
+import type { CachePolicy } from './cacheable.ts'
 
 const warmed = { cacheSeconds: 900, warmSeconds: 300 }
 const unwarmed = { cacheSeconds: 100, warmSeconds: null }

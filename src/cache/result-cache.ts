@@ -6,26 +6,21 @@ import {
   CacheEntries,
   type CacheEntry,
   createEntry,
+  earliestStartMs,
   entryView,
   failEntry,
   isInUse,
   isWarmed,
+  lifeMs,
+  requiresNewRun,
   responseFrom,
+  urgentAtMs,
   usabilityOf,
 } from './cache-entries.ts'
-import {
-  type Cacheable,
-  type CacheDirectives,
-  type CacheResponse,
-  earliestStartMs,
-  lifeMs,
-  type RunFor,
-  requiresNewRun,
-  urgentAgeMs,
-} from './cache-request.ts'
-import { CachedResult, type Result } from './cached-result.ts'
+import type { Cacheable, CacheDirectives, CallResponse, RunFor } from './cacheable.ts'
 import { Flight, Flights, type RunOutcome } from './flights.ts'
 import { RefreshQueue } from './refresh-queue.ts'
+import type { Result } from './result.ts'
 import type { WarmKey } from './warm-keys-file.ts'
 
 export interface ResultCacheOptions<Call extends Cacheable> {
@@ -62,7 +57,7 @@ export class ResultCache<Call extends Cacheable> {
   readonly #entries: CacheEntries<Call>
   readonly #flights: Flights<Call>
   readonly #refreshes: RefreshQueue
-  #onStored: (key: string) => void = () => {}
+  readonly #followers = new Map<string, () => void>()
 
   constructor(options: ResultCacheOptions<Call>) {
     const { time, maxBytes, maxRefreshes, busy } = options
@@ -81,9 +76,10 @@ export class ResultCache<Call extends Cacheable> {
     this.#refreshes = new RefreshQueue({ time, busy, maxRunning: maxRefreshes })
   }
 
-  /** Calls the listener with the key of each result that is stored. */
-  onStored(listener: (key: string) => void): void {
-    this.#onStored = listener
+  /** Calls the listener whenever a result with this key is stored. Returns a function that stops it. */
+  follow(key: string, onStored: () => void): () => void {
+    this.#followers.set(key, onStored)
+    return () => this.#followers.delete(key)
   }
 
   get bytes(): number {
@@ -117,7 +113,7 @@ export class ResultCache<Call extends Cacheable> {
   }
 
   /** Fast path: returns a fresh result without waiting. */
-  lookup(key: string, directives?: CacheDirectives): CacheResponse | undefined {
+  lookup(key: string, directives?: CacheDirectives): CallResponse | undefined {
     const entry = this.#entries.use(key)
     if (entry === undefined) return undefined
     const now = this.#time.now()
@@ -126,14 +122,14 @@ export class ResultCache<Call extends Cacheable> {
   }
 
   /** The result that a lookup would return. Nothing is counted, and it does not stay in the cache for longer. */
-  peek(key: string): CacheResponse | undefined {
+  peek(key: string): CallResponse | undefined {
     const entry = this.#entries.peek(key)
     const now = this.#time.now()
     return entry && now < entry.freshUntilMs ? responseFrom(entry, now, hit) : undefined
   }
 
   /** Returns undefined for only-if-cached if there is no result. */
-  async get(call: Call): Promise<CacheResponse | undefined> {
+  async get(call: Call): Promise<CallResponse | undefined> {
     const { key, directives, signal } = call
     signal?.throwIfAborted()
     const entry = this.#entries.use(key)
@@ -207,7 +203,7 @@ export class ResultCache<Call extends Cacheable> {
     await this.#entries.stop()
   }
 
-  #hit(entry: CacheEntry<Call>, nowMs: number): CacheResponse {
+  #hit(entry: CacheEntry<Call>, nowMs: number): CallResponse {
     this.counters.hits++
     this.#use(entry, nowMs)
     return responseFrom(entry, nowMs, hit)
@@ -219,7 +215,7 @@ export class ResultCache<Call extends Cacheable> {
     if (nowMs >= entry.refreshAtMs) this.#refresh(entry, nowMs)
   }
 
-  async #compute(call: Call, why: 'miss' | 'stale' | 'request', now: number): Promise<CacheResponse> {
+  async #compute(call: Call, why: 'miss' | 'stale' | 'request', now: number): Promise<CallResponse> {
     const { signal, policy } = call
     const { flight, joined } = this.#join(call, now)
     this.counters[joined ? 'joined' : 'misses']++
@@ -259,7 +255,7 @@ export class ResultCache<Call extends Cacheable> {
     return { flight, joined: false }
   }
 
-  #fallback(error: unknown, { key, directives }: Call): CacheResponse | undefined {
+  #fallback(error: unknown, { key, directives }: Call): CallResponse | undefined {
     const entry = this.#entries.use(key)
     const now = this.#time.now()
     if (entry === undefined || !admits(directives, entry, now)) return undefined
@@ -275,7 +271,7 @@ export class ResultCache<Call extends Cacheable> {
       key,
       group: call.group,
       failing: entry.failure !== undefined,
-      urgentAtMs: Math.max(nowMs, entry.asOfMs + urgentAgeMs(call.policy, key)),
+      urgentAtMs: Math.max(nowMs, urgentAtMs(entry)),
       run: async () => {
         // It may no longer be in use when its turn comes.
         if (!isInUse(entry, this.#time.now())) return this.#entries.schedule(entry)
@@ -305,11 +301,11 @@ export class ResultCache<Call extends Cacheable> {
   #store(
     { call, dropped, lastUsedMs, uses }: Flight<Call>,
     computed: Result,
-    previous: CachedResult | undefined,
+    previous: Result | undefined,
     asOfMs: number,
   ): RunOutcome {
     const { key } = call
-    const result = new CachedResult(computed, (...form) => this.#entries.compress(key, ...form))
+    const result = computed.storedBy((...form) => this.#entries.compress(key, ...form))
     if (dropped) return { result, asOfMs, stored: false }
     const replaced = this.#entries.peek(key)
     const entry = createEntry(call, this.#options.recipeOf(call), result, {
@@ -323,7 +319,7 @@ export class ResultCache<Call extends Cacheable> {
       result.inherit(previous)
       this.#entries.grow(entry, result.bytes - bytes)
     }
-    this.#onStored(key)
+    this.#followers.get(key)?.()
     return { result, asOfMs, stored: true }
   }
 
@@ -360,6 +356,6 @@ function staleResponse(
   nowMs: number,
   { code, status }: PublicError,
   tried: boolean,
-): CacheResponse {
+): CallResponse {
   return responseFrom(entry, nowMs, { kind: 'stale', failure: { code, status, tried } })
 }

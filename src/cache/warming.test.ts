@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { computedOf, type OpenCacheOptions, openCache, settled } from '../../test/support/cache.ts'
-import { cacheKey, refreshAgeMs, retryDelayMs } from './cache-request.ts'
+import { refreshAgeMs, retryDelayMs } from './cache-entries.ts'
 
 const policy = { cacheSeconds: 900, warmSeconds: 300 }
-const keyOf = (name: string) =>
-  cacheKey({ endpointId: name, tag: 'v1', tenant: null, retentionDays: null, parameters: {}, format: 'json' })
+const keyOf = (name: string) => hash('sha256', name, 'hex')
 
 /** A cache with results, all of which are due for a refresh. */
 async function openDue(count: number, options: OpenCacheOptions = {}) {

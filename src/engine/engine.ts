@@ -53,18 +53,6 @@ export interface Blame {
   readonly crashes: number
 }
 
-/** Crashes tolerated a day of a token with all its sessions: more than those of one project can cause. */
-const toleratedOfToken = 8
-
-/** Blames a customer, who is one project of a token, and the whole token if it causes more crashes than one can. */
-export function callerBlame(caller: string, project: string | undefined, work: string, crashes: number) {
-  const customer = project === undefined ? caller : `${caller} project:${project}`
-  return [
-    { key: `caller:${customer}${work}`, crashes },
-    { key: `token:${caller}${work}`, crashes: crashes + toleratedOfToken - 1 },
-  ]
-}
-
 export interface QueryResult {
   readonly body: Buffer
   readonly readRows: number | undefined

@@ -20,7 +20,7 @@ export function panelEndpoint(
   reference: string,
   sent: SentParameters,
 ): SavedEndpoint | undefined {
-  const endpoint = caller.dashboards.length === 0 ? undefined : endpoints.find(reference)
+  const endpoint = endpoints.find(reference)
   if (!endpoint || caller.mayCall(endpoint.definition)) return undefined
   if (!caller.maySee(endpoint.definition)) return undefined
   const texts = textsFor(endpoint, sent)

@@ -13,7 +13,6 @@ import {
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import { declarationOf } from '../endpoints/definition/parameter-declaration.ts'
 import { listText } from '../shared/list-text.ts'
-import { readWeights } from './cache-headers.ts'
 import { eventStreamType } from './streams/event-streams.ts'
 
 /** The framework cannot tell a repeated parameter from a list. */
@@ -189,4 +188,44 @@ function matches(contentType: string, range: string): boolean {
 function acceptedTypes(accept: string): string[] {
   const accepted = [...readWeights(accept)].filter(([, weight]) => weight > 0)
   return accepted.sort(([, one], [, other]) => other - one).map(([type]) => type)
+}
+
+/** The weights of a list such as "br;q=0.5, gzip", by name in lower case. */
+export function readWeights(header: string): Map<string, number> {
+  const weights = new Map<string, number>()
+  for (const part of header.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+    const weight = q === undefined ? 1 : /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(q) ? Number(q) : 0
+    if (coding !== '') weights.set(coding, weight)
+  }
+  return weights
+}
+
+type Directives = NonNullable<Call['directives']>
+
+const directive = /([\w-]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,;]*)))?/g
+
+/** Ignores unknown directives. The stricter of two values applies. */
+export function readCacheDirectives(header: string | undefined): Directives {
+  const found: Directives = {}
+  if (header === undefined) return found
+  for (const [, name, quoted, plain] of header.matchAll(directive)) {
+    switch (name?.toLowerCase()) {
+      case 'no-cache':
+      // A client that forbids storing wants no stored result.
+      case 'no-store':
+        found.noCache = true
+        break
+      case 'only-if-cached':
+        found.onlyIfCached = true
+        break
+      case 'max-age': {
+        const value = quoted ?? plain ?? ''
+        if (!/^\d+$/.test(value)) break
+        found.maxAgeSeconds = Math.min(found.maxAgeSeconds ?? Number.POSITIVE_INFINITY, Number(value))
+      }
+    }
+  }
+  return found
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../access/caller.ts'
 import { queryCancelled, rateLimited } from '../base/errors.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
 import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
@@ -10,7 +9,7 @@ import type { CallResponse } from '../endpoints/call/endpoint-calls.ts'
 import type { Endpoint } from '../endpoints/definition/endpoint.ts'
 import type { Endpoints } from '../endpoints/manage/endpoints.ts'
 import type { Metrics, RequestCounts } from '../observability/metrics.ts'
-import type { RequestRecord, RequestSubject } from '../observability/request-record.ts'
+import type { RequestRecord } from '../observability/request-record.ts'
 import type { RequestStatistics } from '../observability/request-statistics.ts'
 import type { ProjectUsage } from '../projects/project-usage.ts'
 
@@ -21,40 +20,16 @@ declare module 'fastify' {
     isStream: boolean
     /** Undefined if neither the caller nor the service traces the request. */
     trace: TraceSpan | undefined
-    recorded: RequestNotes | undefined
+    /** Of a request to an endpoint, as far as it is known. Null: the request must not be recorded. */
+    record: RequestRecord | null | undefined
+    /** Also measured for requests that fail. */
+    engineTime: EngineTime | undefined
     errorCode: string
   }
 }
 
-/** What a request to an endpoint leaves for its record. */
-export interface RequestNotes {
-  endpoint?: Endpoint
-  format?: string
-  response?: CallResponse
-  /** Also measured for requests that fail. */
-  engineTime?: EngineTime
-  /** Whether it must not be recorded. */
-  done?: boolean
-}
-
-interface FinishedRequest {
-  id: string
-  method: string
-  /** Without the query string, which may contain parameter values. */
-  path: string
-  status: number
-  totalMs: number
-  trace: TraceSpan | undefined
-  /** Name of the endpoint, for the trace. */
-  endpoint: string | undefined
-  /** Undefined if it has none, or if it is not to be recorded. */
-  record?: RequestRecord | undefined
-}
-
-type RequestEnd = Pick<RequestRecord, 'requestId' | 'status' | 'bytes' | 'code' | 'totalMs'> & {
-  caller: Caller
-  method: string
-}
+/** What the log says of a request. */
+type LoggedRequest = Pick<RequestRecord, 'requestId' | 'method' | 'status' | 'totalMs'>
 
 interface RequestRecorderOptions {
   log: Log
@@ -85,7 +60,8 @@ export class RequestRecorder {
     server.decorateRequest('isOver', false)
     server.decorateRequest('isStream', false)
     server.decorateRequest('trace', undefined)
-    server.decorateRequest('recorded', undefined)
+    server.decorateRequest('record', undefined)
+    server.decorateRequest('engineTime', undefined)
     server.decorateRequest('errorCode', '')
     server.addHook('onRequest', (request, reply, done) => {
       const { method, url, routeOptions, headers } = request
@@ -124,103 +100,106 @@ export class RequestRecorder {
     })
   }
 
-  finish(request: FinishedRequest, isLogged = true): void {
-    const { id, method, path, status, trace, endpoint, record } = request
+  finish(request: LoggedRequest, path: string, trace: TraceSpan | undefined, isLogged = true): void {
+    const { requestId, method, status } = request
     const { log, requests } = this.#options
     requests.add(status)
-    if (record) this.#record(record)
     if (trace) {
-      const named = endpoint === undefined ? {} : { 'wellhead.endpoint': endpoint }
-      trace.set({ 'http.response.status_code': status, ...named })
+      trace.set({ 'http.response.status_code': status })
       trace.end(status >= 500 ? String(status) : undefined)
     }
     if (!isLogged) return
     const ms = Math.round(request.totalMs * 100) / 100
     if (trace === undefined && this.#writeLine !== undefined) {
       // Neither an id nor a method needs escaping.
-      const line = `"request_id":"${id}","method":"${method}","path":${JSON.stringify(path)}`
+      const line = `"request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)}`
       this.#writeLine(`${line},"status":${status},"ms":${ms}`, 'request')
       return
     }
     const context = trace && { trace_id: trace.context.traceId, span_id: trace.context.spanId }
-    log.info({ request_id: id, method, path, status, ms, ...context }, 'request')
+    log.info({ request_id: requestId, method, path, status, ms, ...context }, 'request')
   }
 
-  /** Records a tool call, which is a part of its request. */
-  add(notes: RequestNotes & { endpoint: Endpoint }, end: RequestEnd): void {
-    this.#record(recordOf(notes, end))
-  }
-
-  #record(record: RequestRecord): void {
+  /** Records a request to an endpoint, or a tool call, which is a part of its request. */
+  add(record: RequestRecord): void {
     this.#options.statistics?.add(record)
     this.#options.metrics.called(record)
-    const { subject, status, cache, engineMs } = record
+    const { project, status, cache, engineMs } = record
     // Whether a refused request is recorded depends on its way.
-    if (subject.project === '' || status === rateLimited.status) return
+    if (project === '' || status === rateLimited.status) return
     const isHit = cache === 'hit' || cache === 'stale'
-    this.#options.usage.called({ project: subject.project, isHit, engineMs })
+    this.#options.usage.called({ project, isHit, engineMs })
   }
 
   #end(request: FastifyRequest, reply: FastifyReply, status: number): void {
     if (request.isOver) return
     request.isOver = true
-    const { id, method, url, trace, recorded } = request
+    const { id: requestId, method, url, trace, engineTime } = request
     const totalMs = reply.elapsedTime
-    const endpoint = recorded?.endpoint?.definition.name
-    const record = this.#recordOf(request, reply, status, totalMs)
-    const path = pathOf(url)
-    this.finish({ id, method, path, status, totalMs, trace, endpoint, record }, !isSilent(request))
+    const record = request.routeOptions.url === queryRoute ? this.#recordOf(request) : undefined
+    if (record) {
+      const isGone = status === queryCancelled.status
+      const bodiless = isGone || status === 304 || method === 'HEAD'
+      const bytes = bodiless ? 0 : Number(reply.getHeader('content-length') ?? 0)
+      const code = isGone ? queryCancelled.code : request.errorCode
+      const engineMs = engineTime?.ms ?? record.engineMs
+      this.add({ ...record, status, bytes, code, totalMs, engineMs })
+    }
+    this.finish({ requestId, method, status, totalMs }, pathOf(url), trace, !isSilent(request))
   }
 
-  #recordOf(request: FastifyRequest, reply: FastifyReply, status: number, totalMs: number) {
-    const { caller, id: requestId, method, recorded: notes = {} } = request
-    if (caller === undefined || notes.done || request.routeOptions.url !== queryRoute) return undefined
-    const endpoint = notes.endpoint ?? this.#addressed(request, caller)
-    if (endpoint === undefined) return undefined
-    const isGone = status === queryCancelled.status
-    const bodiless = isGone || status === 304 || method === 'HEAD'
-    const bytes = bodiless ? 0 : Number(reply.getHeader('content-length') ?? 0)
-    const code = isGone ? queryCancelled.code : request.errorCode
-    return recordOf({ ...notes, endpoint }, { caller, method, requestId, status, bytes, code, totalMs })
-  }
-
-  /** The endpoint of a request that was refused early. Requests to endpoints that the caller must not see are not recorded. */
-  #addressed({ params }: FastifyRequest, caller: Caller): Endpoint | undefined {
+  /** Of a request that was refused early, too. Requests to endpoints that the caller must not see are not recorded. */
+  #recordOf(request: FastifyRequest): RequestRecord | null | undefined {
+    const { caller, record, params } = request
+    if (record !== undefined || caller === undefined) return record
     const endpoint = this.#options.endpoints.find((params as { reference?: string }).reference ?? '')
-    return endpoint && caller.mayCall(endpoint.definition) ? endpoint : undefined
+    return endpoint && caller.mayCall(endpoint.definition) ? recordOf(request, endpoint) : undefined
   }
 }
 
-export function subjectOf(
+/** Begins the record of a request to an endpoint. */
+export function beginRecord(
+  request: FastifyRequest,
   endpoint: Endpoint,
-  caller: Caller,
-  method: string,
-  format: string,
-): RequestSubject {
-  const { definition, version } = endpoint
-  const { id: tokenId, project = '' } = caller
-  return { endpoint: definition.name, endpointId: definition.id, version, tokenId, project, method, format }
+  engineTime: EngineTime,
+): RequestRecord {
+  request.record = recordOf(request, endpoint)
+  request.engineTime = engineTime
+  request.trace?.set({ 'wellhead.endpoint': endpoint.definition.name })
+  return request.record
 }
 
-function recordOf(notes: RequestNotes & { endpoint: Endpoint }, end: RequestEnd): RequestRecord {
-  const { caller, method, ...ended } = end
-  const subject = subjectOf(notes.endpoint, caller, method, notes.format ?? '')
-  return { subject, ...ended, ...costOf(notes) }
+export function recordOf({ caller, id, method }: FastifyRequest, endpoint: Endpoint): RequestRecord {
+  return {
+    endpoint: endpoint.definition.name,
+    endpointId: endpoint.definition.id,
+    version: endpoint.version,
+    tokenId: caller?.id ?? '',
+    project: caller?.project ?? '',
+    method,
+    requestId: id,
+    format: '',
+    status: 0,
+    code: '',
+    cache: 'none',
+    totalMs: 0,
+    engineMs: 0,
+    rows: 0,
+    bytes: 0,
+    rowsRead: undefined,
+  }
 }
 
-/** The cost of a shared run counts for the caller that started it. */
-function costOf({
-  response,
-  engineTime,
-}: RequestNotes): Pick<RequestRecord, 'rows' | 'engineMs' | 'rowsRead' | 'cache'> {
-  const failed = { rows: 0, engineMs: engineTime?.ms ?? 0, rowsRead: undefined, cache: 'none' } as const
-  if (response === undefined) return failed
-  const { rows, engineMs, rowsRead } = response.result
-  const { outcome } = response
-  if (outcome.kind === 'uncached') return { ...failed, rows, engineMs, rowsRead }
-  if (outcome.kind !== 'computed') return { rows, engineMs: 0, rowsRead: 0, cache: outcome.kind }
-  if (outcome.joined) return { rows, engineMs: 0, rowsRead: 0, cache: 'joined' }
-  return { rows, engineMs, rowsRead, cache: outcome.why === 'request' ? 'bypass' : 'miss' }
+/** Adds what a response cost. The cost of a shared run counts for the request that started it. */
+export function addResponse(record: RequestRecord, { result, outcome }: CallResponse): void {
+  record.rows = result.rows
+  const isOwn = outcome.kind === 'uncached' || (outcome.kind === 'computed' && !outcome.joined)
+  record.engineMs = isOwn ? result.engineMs : 0
+  record.rowsRead = isOwn ? result.rowsRead : 0
+  if (outcome.kind === 'uncached') return
+  if (outcome.kind !== 'computed') record.cache = outcome.kind
+  else if (outcome.joined) record.cache = 'joined'
+  else record.cache = outcome.why === 'request' ? 'bypass' : 'miss'
 }
 
 function isSilent({ routeOptions }: FastifyRequest): boolean {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Compression, compressed } from '../base/compressed.ts'
 import { contentTag } from '../base/text/content-tag.ts'
-import { chooseCoding, matchedEtag } from './cache-headers.ts'
+import { chooseCoding, matchedEtag } from './send-result.ts'
 
 export interface ServedFile {
   readonly contentType: string

@@ -12,7 +12,6 @@ import type { Caller } from '../access/caller.ts'
 import {
   engineUnavailable,
   headersTooLarge,
-  isolationUnverified,
   malformedRequest,
   methodNotAllowed,
   notFound,
@@ -20,7 +19,6 @@ import {
   type WellheadError,
 } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { tokenVary } from './cache-headers.ts'
 import {
   boundConnections,
   endsWithResponse,
@@ -37,6 +35,7 @@ import { pathOf, type RequestRecorder, requestIdOf } from './request-recorder.ts
 import { admitCaller, type RouteAccess, tokenOf } from './route-access.ts'
 import { listRoutes } from './routes/route.ts'
 import { addCrossOrigin, addSecurityHeaders, headersOfUnread } from './security-headers.ts'
+import { tokenVary } from './send-result.ts'
 import type { SessionCookies } from './session-cookies.ts'
 
 declare module 'fastify' {
@@ -73,8 +72,8 @@ interface ServerOptions {
   unread: UnreadResponses
   hot: HotCalls
   phase: () => Phase
-  /** What one tenant can see of another, if anything. Asked for every request. */
-  leak: () => string | undefined
+  /** Throws while the engine shows tenants the rows of others. */
+  requireIsolation: () => void
   /** Origins whose pages can send requests; `*` allows all. */
   corsOrigins: readonly string[]
   maxStreams: number
@@ -145,11 +144,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (isEarly && tokenOf(request) !== undefined) throw engineUnavailable('The service is starting.')
     request.caller = admitCaller(options, access, request, reply)
     if (isEarly) throw engineUnavailable('The service is starting.')
-    const leak = options.leak()
     // Sending entries and describing the API show nothing of what is stored.
     const mayShowEntries = access !== 'ingest' && access !== 'optional'
-    if (leak !== undefined && request.caller?.project !== undefined && mayShowEntries)
-      throw isolationUnverified(leak)
+    if (request.caller?.project !== undefined && mayShowEntries) options.requireIsolation()
     inviteBody(reply.raw)
   })
   server.addHook('onSend', async (_request, reply, payload) => {

@@ -10,6 +10,7 @@ interface LiveResultsOptions {
   /** Undefined if other services write to the same engine: then not all arrivals are known. */
   arrivals: Arrivals | undefined
   latest: EndpointCalls['latest']
+  cache: Pick<EndpointCalls['cache'], 'follow'>
   maxBytes: number
   onFailure: (failure: { endpoint: string; error: unknown }) => void
 }
@@ -56,10 +57,6 @@ export class LiveResults {
     return followed.subscribe(sink, lastEventId)
   }
 
-  stored(key: string): void {
-    this.#followed.get(key)?.updateSoon()
-  }
-
   /** Ends streams whose results are no longer valid. Clients reconnect and get new results. */
   drop(isDropped: (call: Call) => boolean): void {
     for (const followed of this.#followed.values()) if (isDropped(followed.call)) followed.end()
@@ -73,9 +70,12 @@ export class LiveResults {
         this.#bytes += change
       },
       onUnused: () => {
-        if (this.#followed.get(call.key) === followed) this.#followed.delete(call.key)
+        if (this.#followed.get(call.key) !== followed) return
+        this.#followed.delete(call.key)
+        unfollow()
       },
     })
+    const unfollow = this.#options.cache.follow(call.key, () => followed.updateSoon())
     this.#followed.set(call.key, followed)
     return followed
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { platform } from 'node:process'
 import { describe, expect, test } from 'vitest'
-import { callRecord, subject } from '../../test/support/call-records.ts'
+import { callRecord } from '../../test/support/call-records.ts'
 import { idleMetrics, promtoolProblems } from '../../test/support/metrics.ts'
 
 const fileOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -56,7 +56,7 @@ describe('metrics', () => {
   test('give all names beyond the first 200 one label', async () => {
     const metrics = idleMetrics()
     for (let i = 0; i < 250; i++) {
-      metrics.called(callRecord({ subject: { ...subject, endpoint: `e${i}` } }))
+      metrics.called(callRecord({ endpoint: `e${i}` }))
     }
     const text = await metrics.text()
     expect(new Set(text.match(/endpoint="\w+"/g)).size).toBe(201)
@@ -67,8 +67,7 @@ describe('metrics', () => {
   test('drop the label and figures of a removed name', async () => {
     const removed = new Set<string>()
     const metrics = idleMetrics((name) => !removed.has(name))
-    const call = (endpoint: string) =>
-      metrics.called(callRecord({ subject: { ...subject, endpoint }, rowsRead: 5 }))
+    const call = (endpoint: string) => metrics.called(callRecord({ endpoint, rowsRead: 5 }))
     const store = (source: string) =>
       metrics.stored({ source, accepted: 1, rejected: 1, withoutProject: 1, bytes: 3, ms: 4 })
     // The 200th source is the one with storage figures.

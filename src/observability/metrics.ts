@@ -130,9 +130,9 @@ export class Metrics {
     this.#namesChanged = true
   }
 
-  called({ subject, status, cache, totalMs, rowsRead }: RequestRecord): void {
+  called({ endpoint: name, status, cache, totalMs, rowsRead }: RequestRecord): void {
     this.#release()
-    const endpoint = this.#endpointLabels.of(subject.endpoint)
+    const endpoint = this.#endpointLabels.of(name)
     this.#pushed.durations.observe({ endpoint, status: classOf(status), cache }, totalMs / 1000)
     if (rowsRead) this.#pushed.rowsRead.inc({ endpoint }, rowsRead)
   }

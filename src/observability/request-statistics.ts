@@ -180,26 +180,26 @@ export class RequestEntries {
   }
 }
 
-function commonTo({ subject, status, cache, code, totalMs }: RequestRecord): string {
-  const { endpoint, endpointId, version, tokenId, project, method, format } = subject
+function commonTo(call: RequestRecord): string {
+  const { endpoint, endpointId, version, tokenId, project, method, format } = call
+  const { status, cache, code, totalMs } = call
   const step = Math.round(Math.log(Math.max(totalMs, 0.001)) / durationStep)
   return `${step} ${status} ${cache} ${code} ${endpointId} ${version} ${tokenId} ${method} ${format} ${project} ${endpoint}`
 }
 
 export function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq: number): string {
-  const { subject, status, cache, code } = call
-  const { endpoint, method } = subject
+  const { endpoint, method, status, cache, code } = call
   const row = {
-    project: subject.project,
+    project: call.project,
     // Requests of the same millisecond stay in order.
     id: uuidv7({ msecs: Math.floor(wallMs), seq }),
     timestamp: formatMicros(BigInt(Math.round(wallMs * 1000))),
     event_message: `${method} ${endpoint} ${status}${cache === 'none' ? '' : ` ${cache}`}`,
     metadata: {
       endpoint,
-      endpoint_id: subject.endpointId,
-      version: subject.version,
-      token_id: subject.tokenId,
+      endpoint_id: call.endpointId,
+      version: call.version,
+      token_id: call.tokenId,
       method,
       status,
       cache,
@@ -208,7 +208,7 @@ export function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq
       bytes,
       engine_ms: rounded(call.engineMs),
       total_ms: rounded(totalMs / calls),
-      format: subject.format,
+      format: call.format,
       ...(code !== '' && { code }),
       // Hits are many, and nobody looks for one of them.
       ...(cache !== 'hit' && { request_id: call.requestId }),

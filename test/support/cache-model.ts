@@ -1,4 +1,4 @@
-import type { Cacheable, CacheDirectives, RunFor } from '../../src/cache/cache-request.ts'
+import type { Cacheable, CacheDirectives, RunFor } from '../../src/cache/cacheable.ts'
 
 export type Seen =
   | { kind: 'hit' | 'stale'; value: number; age: number; failure?: string }

@@ -1,6 +1,6 @@
 import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type { Cacheable, CacheDirectives, CacheResponse, RunFor } from '../../src/cache/cache-request.ts'
-import type { Result } from '../../src/cache/cached-result.ts'
+import type { Cacheable, CacheDirectives, CallResponse, RunFor } from '../../src/cache/cacheable.ts'
+import { Result } from '../../src/cache/result.ts'
 import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
 import { type ManualTime, manualTime } from './manual-clock.ts'
 
@@ -26,9 +26,10 @@ export interface PendingRun {
 
 const aDay = { cacheSeconds: 86_400, warmSeconds: null }
 
-export function computedOf(body: string | Buffer): Result {
+export function computedOf(body: string | Buffer, fields: Partial<Result> = {}): Result {
   const cost = { queueMs: 0, engineMs: 0, rowsRead: 0, bytesRead: 0 }
-  return { body: Buffer.from(body), contentType: 'text/plain', rows: 1, truncated: false, ...cost }
+  const plain = { body: Buffer.from(body), contentType: 'text/plain', rows: 1, truncated: false }
+  return new Result({ ...plain, ...cost, ...fields })
 }
 
 /** A cache whose runs end when the test calls `land` or `fail`, and whose responses are short texts. */
@@ -90,7 +91,7 @@ export function openCache(choices: OpenCacheOptions = {}) {
 }
 
 async function textOf(
-  response: Promise<CacheResponse | undefined>,
+  response: Promise<CallResponse | undefined>,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   try {
@@ -101,13 +102,14 @@ async function textOf(
   }
 }
 
-function describe(response: CacheResponse | undefined): string {
+function describe(response: CallResponse | undefined): string {
   if (response === undefined) return 'absent'
   const { outcome, result } = response
   const body = result.body.toString()
   switch (outcome.kind) {
+    case 'uncached':
     case 'hit':
-      return `hit ${body}`
+      return `${outcome.kind} ${body}`
     case 'stale':
       if (outcome.failure === undefined) return `stale ${body}`
       return `stale ${body}${outcome.failure.tried ? ' tried' : ''} because ${outcome.failure.code}`

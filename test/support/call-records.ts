@@ -1,19 +1,15 @@
-import type { RequestRecord, RequestSubject } from '../../src/observability/request-record.ts'
-
-export const subject: RequestSubject = {
-  endpoint: 'logs.all',
-  endpointId: 'de267b0d-59a4-4f82-ba4c-f499a8ff0db7',
-  version: 3,
-  tokenId: 'a-token',
-  project: 'blue',
-  method: 'GET',
-  format: 'json',
-}
+import type { RequestRecord } from '../../src/observability/request-record.ts'
 
 /** A cache hit by default. */
 export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {
   return {
-    subject,
+    endpoint: 'logs.all',
+    endpointId: 'de267b0d-59a4-4f82-ba4c-f499a8ff0db7',
+    version: 3,
+    tokenId: 'a-token',
+    project: 'blue',
+    method: 'GET',
+    format: 'json',
     requestId: 'a-request',
     status: 200,
     cache: 'hit',

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
-import { type Cacheable, cacheKey } from '../../cache/cache-request.ts'
-import { type Blame, callerBlame } from '../../engine/engine.ts'
+import type { Cacheable } from '../../cache/cacheable.ts'
+import { callerBlame } from '../../engine/embedded/running-queries.ts'
+import type { Blame } from '../../engine/engine.ts'
 import type { TimeRange } from '../../sql/isolation.ts'
-import { type Endpoint, resultTag } from '../definition/endpoint.ts'
+import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
 import { formatOf, type OutputFormat } from './output-formats.ts'
 
@@ -20,6 +22,8 @@ export interface Call extends Cacheable {
   readonly format: OutputFormat
   /** The query sees only rows of this project. */
   readonly project: string | undefined
+  /** Whether it must learn nothing of rows that it does not see: it is of a tenant, or has SQL of the caller. */
+  readonly isolated: boolean
   /** Of the project's plan: the query sees no older rows. Undefined: all rows that are stored. */
   readonly retentionDays: number | undefined
   /** Callers get equal shares of the engine. */
@@ -66,6 +70,7 @@ export function callOf(request: CallRequest): Call {
     format,
     values,
     sql,
+    isolated: project !== undefined || sql !== undefined,
     key,
     group: id,
     sources: sourcesOf(endpoint),
@@ -83,6 +88,11 @@ export function onBehalfOfAll(
   return { ...call, ...requester, signal, trace: undefined, engineTime: undefined }
 }
 
+/** Whether nobody has seen yet how large the result of the SQL is. */
+export function isUnseen({ sql, purpose }: Pick<Call, 'sql' | 'purpose'>): boolean {
+  return sql !== undefined || purpose === 'preview'
+}
+
 /** Engine crashes tolerated a day: of a caller's SQL, of a sandbox endpoint, of a saved query, and of a caller's drafts. */
 const tolerated = { callerSql: 1, sandbox: 20, saved: 3, drafts: 3 }
 
@@ -96,6 +106,49 @@ export function blameFor({ endpoint, sql, project, caller, purpose }: Call): rea
   const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
   if (caller === refresher.caller || caller === follower.caller) return [sandbox]
   return [...callerBlame(caller, project, '', tolerated.callerSql), sandbox]
+}
+
+const tags = new WeakMap<object, string>()
+
+/** The same for versions of an endpoint that return and cache the same. Columns count, because sources can change. */
+export function resultTag({ definition, columns, compiled }: Omit<Endpoint, 'version'>): string {
+  // What is compiled changes with the endpoints that it reads, and the definition does not.
+  const known = tags.get(compiled)
+  if (known !== undefined) return known
+  const unseen = { name: undefined, description: undefined, chart: undefined, published: undefined }
+  const inner = [...compiled.inner.values()].map(({ query, parameters }) => [query, parameters])
+  const parts = [{ ...definition, ...unseen }, columns, ...(inner.length > 0 ? [inner] : [])]
+  const tag = hash('sha256', JSON.stringify(parts), 'hex')
+  tags.set(compiled, tag)
+  return tag
+}
+
+export interface CacheKeyParts {
+  endpointId: string
+  tag: string
+  /** The project of a tenant's token; null for a token without one. */
+  tenant: string | null
+  /** Of the plan of a project, which may see no older rows; null: no limit. */
+  retentionDays: number | null
+  /** As bound, with defaults and fixed values, without the time of the request. */
+  parameters: Readonly<Record<string, unknown>>
+  format: string
+}
+
+/** The SHA-256 of everything that a result depends on; values that are not text carry their type, so that null and 'null' differ. */
+export function cacheKey(parts: CacheKeyParts): string {
+  const { endpointId, tag, tenant, retentionDays, parameters, format } = parts
+  const values: unknown[] = []
+  for (const name of Object.keys(parameters).sort()) {
+    const value = parameters[name]
+    values.push(
+      name,
+      typeof value === 'string'
+        ? value
+        : [typeof value, Array.isArray(value) ? JSON.stringify(value) : String(value)],
+    )
+  }
+  return hash('sha256', JSON.stringify([endpointId, tag, tenant, retentionDays, values, format]), 'hex')
 }
 
 /** Sources that a call may read. A caller's SQL can use views that the endpoint's own SELECT does not. */

@@ -1,21 +1,19 @@
 import type { Arrivals } from '../../base/arrivals.ts'
 import { notCached } from '../../base/errors.ts'
 import { contentTag } from '../../base/text/content-tag.ts'
-import type { CacheResponse } from '../../cache/cache-request.ts'
-import type { Result } from '../../cache/cached-result.ts'
+import type { CallResponse } from '../../cache/cacheable.ts'
+import type { Result } from '../../cache/result.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import type { WarmKey } from '../../cache/warm-keys-file.ts'
 import type { Engine, QueryPlan } from '../../engine/engine.ts'
 import { requireIsolation } from '../../engine/server-engine.ts'
-import { resultTag } from '../definition/endpoint.ts'
 import type { Endpoints } from '../manage/endpoints.ts'
-import { type Call, callOf, onBehalfOfAll, recipeShape } from './call.ts'
+import { type Call, callOf, onBehalfOfAll, recipeShape, resultTag } from './call.ts'
 import type { EndpointRunner } from './endpoint-runner.ts'
 import { findFormat } from './output-formats.ts'
 import type { Sandboxes } from './sandboxes.ts'
 
-/** A result, and how it was obtained. */
-export type CallResponse = CacheResponse | { outcome: { kind: 'uncached' }; result: Result }
+export type { CallResponse }
 
 /** Enough characters of a key to tell the results of an endpoint apart. */
 const shownKey = 12
@@ -55,11 +53,11 @@ export class EndpointCalls {
       return cached ?? this.cache.get(call).then(orNotCached)
     }
     if (directives?.onlyIfCached) throw notCached()
-    return this.run(call).then((result) => ({ outcome: { kind: 'uncached' }, result }))
+    return this.run(call).then(uncached)
   }
 
   /** The result that a lookup would return, to whomever it belongs. */
-  peek(key: string): CacheResponse | undefined {
+  peek(key: string): CallResponse | undefined {
     return this.#options.engine.state().leak === undefined ? this.cache.peek(key) : undefined
   }
 
@@ -91,7 +89,7 @@ export class EndpointCalls {
       return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
     }
     const { body, etags, truncated } = orNotCached(await this.cache.get({ ...call, signal })).result
-    return { etag: etags[0] as string, mark, body, truncated }
+    return { etag: etags.identity, mark, body, truncated }
   }
 
   /** Runs the query without the cache. */
@@ -113,8 +111,8 @@ export class EndpointCalls {
   }
 
   /** Refuses cached results, too, because an engine that shows tenants rows of others may have shown them before. */
-  #checkIsolation({ project, sql }: Call): void {
-    if (project !== undefined || sql !== undefined) requireIsolation(this.#options.engine)
+  #checkIsolation({ isolated }: Call): void {
+    if (isolated) requireIsolation(this.#options.engine)
   }
 
   #fromRecipe(recipe: unknown): Call | undefined {
@@ -138,7 +136,13 @@ function isCached({ endpoint }: Call): boolean {
   return endpoint.definition.cache_seconds !== null
 }
 
-function orNotCached(response: CacheResponse | undefined): CacheResponse {
+/** The response with a result that the cache does not know. */
+export function uncached(result: Result): CallResponse {
+  const policy = { cacheSeconds: 0, warmSeconds: null }
+  return { result, outcome: { kind: 'uncached' }, ageSeconds: 0, ttlSeconds: 0, policy }
+}
+
+function orNotCached(response: CallResponse | undefined): CallResponse {
   if (!response) throw notCached()
   return response
 }

@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, type TimeLimit, timeLimit } from '../../base/clock.ts'
 import { forbidden, invalidParameter, queryTimeout, tooLarge, WellheadError } from '../../base/errors.ts'
-import type { Result } from '../../cache/cached-result.ts'
+import { Result } from '../../cache/result.ts'
 import {
   type Engine,
+  type Limits,
   maxResultBytes,
   type QueryPlan,
   type QueryResult,
   type Statement,
 } from '../../engine/engine.ts'
 import { engineCodeOf } from '../../engine/engine-errors.ts'
-import { readJsonRows, templateRows, textRows } from '../../engine/json-rows.ts'
+import { readJsonRows } from '../../engine/json-rows.ts'
 import { authorError } from '../../sql/errors.ts'
 import {
   callerSqlSettings,
@@ -23,8 +24,9 @@ import {
 import { queryOf } from '../../sql/query.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
-import { isJsonColumn, outputSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
-import { blameFor, type Call, type RunPurpose } from './call.ts'
+import { outputSettings, wrapQuery } from '../definition/result-columns.ts'
+import { blameFor, type Call, isUnseen, type RunPurpose } from './call.ts'
+import { statementOf, unseenStatement } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
 import { Sandboxes } from './sandboxes.ts'
 
@@ -80,17 +82,9 @@ export class EndpointRunner {
       call.engineTime?.begin()
       const limit = timeLimit(call.endpoint.definition.timeout_seconds * 1000)
       const ready = await this.#compiled(call, limit)
-      const { compiled, columns, definition } = ready.endpoint
       await this.#checkPatterns(ready, values, limit)
-      // One extra row shows whether the result is truncated.
-      const rows = format.cut ? maxRows + 1 : maxRows
-      const selected = format.sortedColumns ? columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : columns
-      const { form, ...expected } = outputOf(ready, selected)
-      const maxRowBytes = isUnsaved(ready) ? maxResultBytes : undefined
-      const { isoTimestamps } = format
-      const wrapping = { rows, form, json: definition.json, isoTimestamps, maxRowBytes }
-      const sql = wrapQuery(compiled, selected, wrapping)
-      const output = await this.#query(ready, values, sql, expected, limit)
+      const write = isUnseen(call) ? unseenStatement : statementOf
+      const output = await this.#query(ready, values, write(ready.endpoint, format), limit)
       return { output, more: format.cut ? false : await this.#hasMore(ready, values, limit) }
     }).finally(() => {
       call.engineTime?.end()
@@ -101,7 +95,7 @@ export class EndpointRunner {
     })
     const { output, more } = result
     const cut = format.cut?.(output.body, maxRows) ?? { body: output.body, rows: 0, truncated: more }
-    return {
+    return new Result({
       body: format.frame?.(cut.body) ?? cut.body,
       contentType: format.contentType,
       rows: cut.rows,
@@ -110,7 +104,7 @@ export class EndpointRunner {
       engineMs,
       rowsRead: output.readRows,
       bytesRead: output.readBytes,
-    }
+    })
   }
 
   /** Runs work that needs the engine when it is the caller's turn. */
@@ -129,15 +123,10 @@ export class EndpointRunner {
       const ready = await this.#compiled(call, limit)
       const { compiled, columns, definition } = ready.endpoint
       const sql = wrapQuery(compiled, columns, { rows: definition.max_rows + 1, form: 'json' })
-      const plan = await this.#query(
-        ready,
-        values,
-        `EXPLAIN indexes = 1 ${sql}`,
-        { format: 'TabSeparatedRaw' },
-        limit,
-      )
-      const estimate = `EXPLAIN ESTIMATE ${sql}`
-      const reads = await this.#query(ready, values, estimate, { format: 'JSONEachRow' }, limit)
+      const explained = { sql: `EXPLAIN indexes = 1 ${sql}`, format: 'TabSeparatedRaw' }
+      const plan = await this.#query(ready, values, explained, limit)
+      const estimated = { sql: `EXPLAIN ESTIMATE ${sql}`, format: 'JSONEachRow' }
+      const reads = await this.#query(ready, values, estimated, limit)
       const found = readJsonRows<QueryPlan['reads'][number]>(reads.body)
       return {
         plan: plan.body.toString(),
@@ -150,7 +139,7 @@ export class EndpointRunner {
   async #compiled(call: Call, limit: TimeLimit): Promise<Call> {
     const { endpoint, sql } = call
     if (sql === undefined) return call
-    const compiled = await this.sandboxes.compile(endpoint, sql, blameFor(call), limit)
+    const compiled = await this.sandboxes.compile(endpoint, sql, limit, (left) => limitsOf(call, left))
     if (call.project !== undefined) this.#refuseShared(compiled)
     return { ...call, endpoint: compiled }
   }
@@ -175,24 +164,23 @@ export class EndpointRunner {
   async #query(
     call: Call,
     parameters: BoundValues,
-    sql: string,
-    output: Pick<Statement, 'format' | 'settings'>,
+    { sql, format, settings }: Statement,
     limit: TimeLimit,
   ): Promise<QueryResult> {
     const { engine, maxMemoryBytes, maxThreads } = this.#options
     const own = call.sql === undefined ? undefined : callerSqlSettings
-    const deadlineMs = limit.leftMs()
+    const limits = limitsOf(call, limit)
     const span = call.trace?.child('engine', { 'db.system.name': 'clickhouse' })
     try {
       const result = await engine.query(
         {
           sql,
           parameters,
-          format: output.format,
+          format,
           settings: {
             ...outputSettings,
-            ...output.settings,
-            ...(isUnsaved(call) && { max_block_size: callerSqlSettings.max_block_size }),
+            ...settings,
+            ...(isUnseen(call) && { max_block_size: callerSqlSettings.max_block_size }),
             ...own,
             ...this.#filters(call),
             max_memory_usage: Math.min(maxMemoryBytes, own?.max_memory_usage ?? maxMemoryBytes),
@@ -200,14 +188,7 @@ export class EndpointRunner {
             max_threads: maxThreads,
           },
         },
-        {
-          deadlineMs,
-          asReader: true,
-          isolated: call.project !== undefined || call.sql !== undefined,
-          blame: blameFor(call),
-          ...(call.signal && { signal: call.signal }),
-          ...(span && { trace: span.context }),
-        },
+        { ...limits, asReader: true, ...(span && { trace: span.context }) },
       )
       if (result.readRows !== undefined) span?.set({ 'wellhead.rows_read': result.readRows })
       span?.end()
@@ -233,12 +214,18 @@ export class EndpointRunner {
     return read === '' ? error : new WellheadError(error, message, { cause: error.cause })
   }
 
-  #filters({ project, retentionDays, endpoint, range, sql }: Call): Record<string, string | number> {
-    const isIsolated = project !== undefined || endpoint.definition.sandbox
+  #filters({
+    project,
+    retentionDays,
+    endpoint,
+    range,
+    sql,
+    isolated,
+  }: Call): Record<string, string | number> {
     const { engine, sources, clock } = this.#options
     const sinceMicros = retainedSince(retentionDays, clock.now())
     const filter = { project, range, sinceMicros, hidden: this.#options.hidden() }
-    if (Object.values(filter).every((part) => part === undefined)) return isIsolated ? isolationSettings : {}
+    if (Object.values(filter).every((part) => part === undefined)) return isolated ? isolationSettings : {}
     const tables = this.#options.tables()
     const named = [...sources(), ...endpoint.compiled.possibleSources]
     const read = new Set(named.filter((name) => !tables.has(name)))
@@ -249,7 +236,7 @@ export class EndpointRunner {
       tables: tables.keys(),
       showsShared,
     })
-    return { ...(isIsolated ? isolationSettings : filterOrderSettings), ...filters }
+    return { ...(isolated ? isolationSettings : filterOrderSettings), ...filters }
   }
 
   /** The engine does not report an invalid expression if no row is matched against it. */
@@ -257,7 +244,8 @@ export class EndpointRunner {
     for (const name of call.endpoint.compiled.patterns.keys()) {
       const pattern = values[name]
       if (typeof pattern !== 'string' || plainText.test(pattern) || this.#goodPatterns.has(pattern)) continue
-      await this.#query(call, values, `SELECT match('', {${name}:String})`, { format: 'Null' }, limit)
+      const matching = { sql: `SELECT match('', {${name}:String})`, format: 'Null' }
+      await this.#query(call, values, matching, limit)
       this.#goodPatterns.set(pattern, true)
     }
   }
@@ -266,28 +254,13 @@ export class EndpointRunner {
   async #hasMore(call: Call, values: BoundValues, limit: TimeLimit): Promise<boolean> {
     const { compiled, definition } = call.endpoint
     const sql = `SELECT count() FROM (SELECT 1 FROM (\n${compiled.prunedSql}\n) LIMIT 1 OFFSET ${definition.max_rows})`
-    const { body } = await this.#query(call, values, sql, { format: 'TabSeparatedRaw' }, limit)
+    const { body } = await this.#query(call, values, { sql, format: 'TabSeparatedRaw' }, limit)
     return body.toString().trim() === '1'
   }
 }
 
-/** Whether nobody has seen yet how large the result of the SQL is. */
-function isUnsaved({ sql, purpose }: Call): boolean {
-  return sql !== undefined || purpose === 'preview'
-}
-
-function outputOf(call: Call, columns: readonly ResultColumn[]) {
-  const { form, engineFormat, textRows: asText, settings } = call.format
-  // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
-  if (asText && isUnsaved(call)) {
-    return { form: 'text-rows' as const, format: textRows.format, settings: { ...settings, ...asText } }
-  }
-  const members = columns.map((column) => {
-    return { name: column.name, isJson: isJsonColumn(column, call.endpoint.definition.json) }
-  })
-  if (asText && members.some(({ isJson }) => isJson)) {
-    const template = templateRows(members, call.format.name === 'json')
-    return { form: 'template' as const, format: 'Template', settings: { ...settings, ...template } }
-  }
-  return { form, format: engineFormat, settings: settings ?? {} }
+/** Limits of a statement of a call: the time that is left, who is blamed for a crash, and whether it is isolated. */
+function limitsOf(call: Call, limit: TimeLimit): Limits {
+  const { isolated, signal } = call
+  return { deadlineMs: limit.leftMs(), blame: blameFor(call), isolated, ...(signal && { signal }) }
 }

@@ -2,7 +2,7 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { TimeLimit } from '../../base/clock.ts'
 import { queryTimeout } from '../../base/errors.ts'
-import type { Blame, Engine, Limits } from '../../engine/engine.ts'
+import type { Engine, Limits } from '../../engine/engine.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { CompiledQuery } from '../definition/parameters.ts'
 import { compileSandboxed, describeViews, maxCheckMs, type SandboxView } from '../definition/sandbox.ts'
@@ -37,8 +37,8 @@ export class Sandboxes {
   async compile(
     endpoint: Endpoint,
     sql: string,
-    blame: readonly Blame[],
     limit: TimeLimit,
+    limitsOf: (limit: TimeLimit) => Limits,
   ): Promise<Endpoint> {
     const from = endpoint.compiled
     const key = JSON.stringify([endpoint.definition.id, endpoint.version, sql])
@@ -46,9 +46,9 @@ export class Sandboxes {
     if (known?.from === from) return known.endpoint
     let limitMs = limit.ms
     const limits = (): Limits => {
-      const leftMs = limit.leftMs()
-      limitMs = leftMs > this.#checkMs ? this.#checkMs : limit.ms
-      return { deadlineMs: Math.min(this.#checkMs, leftMs), blame, isolated: true }
+      const left = limitsOf(limit)
+      limitMs = left.deadlineMs > this.#checkMs ? this.#checkMs : limit.ms
+      return { ...left, deadlineMs: Math.min(this.#checkMs, left.deadlineMs) }
     }
     this.#mayRead = this.#mayRead.then(() => giveWay())
     await this.#mayRead

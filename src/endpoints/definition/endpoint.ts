@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
@@ -18,21 +17,6 @@ export interface Endpoint {
   readonly version: number
   readonly compiled: CompiledQuery
   readonly columns: readonly ResultColumn[]
-}
-
-const tags = new WeakMap<object, string>()
-
-/** The same for versions that return and cache the same. Columns count, because sources can change. */
-export function resultTag({ definition, columns, compiled }: Omit<Endpoint, 'version'>): string {
-  // What is compiled changes with the endpoints that it reads, and the definition does not.
-  const known = tags.get(compiled)
-  if (known !== undefined) return known
-  const unseen = { name: undefined, description: undefined, chart: undefined, published: undefined }
-  const inner = [...compiled.inner.values()].map(({ query, parameters }) => [query, parameters])
-  const parts = [{ ...definition, ...unseen }, columns, ...(inner.length > 0 ? [inner] : [])]
-  const tag = hash('sha256', JSON.stringify(parts), 'hex')
-  tags.set(compiled, tag)
-  return tag
 }
 
 export interface KnownSources extends SourceColumns, SourceNames {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { WellheadError } from '../../base/errors.ts'
-import { cacheKey } from '../../cache/cache-request.ts'
+import { cacheKey } from '../call/call.ts'
 import {
   type ParameterDeclaration,
   parameterShape,

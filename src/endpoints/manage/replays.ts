@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { type Timers, withDeadline } from '../../base/clock.ts'
 import { invalidParameter, invalidQuery, WellheadError } from '../../base/errors.ts'
 import { must, readShape, trueOrFalse } from '../../base/validation.ts'
-import type { Result } from '../../cache/cached-result.ts'
+import type { Result } from '../../cache/result.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
 import { refuseAudit } from '../../definitions/audit-rule.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
-import { type Call, callOf, EngineTime, recipeShape, refuseUnknown } from '../call/call.ts'
+import { type Call, callOf, EngineTime, recipeShape, refuseUnknown, resultTag } from '../call/call.ts'
 import type { EndpointRunner } from '../call/endpoint-runner.ts'
 import { findFormat, type OutputFormat } from '../call/output-formats.ts'
 import { QueryQueue } from '../call/query-queue.ts'
 import { parseDefinition } from '../definition/definition.ts'
-import { compileEndpoint, type Endpoint, type KnownSources, resultTag } from '../definition/endpoint.ts'
+import { compileEndpoint, type Endpoint, type KnownSources } from '../definition/endpoint.ts'
 import type { DraftAuthor } from './endpoint-drafts.ts'
 import { endpointFields } from './endpoint-kind.ts'
 import type { SavedEndpoint } from './endpoints.ts'
@@ -44,7 +44,11 @@ const maxRequests = 50
 const maxWaiting = 20
 
 /** The order of columns does not matter, because every format names them. */
-const comparable = { ...(findFormat('ndjson') as OutputFormat), sortedColumns: true } as const
+const comparable: OutputFormat = {
+  ...(findFormat('ndjson') as OutputFormat),
+  id: 'ndjson-sorted',
+  sortedColumns: true,
+}
 
 /** All replays share one line in the queue of queries. */
 const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const

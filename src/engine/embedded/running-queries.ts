@@ -198,6 +198,18 @@ export const blamedBounds = {
   maxRefusalMs: 6 * 3_600_000,
 }
 
+/** Crashes tolerated a day of a token with all its sessions: more than those of one project can cause. */
+const toleratedOfToken = 8
+
+/** Blames a customer, who is one project of a token, and the whole token if it causes more crashes than one can. */
+export function callerBlame(caller: string, project: string | undefined, work: string, crashes: number) {
+  const customer = project === undefined ? caller : `${caller} project:${project}`
+  return [
+    { key: `caller:${customer}${work}`, crashes },
+    { key: `token:${caller}${work}`, crashes: crashes + toleratedOfToken - 1 },
+  ]
+}
+
 interface KeyedSuspect {
   /** Equal for equal SQL with equal values. */
   statement: string

@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
-import type { RequestSubject } from '../../observability/request-record.ts'
-import { cacheControl, cacheStatus, chooseCoding, resultVary } from '../cache-headers.ts'
+import type { RequestRecord } from '../../observability/request-record.ts'
 import type { Phase } from '../phase.ts'
 import { pathOf, queryRoute, type RequestRecorder, requestIdOf, text } from '../request-recorder.ts'
 import { bearerToken, quotaHeaders } from '../route-access.ts'
 import { dataHeaders, variesByOrigin } from '../security-headers.ts'
+import { cacheControl, cacheStatus, chooseCoding, resultVary } from '../send-result.ts'
 import type { SessionCookies } from '../session-cookies.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
@@ -26,7 +26,8 @@ interface HotCallsOptions {
 interface HotCall {
   caller: Caller
   key: string
-  subject: RequestSubject
+  /** Of the request that it repeats. */
+  record: RequestRecord
   /** What stays the same from one response to the next. */
   heads?: Heads
 }
@@ -91,8 +92,9 @@ export class HotCalls {
     const found = calls.peek(call.key)
     if (found === undefined) return false
     const form = found.result.form(chooseCoding(text(headers['accept-encoding'])))
+    const etag = found.result.etags[form.coding]
     const held = headers['if-none-match']
-    if (held !== undefined && held !== form.etag) return false
+    if (held !== undefined && held !== etag) return false
     const quota = access.count(recognized)
     // A refusal is not counted, so the framework can count it.
     if (quota?.exceeded) return false
@@ -100,7 +102,7 @@ export class HotCalls {
     const { url = '' } = request
     const trace = recorder.trace('GET', queryRoute, url, headers)
     const id = requestIdOf(headers['x-request-id'])
-    const heads = this.#headsOf(call, form, found)
+    const heads = this.#headsOf(call, form, etag, found)
     const totalMs = performance.now() - since
     const status = held === undefined ? 200 : 304
     const head = heads[status]
@@ -110,28 +112,27 @@ export class HotCalls {
     const body = held === undefined ? form.body : undefined
     if (body) unread.add(body, response)
     response.end(body)
-    const { subject } = call
-    const record = {
-      subject,
+    const record: RequestRecord = {
+      ...call.record,
       requestId: id,
       status,
-      cache: 'hit' as const,
+      cache: 'hit',
       totalMs,
       engineMs: 0,
       rowsRead: 0,
       rows: found.result.rows,
       bytes: body?.length ?? 0,
-      code: '',
     }
-    const { endpoint } = subject
-    recorder.finish({ id, method: 'GET', path: pathOf(url), status, totalMs, trace, endpoint, record })
+    recorder.add(record)
+    trace?.set({ 'wellhead.endpoint': record.endpoint })
+    recorder.finish(record, pathOf(url), trace)
     return true
   }
 
-  #headsOf(call: HotCall, form: Form, found: Found): Heads {
+  #headsOf(call: HotCall, form: Form, etag: string, found: Found): Heads {
     const { result, ageSeconds, ttlSeconds } = found
     const known = call.heads
-    if (known?.etag === form.etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
+    if (known?.etag === etag && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds)
       return known
     const unchanged: Head = [
       'X-Request-Id',
@@ -146,16 +147,16 @@ export class HotCalls {
       'Vary',
       this.#vary,
       'Wellhead-Version',
-      String(call.subject.version),
+      String(call.record.version),
       'Cache-Control',
       cacheControl(found),
       'ETag',
-      form.etag,
+      etag,
       ...(result.truncated ? ['Wellhead-Truncated', 'true'] : []),
     ]
     const body = ['Content-Type', result.contentType, 'Content-Length', String(form.body.length)]
     if (form.coding !== 'identity') body.push('Content-Encoding', form.coding)
-    call.heads = { etag: form.etag, ageSeconds, ttlSeconds, 200: [...unchanged, ...body], 304: unchanged }
+    call.heads = { etag, ageSeconds, ttlSeconds, 200: [...unchanged, ...body], 304: unchanged }
     return call.heads
   }
 }

@@ -29,7 +29,7 @@ import type { SourceInfo } from '../../sources/source-info.ts'
 import { goneSignal } from '../connections.ts'
 import { errorBody, handleError, logServerError, toKnownError } from '../error-response.ts'
 import { endpointCall, readParameters } from '../request-parameters.ts'
-import { type RequestNotes, type RequestRecorder, text } from '../request-recorder.ts'
+import { addResponse, beginRecord, type RequestRecorder, recordOf, text } from '../request-recorder.ts'
 import { checkQuota, isAllowed, tokenOf } from '../route-access.ts'
 import { authorOf } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
@@ -213,35 +213,35 @@ async function callEndpoint(
   { calls, recorder }: ToolParts,
 ): Promise<ToolResult> {
   const since = performance.now()
-  const { id: requestId, method, trace } = request
+  const { trace } = request
   const caller = request.caller as Caller
   const engineTime = new EngineTime()
-  const notes: RequestNotes & { endpoint: Endpoint } = { endpoint, engineTime, format: recordedFormat }
-  // Traces name the endpoint.
-  request.recorded ??= { endpoint, done: true }
-  const record = (status: number, code: string, bytes: number) => {
-    const totalMs = performance.now() - since
-    recorder.add(notes, { caller, method, requestId, status, code, bytes, totalMs })
-  }
+  const record = { ...recordOf(request, endpoint), format: recordedFormat }
+  // Traces name the first endpoint of several.
+  if (request.record === undefined) beginRecord(request, endpoint, engineTime)
+  const end = (status: number, code: string, bytes: number) =>
+    recorder.add({ ...record, status, code, bytes, totalMs: performance.now() - since })
   try {
     const sent = readParameters(Object.entries(input))
     // Others begin with an underscore; they control responses of other routes.
     const [control] = sent.control.keys()
     if (control !== undefined) throw unknownParameter(control, parameterNames(endpoint))
     const call = endpointCall(caller, sent, true, { endpoint, format, signal, trace, engineTime })
-    notes.response = await calls.call(call)
-    const { body, rows, truncated } = notes.response.result
+    const response = await calls.call(call)
+    addResponse(record, response)
+    const { body, rows, truncated } = response.result
     const { max_rows: maxRows } = endpoint.definition
     const result = rowResult(rowsIn(body), {
       total: rows,
       more: truncated ? `The endpoint returns at most ${maxRows} rows, and there are more.` : undefined,
       narrow: narrowing(endpoint, caller),
     })
-    record(200, '', textLength(result))
+    end(200, '', textLength(result))
     return result
   } catch (error) {
     const { status, code } = signal.aborted ? queryCancelled : toKnownError(error as Error, request)
-    record(status, code, 0)
+    record.engineMs = engineTime.ms
+    end(status, code, 0)
     throw error
   }
 }

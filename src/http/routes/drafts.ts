@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
 import { unknownParameter } from '../../base/errors.ts'
+import { uncached } from '../../endpoints/call/endpoint-calls.ts'
 import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { columnsView as columns } from '../../endpoints/definition/result-columns.ts'
@@ -53,8 +54,7 @@ export function addDraftRoutes(server: FastifyInstance, { drafts }: { drafts: En
       const [, format] = draft
       // The columns go before the rows, which are the engine's own bytes: {"result":[…]}.
       const head = Buffer.from(`{"columns":${JSON.stringify(columns)},`)
-      const body = format.name === 'json' ? Buffer.concat([head, result.body.subarray(1)]) : result.body
-      return { ...result, body }
+      return format.name === 'json' ? result.withBody(Buffer.concat([head, result.body.subarray(1)])) : result
     }),
   })
   route('POST /api/sql', 'runSql', 'Run SQL', {
@@ -76,7 +76,7 @@ function computing(run: EndpointDrafts['run']) {
     const since = performance.now()
     const format = formatOf(request)
     const result = await run(request.body, format, request.caller as Caller, goneSignal(reply))
-    return sendResult(request, reply, { outcome: { kind: 'uncached' }, result }, since)
+    return sendResult(request, reply, uncached(result), since)
   }
 }
 

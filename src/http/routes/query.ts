@@ -10,7 +10,6 @@ import { EngineTime } from '../../endpoints/call/call.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import type { LiveResults } from '../../live/live-results.ts'
-import { readCacheDirectives } from '../cache-headers.ts'
 import { goneSignal } from '../connections.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
 import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
@@ -20,10 +19,11 @@ import {
   endpointCall,
   isStrict,
   queryParameters,
+  readCacheDirectives,
   readParameters,
   sentTwice,
 } from '../request-parameters.ts'
-import { queryRoute, type RequestNotes, subjectOf, text } from '../request-recorder.ts'
+import { addResponse, beginRecord, queryRoute, text } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
 import type { EventStreams } from '../streams/event-streams.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
@@ -74,21 +74,20 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
   const respond = async (request: QueryRequest, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
-    const notes: RequestNotes = { engineTime }
-    request.recorded = notes
     const caller = request.caller as Caller
     const parameters = readParameters(sent)
     const { control } = parameters
     const { reference } = request.params
-    const panel = panelEndpoint(parts, caller, reference, parameters)
+    const mayCallPanels = caller.dashboards.length > 0
+    const panel = mayCallPanels ? panelEndpoint(parts, caller, reference, parameters) : undefined
     const current = panel ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
     if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
     const endpoint =
       requested === undefined ? current : await versionOf(endpoints, caller, current, requested)
-    notes.endpoint = endpoint
+    const record = beginRecord(request, endpoint, engineTime)
     const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
-    notes.format = streamed ? 'events' : format.name
+    record.format = streamed ? 'events' : format.name
     if (control.has('_explain') && !caller.isAdmin) {
       throw forbidden('_explain requires a token with the scope admin.')
     }
@@ -102,7 +101,7 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
       engineTime,
     })
     if (control.has('_explain')) {
-      notes.done = true
+      request.record = null
       return calls.explain(call)
     }
     if (streamed) {
@@ -111,11 +110,11 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
     }
     const called = calls.call(call)
     const result = called instanceof Promise ? await called : called
-    notes.response = result
+    addResponse(record, result)
+    request.engineTime = undefined
     // If the result was not available at once, the endpoint may have changed in the meantime.
     if (result.outcome.kind !== 'uncached' && result === called && request.method === 'GET') {
-      const subject = subjectOf(endpoint, caller, request.method, format.name)
-      hot.learn(request.url, request.headers.accept ?? '', { caller, key: call.key, subject })
+      hot.learn(request.url, request.headers.accept ?? '', { caller, key: call.key, record })
     }
     return sendResult(request, reply, result, since)
   }
@@ -193,7 +192,7 @@ export async function followResult(
   if (now === undefined) throw endpointNotFound(name)
   const stream = streams.begin(request, reply, isAllowed)
   // The client decides how long the stream lasts, so its duration is not recorded.
-  if (request.recorded) request.recorded.done = true
+  request.record = null
   // The endpoint changed meanwhile. A client that reconnects gets the new version.
   if (now !== before) stream?.end()
   else stream?.follow(results.subscribe(followed, first, stream, text(request.headers['last-event-id'])))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { timeLimit } from '../../../src/base/clock.ts'
+import { type TimeLimit, timeLimit } from '../../../src/base/clock.ts'
 import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
 import { Sandboxes } from '../../../src/endpoints/call/sandboxes.ts'
 import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
@@ -30,6 +30,7 @@ import { describeJsonRows } from './json-rows.ts'
 import { describePaths } from './metadata-paths.ts'
 
 const limits = { deadlineMs: 60_000 }
+const limitsOf = (limit: TimeLimit) => ({ deadlineMs: limit.leftMs() })
 const sources = new Set(builtInSources.map(({ name }) => name))
 const tenantSettings = () => ({
   ...isolationSettings,
@@ -161,7 +162,7 @@ describe('sandboxed SQL', () => {
     setImmediate(work)
     const refused = Array.from({ length: 6 }, (_, n) =>
       sandboxes
-        .compile(endpoint, `SELECT ${n} AS n FROM (`, [], timeLimit(30_000))
+        .compile(endpoint, `SELECT ${n} AS n FROM (`, timeLimit(30_000), limitsOf)
         .catch(({ code }) => events.push(code)),
     )
     await Promise.all(refused)
@@ -244,7 +245,7 @@ describe('sandboxed SQL', () => {
 
   test('is remembered within a limit of memory, whatever its size', async () => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20)
-    const compile = (sql: string) => sandboxes.compile(endpoint, sql, [], timeLimit(30_000))
+    const compile = (sql: string) => sandboxes.compile(endpoint, sql, timeLimit(30_000), limitsOf)
     const words = (name: string) => Array.from({ length: 800 }, (_, n) => `${name}${n}`).join(' ')
     const long = (n: number) => `SELECT id AS id${n} FROM entries -- ${words(`word${n}x`)}\nWHERE id != ''`
     const first = await compile(long(0))
@@ -264,7 +265,7 @@ describe('sandboxed SQL', () => {
     const sandboxes = new Sandboxes(open.engine, 2 ** 20, checkMs)
     const slow = 'SELECT (SELECT max(sipHash64(number)) FROM numbers(100000000000)) AS n FROM entries'
     await expect(
-      sandboxes.compile(endpoint, slow, [], timeLimit(timeoutSeconds * 1000)),
+      sandboxes.compile(endpoint, slow, timeLimit(timeoutSeconds * 1000), limitsOf),
     ).rejects.toMatchObject({
       code: 'query_timeout',
       message: expect.stringContaining(`its time limit of ${named}.`),

@@ -81,7 +81,13 @@ async function openStreams(limits = { maxStreams: 100 }) {
     latest: async () => ({ etag: '"1"', mark: undefined, body: Buffer.from('{}'), truncated: false }),
   }
   const bounds = { arrivals: undefined, maxBytes: 2 ** 20 }
-  const results = new LiveResults({ ...bounds, time, latest: () => followed.latest(), onFailure: () => {} })
+  const results = new LiveResults({
+    ...bounds,
+    time,
+    latest: () => followed.latest(),
+    cache: { follow: () => () => {} },
+    onFailure: () => {},
+  })
   server.get('/followed', (request, reply) => {
     const calls = { follow: (call: Call) => ({ ...call, key: 'k', sources: new Set<string>() }) }
     const endpoints = { withId: () => followed.endpoint }

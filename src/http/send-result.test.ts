@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { readCacheDirectives } from './request-parameters.ts'
 import {
   type CacheReport,
   cacheControl,
@@ -7,8 +8,7 @@ import {
   cacheStatus,
   chooseCoding,
   matchedEtag,
-  readCacheDirectives,
-} from './cache-headers.ts'
+} from './send-result.ts'
 
 const warmed = { cacheSeconds: 900, warmSeconds: 300 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CacheKeyParts, cacheKey } from './cache-request.ts'
+import { type CacheKeyParts, cacheKey } from './call.ts'
 
 const call: CacheKeyParts = {
   endpointId: '6f1c0000-0000-7000-8000-000000000000',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { definitionShape } from './definition.ts'
-import { resultTag } from './endpoint.ts'
-import { bindQuery } from './parameters.ts'
+import { definitionShape } from '../definition/definition.ts'
+import { bindQuery } from '../definition/parameters.ts'
+import { resultTag } from './call.ts'
 
 const fields = { id: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11', name: 'usage', query: 'SELECT 1 AS n' }
 const n = { name: 'n', type: 'UInt8' }
