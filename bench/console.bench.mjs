@@ -40,7 +40,7 @@ const clickToPaint = `new Promise((resolve) => {
 export const about = 'the console in a browser'
 
 export async function run({ engineNode, patience, choose }) {
-  const rounds = choose({ full: 15, quick: 5, emulated: 10 })
+  const rounds = choose({ full: 10, quick: 5 })
   const service = await openService({ engineNode, patience })
   const browser = await chromium.launch({
     executablePath: ensureChromium(),
@@ -54,7 +54,7 @@ export async function run({ engineNode, patience, choose }) {
     const entries = numberFrom('BENCH_ROWS', choose({ full: 200_000, quick: 50_000, emulated: 50_000 }))
     return {
       tables: [
-        ...(await searches(service, entries, choose({ full: 10, quick: 5 }))),
+        ...(await searches(service, entries, choose({ full: 5, quick: 3 }))),
         {
           id: 'views',
           title: 'Bytes transferred for a first view',
@@ -67,6 +67,7 @@ export async function run({ engineNode, patience, choose }) {
           id: 'paint',
           title: 'Time from the click on Run to the painted result',
           compares: 'Total time until the result is painted, and the part of it that is not the request.',
+          each: true,
           engine: 'no part',
           rows: paints,
         },
@@ -127,7 +128,7 @@ async function timesToPaint(browser, url, token, rounds) {
     }
     rows.push(
       comparison({
-        name,
+        name: `click on Run to the painted result, without the request, ${name}`,
         unit: 'ms',
         sides: { 'added to the call': added, 'in all': painted },
         over: false,

@@ -39,12 +39,12 @@ export async function run({ engineNode, patience, choose }) {
   try {
     // Noon of the day before yesterday: a day that midnight does not divide.
     const noonMs = Math.floor(nowMs / dayMs) * dayMs - 1.5 * dayMs
-    const stream = choose({ full: 600, quick: 100 })
-    const backfill = choose({ full: 200, quick: 50 })
-    const statistics = choose({ full: 720, quick: 100, emulated: 300 })
+    const stream = choose({ full: 300, quick: 100 })
+    const backfill = choose({ full: 100, quick: 50 })
+    const statistics = choose({ full: 300, quick: 100 })
     const rows = [
       await watch(bench, {
-        name: `stream: ${stream} inserts of 100 entries`,
+        name: `active parts, ${stream} inserts of 100 entries`,
         source: 'edge_logs',
         inserts: stream,
         insert: (i) =>
@@ -54,7 +54,7 @@ export async function run({ engineNode, patience, choose }) {
           ),
       }),
       await watch(bench, {
-        name: `backfill: seven days in ${backfill} batches of 500 entries`,
+        name: `active parts, seven days in ${backfill} batches`,
         source: 'function_edge_logs',
         isOverAtEnd: true,
         inserts: backfill,
@@ -68,7 +68,7 @@ export async function run({ engineNode, patience, choose }) {
         },
       }),
       await watch(bench, {
-        name: `a day of statistics in ${statistics} inserts`,
+        name: `active parts, a day of statistics in ${statistics} inserts`,
         source: 'endpoint_requests',
         inserts: statistics,
         insert: (i) => insertCalls(service.engine, noonMs - dayMs / 2 + (i * dayMs) / statistics),
@@ -166,7 +166,7 @@ async function watch(
 async function settledParts(engine, table, { settleMs, waitMs }) {
   const until = performance.now() + settleMs
   let last = await partsOf(engine, table)
-  for (let same = 0; same < 5 && performance.now() < until; ) {
+  for (let same = 0; same < 3 && performance.now() < until; ) {
     await delay(waitMs)
     const parts = await partsOf(engine, table)
     same = parts.parts === last.parts ? same + 1 : 0

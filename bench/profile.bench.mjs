@@ -10,7 +10,7 @@ import { generate, startService, token, withoutWrk } from './support/called.mjs'
 import { sumUp } from './support/cpu-profile.mjs'
 import { numberFrom } from './support/figures.mjs'
 import { cpuMs, familyOf } from './support/processes.mjs'
-import { observation } from './support/result.mjs'
+import { comparison, observation } from './support/result.mjs'
 import { createLogs } from './traffic/realistic-logs.mjs'
 
 const seed = 20_260_103
@@ -22,7 +22,7 @@ export const about = 'where the time of a request goes'
 export async function run({ engineNode, patience, choose }) {
   const skipped = withoutWrk()
   if (skipped) return skipped
-  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 5, quick: 3, emulated: 10 }))
+  const seconds = numberFrom('BENCH_SECONDS', choose({ full: 4, quick: 2, emulated: 10 }))
   const scratch = mkdtempSync(join(tmpdir(), 'wellhead-bench-'))
   const removeScratch = atTheEnd(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
   const profiles = join(scratch, 'profiles')
@@ -78,10 +78,15 @@ function tablesOf(kind, { window, requests, p50, micros }, profile) {
       compares: `CPU time of ${requests} requests, including the profiler's overhead and the engine's background work.`,
       ...engine,
       first: 'process',
-      rows: [
-        observation('service', { 'CPU µs a call': micros.service, 'p50 of a call, ms': p50 }),
-        observation('engine', { 'CPU µs a call': micros.engine }),
-      ],
+      each: true,
+      rows: Object.entries(micros).map(([process, used]) =>
+        comparison({
+          name: `processor time of a request, ${kind}, ${process}`,
+          unit: 'µs',
+          sides: { used: [used] },
+          more: { 'p50, ms': p50 },
+        }),
+      ),
     },
     {
       id: `${id}-layers`,

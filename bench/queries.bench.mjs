@@ -2,7 +2,7 @@
  * Queries of the three endpoints over HTTP, compared with the same statement on the same engine and with equivalent
  * queries in PostgreSQL and DuckDB; how the time grows with other projects' data; and how much data is read.
  *
- * BENCH_ROWS: entries of the smaller data set; the larger one has five times as many.
+ * BENCH_ROWS: entries of the smaller data set. Others are added to it until it has five times as many.
  */
 import { openDuckdb } from './databases/duckdb.mjs'
 import { createDuckdbTables } from './databases/duckdb-layout.mjs'
@@ -12,29 +12,32 @@ import { measureCall } from './databases/query-sides.mjs'
 import { queryTables } from './databases/query-tables.mjs'
 import { numberFrom } from './support/figures.mjs'
 import { openClient } from './support/http-client.mjs'
-import { command } from './support/measured-tables.mjs'
 import { openService } from './support/service.mjs'
 import { loadLogs, steadyProject } from './traffic/load-logs.mjs'
+import { createLogs } from './traffic/realistic-logs.mjs'
 
 const seed = 20_260_102
 
-function casesFor({ largestProject }) {
+function casesFor(largestProject) {
   const same = { tenant: 'same size', project: steadyProject }
   const largest = { tenant: 'largest', project: largestProject }
-  const of = (endpoint, { tenant, project }, given) => ({
+  const of = (endpoint, { tenant, project }, given, more) => ({
     name: Object.values(given).join(),
     endpoint,
     tenant,
     parameters: { project, ...given },
+    calls: 5,
+    ...more,
   })
+  const smallest = { isSmallest: true, calls: 20 }
   return [
     of('logs.all', same, { project_tier: 'FREE' }),
     of('logs.all', same, { project_tier: 'PRO' }),
     of('logs.all', largest, { project_tier: 'PRO' }),
-    of('functions.invocation-stats', same, { interval: '1day' }),
+    of('functions.invocation-stats', same, { interval: '1day' }, smallest),
     of('functions.invocation-stats', same, { interval: '7day' }),
     of('functions.invocation-stats', largest, { interval: '7day' }),
-    of('usage.api-counts', same, { interval: 'minutely' }),
+    of('usage.api-counts', same, { interval: 'minutely' }, smallest),
     of('usage.api-counts', same, { interval: 'daily' }),
     of('usage.api-counts', largest, { interval: 'daily' }),
   ]
@@ -52,28 +55,30 @@ export async function run({ engineNode, patience, emulated, choose }) {
   const client = openClient({ url: service.url, token: service.adminToken.token, connections: 1 })
   const stores = {}
   try {
-    if (bin) stores.postgres = await openPostgres(bin)
+    if (bin) {
+      stores.postgres = await openPostgres(bin)
+      await createPostgresTables(stores.postgres)
+    }
     stores.duckdb = await openDuckdb()
+    await createDuckdbTables(stores.duckdb)
     const bench = {
       service,
       client,
       stores,
       nowMs,
       rounds: 3,
-      calls: 5,
       slowMs: choose({ full: 1_000, quick: 1_000, emulated: 2_000 }),
       deadlineMs: 60_000 * patience,
     }
+    const logs = createLogs(seed)
     const results = []
-    for (const rows of [smaller, 5 * smaller]) {
+    for (const [rows, load] of [
+      [smaller, { rows: smaller, steadyRows }],
+      [5 * smaller, { rows: 4 * smaller, steadyRows: 0 }],
+    ]) {
       console.error(`Loading ${rows} entries`)
-      for (const source of ['edge_logs', 'function_edge_logs']) {
-        await command(service.engine, `TRUNCATE TABLE wellhead.${source}`)
-      }
-      if (stores.postgres) await createPostgresTables(stores.postgres)
-      await createDuckdbTables(stores.duckdb)
-      const load = { engine: service.engine, ...stores, seed, rows, steadyRows, nowMs }
-      for (const call of casesFor(await loadLogs(load))) {
+      await loadLogs({ logs, engine: service.engine, ...stores, nowMs, ...load })
+      for (const call of casesFor(logs.projects[0])) {
         console.error(`${call.endpoint} ${call.name} (${call.tenant})`)
         results.push({ rows, call, ...(await measureCall(bench, call)) })
       }

@@ -78,7 +78,7 @@ function startOf(args) {
 async function wholeService({ dataDir, engineNode, patience, quick }) {
   const environment = { WELLHEAD_ENGINE_NODE: engineNode, WELLHEAD_ENGINE_PATIENCE: String(patience) }
   const starts = []
-  for (let start = 0; start < (quick ? 1 : 5); start++) {
+  for (let start = 0; start < (quick ? 1 : 3); start++) {
     const { readyMs, stop } = await startServiceProcess(dataDir, environment)
     starts.push(readyMs / 1000)
     await stop()
@@ -86,10 +86,10 @@ async function wholeService({ dataDir, engineNode, patience, quick }) {
   const { pid, stop } = await startServiceProcess(dataDir, environment)
   try {
     // Waits until the work of the start is done.
-    await delay(quick ? 2_000 : 10_000)
+    await delay(quick ? 2_000 : 5_000)
     const family = familyOf(pid)
     const bytes = family.reduce((sum, pid) => sum + proportionalBytes(pid), 0)
-    const restMs = quick ? 3_000 : 20_000
+    const restMs = quick ? 3_000 : 10_000
     const before = family.map(cpuMs)
     await delay(restMs)
     const usedMs = family.reduce((sum, pid, i) => sum + cpuMs(pid) - before[i], 0)

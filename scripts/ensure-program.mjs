@@ -9,7 +9,7 @@ function ensureProgram({ title, names, others = [], variable, package: debian, l
   const find = (wanted = names) => {
     const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
     const inPath = wanted.flatMap((name) => directories.map((directory) => join(directory, name)))
-    return process.env[variable] || [...inPath, ...others].find((path) => existsSync(path))
+    return (variable && process.env[variable]) || [...inPath, ...others].find((path) => existsSync(path))
   }
   const found = find(names.slice(0, 1))
   if (found) return found
@@ -26,8 +26,9 @@ function ensureProgram({ title, names, others = [], variable, package: debian, l
   }
   const other = find()
   if (other) return other
+  const orSet = variable ? `, or set ${variable} to its path` : ''
   throw new Error(
-    `Tests need ${title}. Install it (on Debian: apt-get install ${debian}), or set ${variable} to its path.`,
+    `Tests and benchmarks need ${title}. Install it (on Debian: apt-get install ${debian})${orSet}.`,
   )
 }
 
@@ -56,6 +57,8 @@ export const ensureNginx = () =>
     variable: 'NGINX_PATH',
     package: 'nginx-light',
   })
+
+export const ensureWrk = () => ensureProgram({ title: 'wrk', names: ['wrk'], package: 'wrk' })
 
 if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   console.log(process.argv[2] === 'nginx' ? ensureNginx() : ensureChromium())

@@ -1,18 +1,16 @@
 /**
- * Generates docs/operations/performance.md and its charts from docs/operations/performance.json, the output of
- * `npm run bench -- --json docs/operations/performance.json`.
+ * Generates the figures of docs/operations/performance.md and docs/scaling.md from docs/operations/performance.json, the output
+ * of `npm run bench -- --json docs/operations/performance.json`.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { chartsOf, pageWith } from './support/performance-page.mjs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { pageWith, scalingWith } from './support/performance-page.mjs'
 
-const docs = new URL('../docs/operations/', import.meta.url)
-const page = new URL('performance.md', docs)
-const images = new URL('../images/bench/', docs)
-const run = JSON.parse(readFileSync(new URL('performance.json', docs), 'utf8'))
-const markdown = pageWith(readFileSync(page, 'utf8'), run)
-const charts = chartsOf(run)
-writeFileSync(page, markdown)
-for (const [file, svg] of charts) writeFileSync(new URL(file, images), svg)
-for (const file of readdirSync(images)) {
-  if (!charts.has(file)) rmSync(new URL(file, images))
+const docs = new URL('../docs/', import.meta.url)
+const run = JSON.parse(readFileSync(new URL('operations/performance.json', docs), 'utf8'))
+for (const [path, generate] of [
+  ['operations/performance.md', pageWith],
+  ['scaling.md', scalingWith],
+]) {
+  const page = new URL(path, docs)
+  writeFileSync(page, generate(readFileSync(page, 'utf8'), run))
 }

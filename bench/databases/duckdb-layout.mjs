@@ -2,7 +2,6 @@
  * A reasonable layout of logs in DuckDB: a table per source, common fields as columns, the rest as JSON, in order of
  * arrival. And the three saved queries for this layout.
  */
-import { engineLine } from '../traffic/realistic-logs.mjs'
 import { iso, seriesOf, tierDays, windowOf } from './saved-queries.mjs'
 
 const sources = ['edge_logs', 'function_edge_logs']
@@ -19,8 +18,8 @@ export async function createDuckdbTables(duckdb) {
   for (const source of sources) await duckdb.run(`CREATE OR REPLACE TABLE ${source} (${columns.join(', ')})`)
 }
 
-export function writeDuckdb(duckdb, source, entries) {
-  return duckdb.insertLines(source, entries.map(engineLine).join(''), types)
+export function writeDuckdb(duckdb, source, lines) {
+  return duckdb.insertLines(source, lines, types)
 }
 
 /** Writes the inserted entries to the compressed file. */

@@ -6,19 +6,21 @@ import { checkSameRows, comparedColumns } from './saved-queries.mjs'
 
 /** Measures the same query on every side, in rounds. Throws if the rows differ. */
 export async function measureCall(bench, call) {
-  const { service, rounds, calls, deadlineMs } = bench
+  const { service, rounds, deadlineMs } = bench
+  const { calls } = call
   const { statement, answer } = await watchedCall(bench, call)
   const others = await otherSides(bench, call, answer)
   const times = await alternate(
     {
       http: () => timesOf(calls, () => callOver(bench, call)),
       engine: () => timesOf(calls, () => service.engine.query(statement, { deadlineMs })),
-      planned: () => timesOf(calls, () => planOf(service.engine, statement, deadlineMs)),
       ...others,
     },
     rounds,
   )
-  return { times, size: sizeOf(statement.sql), plan: await planOf(service.engine, statement, deadlineMs) }
+  const plan = await planOf(service.engine, statement, deadlineMs)
+  const planned = await timesOf(calls, () => planOf(service.engine, statement, deadlineMs))
+  return { times, planned, size: sizeOf(statement.sql), plan }
 }
 
 /** The engine's plan of a statement, with the parts and granules that each index leaves. */
@@ -77,7 +79,8 @@ export async function statementsOf(engine, work) {
   }
 }
 
-async function otherSides({ stores: { postgres, duckdb }, nowMs, rounds, calls, slowMs }, call, answer) {
+async function otherSides({ stores: { postgres, duckdb }, nowMs, rounds, slowMs }, call, answer) {
+  const { calls } = call
   const form = comparedColumns[call.endpoint]
   const sides = {}
   if (postgres) {

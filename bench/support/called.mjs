@@ -9,7 +9,6 @@ import { cpuMs } from './processes.mjs'
 /** Number of rows for a body of about this size. */
 export const bodySizes = [
   { name: '1 KB', rows: 14 },
-  { name: '9 KB', rows: 115 },
   { name: '80 KB', rows: 1000 },
 ]
 export const bodyRow =

@@ -1,5 +1,15 @@
 import { Agent, request } from 'node:http'
 
+class UnexpectedStatus extends Error {
+  constructor(call, status, body) {
+    super(`${call}: ${status} ${body}`)
+    this.status = status
+  }
+}
+
+/** What a busy service does to requests that would wait too long. */
+export const isRefused = (error) => error.status === 503
+
 /** Calls over a bounded number of connections that are kept, as clients keep them. */
 export function openClient({ url, token, connections }) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -13,7 +23,7 @@ export function openClient({ url, token, connections }) {
         response.on('end', () => {
           const answer = Buffer.concat(chunks)
           if (response.statusCode === 200 || response.statusCode === 201) resolve(answer)
-          else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`))
+          else reject(new UnexpectedStatus(`${method} ${path}`, response.statusCode, answer))
         })
       })
       sent.on('error', reject)

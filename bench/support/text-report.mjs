@@ -70,6 +70,8 @@ export function spreadText({ median, least, most, rounds }) {
 
 /** Three digits or so: more of them would claim what was not measured. */
 export function shown(value) {
+  // What is no number, or beyond all, comes from another process as null: a busy machine may do nothing in a round.
+  if (!Number.isFinite(value)) return '–'
   if (Number.isInteger(value)) return value.toLocaleString('en-US')
   const size = Math.abs(value)
   if (size >= 100) return Math.round(value).toLocaleString('en-US')

@@ -1,14 +1,12 @@
-/** Generates the tables of docs/operations/performance.md and its charts from the figures of a run. */
+/** Generates the figures of docs/operations/performance.md and those of docs/scaling.md from a run. */
 import { spreadOf } from '../../bench/support/figures.mjs'
-import { aimText, spreadText } from '../../bench/support/text-report.mjs'
-import { lineChart, ratioChart } from './bench-charts.mjs'
+import { aimText, shown, spreadText } from '../../bench/support/text-report.mjs'
 
 /** Replaces everything between the page's markers and keeps the rest. */
 export function pageWith(markdown, run) {
   const parts = new Map([
     ['machine', machinePart(run)],
     ['figures', figuresPart(run)],
-    ['charts', chartsPart(run)],
   ])
   const known = new Set()
   const page = markdown.replace(
@@ -23,18 +21,24 @@ export function pageWith(markdown, run) {
   return page
 }
 
-/** The charts of a run, by file name. */
-export function chartsOf(run) {
-  return new Map(chartedTables(run).map(({ file, chart }) => [file, chart]))
-}
-
-function chartedTables({ results }) {
-  return results.flatMap(({ name, tables }) =>
-    tables.flatMap((table) => {
-      const chart = chartOf(table)
-      return chart === undefined ? [] : { file: `${name}-${table.id}.svg`, title: table.title, chart }
-    }),
-  )
+/** The page on scaling computes with figures of the run. Each follows words that the page has once. */
+export function scalingWith(markdown, { results }) {
+  const rowsOf = (benchmark, table) =>
+    results.find(({ name }) => name === benchmark)?.tables.find(({ id }) => id === table)?.rows ?? []
+  const rowOf = (benchmark, table, row) => rowsOf(benchmark, table).find(({ name }) => name === row)
+  const figures = {
+    'bytes of an entry as sent: ': rowOf('ingest', 'batches', 'full: 1000 × 16')?.more['bytes an entry'],
+    'server, which sends ': rowOf('hits', 'bare', '1 KB, plain')?.sides.bare.median,
+    'memory of the service while it receives logs: ': rowsOf('ingest', 'steady').at(-1)?.more['service, MB'],
+  }
+  let page = markdown
+  for (const [words, figure] of Object.entries(figures)) {
+    const [before, after, ...others] = page.split(words)
+    if (after === undefined || others.length > 0) throw new Error(`The page must have "${words}" once.`)
+    if (figure === undefined) throw new Error(`The run has no figure for "${words}".`)
+    page = `${before}${words}${after.replace(/^[\d,]+/, shown(Math.round(figure)))}`
+  }
+  return page
 }
 
 function machinePart({ machine, emulated, quick, results }) {
@@ -49,38 +53,55 @@ function machinePart({ machine, emulated, quick, results }) {
       : []),
   ]
   const lines = Object.entries({ run: `${minutes.toFixed(0)} minutes in all`, ...machine })
-  return [...notes, listOf(lines.map(([name, value]) => `${name}: ${value}`))].join('\n')
+  return [...notes, lines.map(([name, value]) => `- ${name}: ${value}\n`).join('')].join('\n')
 }
 
-/** A line for each table of ratios, and for each figure that has an aim of its own. */
+/** A line for each table of ratios, and for each figure that stands by itself. */
 function figuresPart({ results }) {
-  const lines = results.flatMap(({ name, tables = [], skipped, failed }) => {
-    if (failed !== undefined) return [`\`${name}\`: failed: ${failed.split('\n')[0]}`]
-    if (skipped !== undefined) return [`\`${name}\`: left out: ${skipped}`]
-    return tables.flatMap(({ title, compares = title, warning, rows: cases }) => {
-      const compared = cases.filter(({ ratio }) => ratio)
-      const single = cases.filter(({ ratio, aim }) => aim && !ratio)
-      const what = warning ? `${compares} **${warning}**` : compares
-      return [
-        ...(compared.length > 0 ? [`\`${name}\`: ${what} ${summedUp(compared)}`] : []),
-        ...single.map((row) => `\`${name}\`: ${singleOf(title, row)}${aimOf([row])}`),
-      ]
-    })
+  const lines = results.flatMap(({ name, seconds = 0, tables = [], skipped, failed }) => {
+    if (failed !== undefined) return [[`\`${name}\``, `failed: ${failed.split('\n')[0]}`, '', '']]
+    if (skipped !== undefined) return [[`\`${name}\``, `left out: ${skipped}`, '', '']]
+    return tables
+      .flatMap(linesOf)
+      .map((cells, i) => [i === 0 ? `\`${name}\`, ${Math.round(seconds)} s` : '', ...cells])
   })
-  return listOf(lines)
+  return tableOf(['Benchmark', 'What', 'Median (lowest–highest)', 'Aim'], lines)
+}
+
+/** A table as the formatter wants it. */
+function tableOf(head, lines) {
+  const cells = [head, ...lines].map((line) => line.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column].length)))
+  const [first, ...others] = cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column])))
+  const rule = widths.map((width) => '-'.repeat(width))
+  return [first, rule, ...others].map((line) => `| ${line.join(' | ')} |\n`).join('')
+}
+
+/** What was compared, its figure, and its aim. A table with `each` has cases that stand for themselves. */
+function linesOf({ title, compares = title, each = false, warning, rows }) {
+  const compared = rows.filter(({ ratio }) => ratio)
+  const single = rows.filter(({ sides, ratio, aim }) => (each ? sides : aim && !ratio))
+  const summed =
+    each || compared.length === 0 ? [] : [[warned(compares, warning), summedUp(compared), aimOf(compared)]]
+  return [...summed, ...single.map((row) => [row.name, figureOf(row), aimOf([row])])]
+}
+
+function warned(text, warning) {
+  return warning ? `${text} **${warning}**` : text
 }
 
 /** The median of the cases' ratios, with the least and the most. */
 function summedUp(cases) {
   const medians = cases.map(({ ratio }) => ratio.median)
   const spread = cases.length > 1 ? spreadOf(medians) : cases[0].ratio
-  const count = cases.length > 1 ? ` in ${cases.length} cases` : ''
-  return `**${spreadText(spread)}**${count}${aimOf(cases)}`
+  return `${spreadText(spread)}${cases.length > 1 ? `, ${cases.length} cases` : ''}`
 }
 
-function singleOf(title, { name, unit, sides }) {
-  const [[side, spread]] = Object.entries(sides)
-  return `${title}: ${name}${unit ? `, ${side}, ${unit}` : ''}: **${spreadText(spread)}**`
+/** The first side with its unit, and how many times the second one it is if they are compared. */
+function figureOf({ unit, sides, ratio }) {
+  const [[, spread], second] = Object.entries(sides)
+  const figure = unit ? `${spreadText(spread)} ${unit}` : spreadText(spread)
+  return ratio ? `${figure}, ${spreadText(ratio)} × ${second[0]}` : figure
 }
 
 function aimOf(cases) {
@@ -94,22 +115,5 @@ function aimOf(cases) {
       : judged.length === 1
         ? ['missed', 'reached'][reached]
         : `reached in ${reached} of ${judged.length}`
-  return `; the aim of ${[...new Set(aimed.map(({ aim }) => aimText(aim)))].join(' or ')} is ${verdict}.`
-}
-
-function chartsPart(run) {
-  return chartedTables(run)
-    .map(({ file, title }) => `![${title}](../images/bench/${file})\n`)
-    .join('\n')
-}
-
-/** Omits ratios that are marked as unusable. */
-function chartOf({ title, rows, lines, warning }) {
-  if (lines) return lineChart({ title, ...lines })
-  const compared = rows.filter(({ ratio }) => ratio)
-  return warning || compared.length < 3 ? undefined : ratioChart({ title, rows: compared })
-}
-
-function listOf(lines) {
-  return lines.map((line) => `- ${line.replaceAll('\n', ' ')}\n`).join('')
+  return `${[...new Set(aimed.map(({ aim }) => aimText(aim)))].join(' or ')}: ${verdict}`
 }

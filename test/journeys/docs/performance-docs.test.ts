@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 
 // Scripts have no types, and the compiler wants some of what it can find.
 const load = (path: string) => import(new URL(path, import.meta.url).href)
-const { chartsOf, pageWith } = await load('../../../scripts/support/performance-page.mjs')
+const { pageWith, scalingWith } = await load('../../../scripts/support/performance-page.mjs')
 const { comparison, judged, observation } = await load('../../../bench/support/result.mjs')
 const { alternate, ratioOf } = await load('../../../bench/support/rounds.mjs')
 const { sumUp } = await load('../../../bench/support/cpu-profile.mjs')
@@ -26,11 +26,12 @@ const rows = [0.9, 0.7, 0.85].map((ratio, i) =>
 )
 const tables = [
   { id: 'bare', title: 'Against bare', compares: 'One over the other.', rows },
+  { id: 'each', title: 'One by one', each: true, rows: rows.slice(0, 1) },
   { id: 'seen', title: 'Seen', first: 'what', rows: [observation('memory', { MB: 123.456 })] },
   {
     id: 'alone',
-    title: 'Alone | aimed',
-    rows: [comparison({ name: 'start', unit: 's', sides: { here: [2.5] }, aim: { atMost: 2 } })],
+    title: 'Alone',
+    rows: [comparison({ name: 'start | aimed', unit: 's', sides: { here: [2.5] }, aim: { atMost: 2 } })],
   },
 ]
 const result = { name: 'hits', about: 'cached calls', seconds: 12.4, tables }
@@ -41,7 +42,7 @@ const run = {
   quick: false,
   results: [result, failed],
 }
-const empty = ['machine', 'figures', 'charts']
+const empty = ['machine', 'figures']
   .map((name) => `# ${name}\n<!-- bench:${name} -->\nold\n<!-- /bench:${name} -->\n`)
   .join('')
 
@@ -78,67 +79,50 @@ describe('the page on performance', () => {
   test('has the figures between its marks, and keeps what stands around them', () => {
     const page = pageWith(empty, run)
     expect(page).toContain('# figures\n<!-- bench:figures -->\n')
-    expect(page).toContain(
-      '- `hits`: One over the other. **0.85 (0.70–0.90)** in 3 cases; the aim of ≥ 0.80 is reached in 2 of 3.\n',
+    expect(page.replace(/ {2,}/g, ' ')).toContain(
+      '| `hits`, 12 s | One over the other. | 0.85 (0.70–0.90), 3 cases | ≥ 0.80: reached in 2 of 3 |\n' +
+        '| | case <0> | 900 (891–909) calls/s, 0.90 (0.89–0.91) × bare | ≥ 0.80: reached |\n' +
+        '| | start \\| aimed | 2.50 s | ≤ 2: missed |\n' +
+        '| `queries` | failed: no disk | | |\n',
     )
-    expect(page).toContain('- `hits`: Alone | aimed: start, here, s: **2.50**; the aim of ≤ 2 is missed.\n')
-    expect(page).toContain('- `queries`: failed: no disk\n')
-    expect(page).toContain('![Against bare](../images/bench/hits-bare.svg)')
     expect(page).not.toContain('memory')
     expect(page).not.toContain('old')
     expect(pageWith(page, run)).toBe(page)
   })
 
   test('must have a place for every part', () => {
-    expect(() => pageWith('# nothing', run)).toThrow('machine, figures, charts')
-  })
-
-  test('has charts of what was compared, in valid XML', () => {
-    const charts: Map<string, string> = chartsOf(run)
-    expect([...charts.keys()]).toEqual(['hits-bare.svg'])
-    const [svg = ''] = charts.values()
-    expect(svg).toContain('case &lt;1&gt;')
-    expect(svg.match(/class="aim"/g)).toHaveLength(3)
-    expect(svg.match(/class="bar missed"/g)).toHaveLength(1)
-    expect(svg).not.toContain('NaN')
+    expect(() => pageWith('# nothing', run)).toThrow('machine, figures')
   })
 
   test('is what the figures beside it make', () => {
     const measured = JSON.parse(read('performance.json'))
     expect(pageWith(read('performance.md'), measured)).toBe(read('performance.md'))
-    const charts: Map<string, string> = chartsOf(measured)
-    const stored = readdirSync(new URL('../images/bench/', docs))
-    expect(stored.sort()).toEqual([...charts.keys()].sort())
-    for (const [file, svg] of charts) expect(read(`../images/bench/${file}`), file).toBe(svg)
+  })
+
+  test('has at most 1,200 words', () => {
+    expect(read('performance.md').match(/[\p{L}\d]\S*/gu)?.length).toBeLessThan(1_200)
   })
 })
 
-test('the page on scaling computes with the figures of the run', () => {
-  const { results } = JSON.parse(read('performance.json')) as { results: BenchResult[] }
-  const figures = (benchmark: string, table: string, row: string) => {
-    const { tables = [] } = results.find(({ name }) => name === benchmark) ?? {}
-    return tables.find(({ id }) => id === table)?.rows.find(({ name }) => name === row)
-  }
-  const page = read('../scaling.md').replace(/\s+/g, ' ')
-  const written = (number: number | undefined) => Math.round(number ?? Number.NaN).toLocaleString('en-US')
-  const bytes = figures('ingest', 'batches', 'full: 1000 × 16')?.more['bytes an entry']
-  expect(page).toContain(`bytes of an entry as sent: ${written(bytes)} `)
-  const bare = figures('hits', 'bare', '1 KB, plain')?.sides?.bare?.median
-  expect(page).toContain(`sends ${written(bare)} responses of 1 KB per second`)
-  const memory = figures('ingest', 'steady', '20 s')?.more['service, MB']
-  expect(page).toContain(`while it receives logs: ${written(memory)} MB `)
-  expect(figures('live', 'streams', '500, each of one project')).toBeDefined()
+describe('the page on scaling', () => {
+  test('computes with the figures of the run', () => {
+    const measured = JSON.parse(read('performance.json'))
+    expect(scalingWith(read('../scaling.md'), measured)).toBe(read('../scaling.md'))
+  })
+
+  test('names where its figures come from, and what the run must have', () => {
+    const { results } = JSON.parse(read('performance.json')) as { results: BenchResult[] }
+    const live = results.find(({ name }) => name === 'live')
+    const streams = live?.tables.find(({ id }) => id === 'streams')
+    expect(streams?.rows.map(({ name }) => name)).toContain('500, each of one project')
+    expect(() => scalingWith(read('../scaling.md'), { results: [] })).toThrow('bytes of an entry as sent')
+    expect(() => scalingWith('# nothing', { results })).toThrow('must have "bytes of an entry as sent')
+  })
 })
 
 interface BenchResult {
   name: string
-  tables: { id: string; rows: BenchRow[] }[]
-}
-
-interface BenchRow {
-  name: string
-  more: Record<string, number>
-  sides?: Record<string, { median: number }>
+  tables: { id: string; rows: { name: string }[] }[]
 }
 
 describe('what a benchmark tells', () => {
@@ -191,5 +175,11 @@ describe('what a benchmark tells', () => {
     expect(textOf({ ...result, failed: 'no wrk' })).toContain('FAILED: no wrk')
     expect(textOf({ ...result, skipped: 'no wrk' })).toContain('Left out: no wrk')
     expect(textOf(result)).toContain('case <1>  700 (693–707)')
+  })
+
+  test('a figure without a number is told as such', () => {
+    const nothing = { median: null, least: null, most: null, rounds: 3 }
+    const rows = [{ name: 'idle', unit: 'ms', sides: { here: nothing }, ratio: nothing }]
+    expect(textOf({ ...result, tables: [{ id: 'idle', title: 'Idle', rows }] })).toContain('– (–––)')
   })
 })
