@@ -87,7 +87,7 @@ async function diff(client: ServiceClient, directory: string, options: DiffOptio
     const unchanged = plan.planned.length - changed.length
     await io.stdout.write(`${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`)
   }
-  const refusals = refusalsOf(plan, [], { dryRun: true, breaking: true, ...(overwrite && { overwrite }) })
+  const refusals = refusalsOf(plan, [], { dryRun: true, breaking: true, overwrite })
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
   if (exitCode && changed.length > 0) throw new CommandFailure('')
 }
@@ -100,7 +100,7 @@ function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
 interface DeployOptions {
   dryRun?: true
   breaking?: true
-  overwrite?: true
+  overwrite?: true | undefined
   strict?: true
   replay?: true | 'strict'
   showValues?: true
@@ -124,8 +124,7 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
     await refuseChanged(pruned, client)
   }
   if (deployed && planned.some(({ action }) => action !== 'unchanged')) {
-    const terms = { allow_breaking, ...(note !== undefined && { note }) }
-    const response = await sendDeployment(client, plan, terms)
+    const response = await sendDeployment(client, plan, { allow_breaking, note })
     // What is new got its id only now.
     for (const one of planned) {
       one.id = response[one.kind.folder]?.find(({ name }) => name === one.name)?.id ?? one.id

@@ -84,7 +84,7 @@ interface ComparedFile extends DefinitionFile {
   /** Empty if both are equal. */
   diff: string
   /** Those that the service lacks. */
-  newRows?: FileRows
+  newRows?: FileRows | undefined
 }
 
 interface Comparison {
@@ -107,7 +107,7 @@ export function compareWithService(
       // The service tells the same from them.
       const told = isStored ? rows.told.map((field) => [field, current.fields[field]]) : []
       const file = { ...definition, fields: { ...definition.fields, ...Object.fromEntries(told) } }
-      return { ...file, current, diff: diffOf(file, current), ...(!isStored && { newRows: rows }) }
+      return { ...file, current, diff: diffOf(file, current), newRows: isStored ? undefined : rows }
     }),
     onlyOnService: service.filter(
       (each) => !each.kind.file.isReserved(each.fields.name) && !keys.has(keyOf(each)),
@@ -145,7 +145,7 @@ interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
   file?: string
   server_version: number
   /** What the deployment would overwrite although the workspace has not seen it. */
-  elsewhere?: NewerVersion
+  elsewhere?: NewerVersion | undefined
   diff: string
   warnings: FileWarning[]
 }
@@ -178,7 +178,7 @@ export async function planFor(
       const file = files.find((each) => each.kind === kind && each.fields.name === one.name)
       const current = file ? file.current : pruned.find(({ id }) => id === one.id)
       const elsewhere = current && one.action !== 'unchanged' ? seen.newer(current) : undefined
-      const shared = { kind, ...one, ...(elsewhere && { elsewhere }) }
+      const shared = { kind, ...one, elsewhere }
       if (!file) return { ...shared, server_version: one.version, diff: '', warnings: [] }
       const server_version = file.current?.version ?? 0
       return {
@@ -220,7 +220,7 @@ type Deployed = ByKind<DeployedDefinition & { secrets?: { url: string; secret: s
 export function sendDeployment(
   client: ServiceClient,
   { files, pruned }: Pick<Plan, 'files' | 'pruned'>,
-  terms: { dry_run?: boolean; allow_breaking?: boolean; note?: string },
+  terms: { dry_run?: boolean; allow_breaking?: boolean; note?: string | undefined },
 ): Promise<Deployed> {
   const json = {
     ...byKind(files, ({ fields, current }) => ({ ...fields, expected_version: current?.version ?? 0 })),
