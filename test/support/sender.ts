@@ -7,24 +7,27 @@ export interface SenderOptions {
   call: (path: string, init: RequestInit) => Promise<Response>
   stopped: () => boolean
   ledger: Ledger
+  /** Between two batches; by default, the next one follows at once. */
+  pauseMs?: number | undefined
   /** Gets the status and error of every response; 0 means no response. */
   onStatus?: (status: number, error: { code: string; message: string } | undefined) => void
 }
 
-const pauseMs = 20
+const retryAfterMs = 20
 
 /** Sends batches one after the other until it is stopped, and records the responses. */
 export async function sendUntilStopped(options: SenderOptions): Promise<void> {
-  const { name, keyed, ledger } = options
+  const { name, keyed, ledger, pauseMs = 0 } = options
   for (let number = 0; !options.stopped(); number++) {
     const ids = Array.from({ length: 1 + (number % 5) }, (_, i) => `${name}-${number}-${i}`)
     const batch = ledger.begin(ids, keyed)
     do {
       ledger.settle(batch, await send(options, batch, `${name}-${number}`))
       // Without a pause it would flood a service that refuses immediately.
-      if (batch.state !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      if (batch.state !== 'acknowledged') await new Promise((resolve) => setTimeout(resolve, retryAfterMs))
       // Like log shippers, retries the same batch with the same key until it is acknowledged.
     } while (keyed && batch.state !== 'acknowledged' && !options.stopped())
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
 

@@ -4,12 +4,17 @@ import { natively } from '../../test/support/engines.ts'
 interface MergerOptions {
   dataDir: string
   stopped: () => boolean
+  pauseMs?: number | undefined
 }
 
-const pauseMs = natively(20, 100)
+const usualPauseMs = natively(20, 100)
 
 /** Merges all parts of the loaded source again and again, so that most faults fall into a merge. Returns how often. */
-export async function mergeUntilStopped({ dataDir, stopped }: MergerOptions): Promise<number> {
+export async function mergeUntilStopped({
+  dataDir,
+  stopped,
+  pauseMs = usualPauseMs,
+}: MergerOptions): Promise<number> {
   let merges = 0
   while (!stopped()) {
     // Fails while the engine is away.

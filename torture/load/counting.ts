@@ -3,7 +3,7 @@ import type { Ledger } from '../../test/support/ledger.ts'
 import type { Target } from '../support/target.ts'
 
 const table = 'FROM edge_logs WHERE project = @project'
-const pauseMs = natively(20, 200)
+const usualPauseMs = natively(20, 200)
 const parameters = { project: { required: true } }
 
 /** Endpoints that return what is stored for a project. */
@@ -55,6 +55,7 @@ export interface CounterOptions {
    */
   visibleEntriesStay: boolean
   stopped: () => boolean
+  pauseMs?: number | undefined
 }
 
 export interface CountChecks {
@@ -69,7 +70,7 @@ export interface CountChecks {
  * the age of a cached response), and at most the number sent.
  */
 export async function countUntilStopped(options: CounterOptions): Promise<CountChecks> {
-  const { target, project, ledger, cached } = options
+  const { target, project, ledger, cached, pauseMs = usualPauseMs } = options
   const checks: CountChecks = { responses: 0, failed: 0, wrong: [] }
   const acknowledgedAt: { at: number; ids: number }[] = []
   const path = `/api/endpoints/query/torture.${cached ? 'cached-count' : 'count'}?project=${project}`

@@ -15,6 +15,8 @@ export interface MixedLoadOptions {
   merging?: boolean
   /** Whether visible entries must stay visible; true by default. */
   visibleEntriesStay?: boolean
+  /** Between the batches of a sender, between counts and between merges; by default or if it is 0, as short as each allows. */
+  pauseMs?: number
 }
 
 /** Concurrent senders, a deployer, and callers of a cached and an uncached endpoint. */
@@ -34,6 +36,7 @@ export class MixedLoad {
   private constructor(options: MixedLoadOptions) {
     this.#options = options
     const { target, project } = options
+    const pauseMs = options.pauseMs || undefined
     const stopped = () => this.#stopped
     const { ledger } = this
     this.#senders = Promise.all(
@@ -45,6 +48,7 @@ export class MixedLoad {
           call: target.call,
           stopped,
           ledger,
+          pauseMs,
           onStatus: (status, error) => {
             const label = error === undefined ? `${status}` : `${status} ${error.code}`
             if (error !== undefined) this.#messages.set(label, error.message)
@@ -61,10 +65,13 @@ export class MixedLoad {
         cached,
         stopped,
         visibleEntriesStay: options.visibleEntriesStay ?? true,
+        pauseMs,
       }),
     )
     this.#deployer = options.deploying ? deployUntilStopped({ call: target.call, stopped }) : undefined
-    this.#merger = options.merging ? mergeUntilStopped({ dataDir: target.dataDir, stopped }) : undefined
+    this.#merger = options.merging
+      ? mergeUntilStopped({ dataDir: target.dataDir, stopped, pauseMs })
+      : undefined
   }
 
   /** Runs the load until the work ends or stops it. */

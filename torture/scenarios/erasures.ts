@@ -39,7 +39,8 @@ export const erasures: Scenario = {
     // Of a service that nobody disturbs; the first one is measured.
     let takesMs = 1_000
     return MixedLoad.during(
-      { target, project, senders: 4, deploying: false, merging: true },
+      // An erasure takes seconds, whatever else the service has to do.
+      { target, project, senders: 4, deploying: false, merging: true, pauseMs: run.size(0, 100) },
       async (load) => {
         for (let round = 0; round < rounds; round++) {
           await load.waitForBatches(1, patienceMs)
