@@ -28,7 +28,7 @@ import { ProjectReport } from '../projects/project-report.ts'
 import { ProjectUsage } from '../projects/project-usage.ts'
 import { QuotaEvents, type StoreLines } from '../projects/quota-events.ts'
 import { Quotas } from '../projects/quotas.ts'
-import { RetentionSweep } from '../projects/retention-sweep.ts'
+import { startRetentionSweep } from '../projects/retention-sweep.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
@@ -86,14 +86,7 @@ export function createStorage(options: ServiceOptions) {
     file: new ErasureFile(settings.dataDir),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
-  const sweep = new RetentionSweep({
-    engine,
-    time,
-    log,
-    topology,
-    plans: () => planDefinitions.list().map(({ definition }) => definition),
-    sources: () => sources.list(),
-  })
+  let sweep: ReturnType<typeof startRetentionSweep> | undefined
 
   const store = new EntryStore({
     engine,
@@ -134,11 +127,18 @@ export function createStorage(options: ServiceOptions) {
         quotaEvents.open(storeEvents)
         await plans.open()
         await erasures.open()
-        sweep.start()
+        sweep = startRetentionSweep({
+          engine,
+          time,
+          log,
+          topology,
+          plans: () => planDefinitions.list().map(({ definition }) => definition),
+          sources: () => sources.list(),
+        })
       },
       async stop() {
-        plans.stop()
-        await sweep.stop()
+        await plans.stop()
+        await sweep?.stop()
         await erasures.stop()
       },
       /** What the plan of a project means for its tokens. */

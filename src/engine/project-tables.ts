@@ -10,6 +10,11 @@ export const usedSql =
   'max(u.hits) AS hits, max(u.engine_ms) AS engine_ms, max(u.last_at) AS last_at FROM _project_usage AS u'
 export const usageSql = `${usedSql} GROUP BY day, project, writer`
 
+/** The plan that each project was assigned last. */
+export function assignedSql(table = '_projects'): string {
+  return `SELECT project, argMax(p.plan, p.at) AS plan FROM ${table} AS p GROUP BY project`
+}
+
 export function createProjectTables(topology: Topology): string[] {
   return [
     // The newest row of a project counts.

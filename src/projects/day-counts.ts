@@ -66,10 +66,20 @@ export class DayCounts {
     if (known) return known
     if (this.#byProject.size >= this.#forgetAt) this.#forget()
     const count: DayCount = {
-      ...{ day: this.#day, project, writer: `${this.#service}-${++this.#writers}` },
-      ...{ entries: 0, bytes: 0, requests: 0, hits: 0, engineMs: 0, lastMs: 0 },
-      ...{ reserved: { entries: 0, bytes: 0 }, quarantined: { entries: 0, bytes: 0 } },
-      ...{ others: undefined, readAtMs: 0, told: {} },
+      day: this.#day,
+      project,
+      writer: `${this.#service}-${++this.#writers}`,
+      entries: 0,
+      bytes: 0,
+      requests: 0,
+      hits: 0,
+      engineMs: 0,
+      lastMs: 0,
+      reserved: { entries: 0, bytes: 0 },
+      quarantined: { entries: 0, bytes: 0 },
+      others: undefined,
+      readAtMs: 0,
+      told: {},
     }
     this.#byProject.set(project, count)
     return count

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Timers } from '../base/clock.ts'
 import { rateLimited, resourceNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { repeat } from '../base/repeat.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
@@ -61,7 +62,7 @@ export class Erasures {
   #onErase: (erasure: Erasure, sources: readonly string[]) => Promise<void> = async () => {}
   #queriesEnded = async () => {}
   #working: Promise<void> | undefined
-  #cancel: (() => void) | undefined
+  #following: ReturnType<typeof repeat> | undefined
   #cancelPause: (() => void) | undefined
   #stopped = false
 
@@ -84,7 +85,7 @@ export class Erasures {
   /** Hides what is not erased yet before the first request, also what came back with an old backup. */
   async open(): Promise<void> {
     await this.#read()
-    const { file, shared } = this.#options
+    const { file, shared, time, log } = this.#options
     for (const erasure of await file.read()) {
       if (!this.#byId.has(erasure.id)) await this.#store({ ...erasure, done_at: null })
     }
@@ -92,13 +93,19 @@ export class Erasures {
     for (const erasure of this.#byId.values()) await file.add(erasure)
     await this.#hide()
     this.#work()
-    if (shared) this.#followLater()
+    if (!shared) return
+    this.#following = repeat({
+      time,
+      everyMs: followEveryMs,
+      work: () => this.#follow(),
+      onFailure: (error) => log.warn({ err: error }, 'cannot read the erasures of other services'),
+    })
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#cancel?.()
     this.#cancelPause?.()
+    await this.#following?.stop()
     await this.#working
   }
 
@@ -234,17 +241,6 @@ export class Erasures {
     const added = erasures.filter(({ id }) => !this.#byId.has(id))
     for (const erasure of erasures) this.#byId.set(erasure.id, erasure)
     return added
-  }
-
-  #followLater(): void {
-    if (this.#stopped) return
-    this.#cancel = this.#options.time.after(followEveryMs, () => {
-      void this.#follow()
-        .catch((error) =>
-          this.#options.log.warn({ err: error }, 'cannot read the erasures of other services'),
-        )
-        .finally(() => this.#followLater())
-    })
   }
 
   async #follow(): Promise<void> {

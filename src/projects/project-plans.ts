@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Timers } from '../base/clock.ts'
 import { invalidBody, invalidParameter } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { repeat } from '../base/repeat.ts'
 import { readShape } from '../base/validation.ts'
 import type { Engine } from '../engine/engine.ts'
-import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
-import { AssignedPlans, keySql } from './assigned-plans.ts'
+import { queryRows, queryText, writeJsonRows } from '../engine/json-rows.ts'
+import { assignedSql } from '../engine/project-tables.ts'
 import { defaultPlan, type Plan, projectName, unlimited } from './plan.ts'
 
 interface ProjectPlansOptions {
@@ -23,49 +24,55 @@ const maxProjects = 1_000_000
 const followEveryMs = 1_000
 /** Rows of other services may become visible late. */
 const overlapSeconds = 10
-const keyBytes = 8
 
-const newest = '(SELECT project, argMax(p.plan, p.at) AS plan FROM _projects AS p GROUP BY project)'
+/** Names that one response has at most. */
+const maxReadBytes = 24 * 2 ** 20
 
 /** Which plan a project has. Assignments are in the engine, and completely in memory, so that no request waits for one. */
 export class ProjectPlans {
   readonly #options: ProjectPlansOptions
-  #assigned = new AssignedPlans(maxProjects)
+  /** Those of projects that have another plan than the default one. */
+  readonly #assigned = new Map<string, string>()
   #onChange: () => void = () => {}
   #readUntil = ''
-  #cancel: (() => void) | undefined
-  #failing = false
-  #stopped = false
+  #following: ReturnType<typeof repeat> | undefined
 
   constructor(options: ProjectPlansOptions) {
     this.#options = options
   }
 
   async open(): Promise<void> {
-    const { engine, shared } = this.#options
-    const [last] = await queryRows<{ at: string }>(
-      engine,
-      { sql: `SELECT toString(now64(6, 'UTC')) AS at` },
-      limits,
-    )
-    this.#readUntil = last?.at ?? ''
-    const plans = await queryRows<{ plan: string }>(
-      engine,
-      { sql: `SELECT DISTINCT plan FROM _projects WHERE plan != '${defaultPlan}'` },
-      limits,
-    )
-    for (const { plan } of plans) {
-      const sql = `SELECT ${keySql} FROM ${newest} WHERE plan = {plan:String}`
-      const { body } = await engine.query({ sql, parameters: { plan }, format: 'RowBinary' }, limits)
-      for (let at = 0; at < body.length; at += keyBytes) this.#assigned.put(body.readBigUInt64LE(at), plan)
-    }
+    const { engine, time, log, shared } = this.#options
+    this.#readUntil = await queryText(engine, { sql: `SELECT now64(6, 'UTC')` }, limits)
+    await this.#readAll()
     this.changed()
-    if (shared) this.#followLater()
+    if (!shared) return
+    this.#following = repeat({
+      time,
+      everyMs: followEveryMs,
+      work: () => this.#follow(),
+      onFailure: (error) => log.warn({ err: error }, 'cannot read the plans of projects'),
+    })
   }
 
-  stop(): void {
-    this.#stopped = true
-    this.#cancel?.()
+  async #readAll(): Promise<void> {
+    const { engine } = this.#options
+    const bytes = await queryText(engine, { sql: 'SELECT sum(length(project) + 9) FROM _projects' }, limits)
+    const parts = 1 + Math.floor(Number(bytes) / maxReadBytes)
+    const sql = `SELECT DISTINCT plan FROM _projects WHERE plan != '${defaultPlan}'`
+    for (const { plan } of await queryRows<{ plan: string }>(engine, { sql }, limits)) {
+      for (let part = 0; part < parts; part++) {
+        const ofPlan = `SELECT project FROM (${assignedSql()}) WHERE plan = {plan:String} AND cityHash64(project) % ${parts} = ${part}`
+        const statement = { sql: ofPlan, parameters: { plan }, format: 'TabSeparatedRaw' } as const
+        const { body } = await engine.query(statement, limits)
+        // Names have no control characters.
+        for (const name of body.toString().split('\n')) if (name !== '') this.#assigned.set(name, plan)
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#following?.stop()
   }
 
   /** Sets what follows from changes. See `src/app/after-changes.ts`. */
@@ -96,13 +103,9 @@ export class ProjectPlans {
 
   /** Whether a plan is assigned to a project, and the names of some. */
   async users(plan: string, most: number): Promise<string[]> {
-    if (this.#assigned.count(plan) === 0) return []
-    const sql = `SELECT project FROM ${newest} WHERE plan = {plan:String} ORDER BY project LIMIT ${most}`
-    const rows = await queryRows<{ project: string }>(
-      this.#options.engine,
-      { sql, parameters: { plan } },
-      limits,
-    )
+    const sql = `SELECT project FROM (${assignedSql()}) WHERE plan = {plan:String} ORDER BY project LIMIT ${most}`
+    const statement = { sql, parameters: { plan } }
+    const rows = await queryRows<{ project: string }>(this.#options.engine, statement, limits)
     return rows.map(({ project }) => project)
   }
 
@@ -112,7 +115,8 @@ export class ProjectPlans {
     if (plan !== defaultPlan && !this.#options.find(plan)) {
       throw invalidParameter('plan', `No plan has the name "${plan}". Create it first, or use default.`)
     }
-    if (plan !== defaultPlan && this.#assigned.isFull && this.nameOf(project) === defaultPlan) {
+    const isFull = this.#assigned.size >= maxProjects
+    if (plan !== defaultPlan && isFull && !this.#assigned.has(project)) {
       throw invalidBody(`At most ${maxProjects} projects can have a plan. Others have the plan default.`)
     }
   }
@@ -121,23 +125,13 @@ export class ProjectPlans {
     this.check(project, plan)
     const target = { table: '_projects', format: 'JSONEachRow' } as const
     await this.#options.engine.insert(target, writeJsonRows([{ project, plan }]), limits)
-    this.#assigned.set(project, plan)
+    this.#take(project, plan)
     this.changed()
   }
 
-  #followLater(): void {
-    if (this.#stopped) return
-    this.#cancel = this.#options.time.after(followEveryMs, () => {
-      void this.#follow()
-        .then(() => {
-          this.#failing = false
-        })
-        .catch((error) => {
-          if (!this.#failing) this.#options.log.warn({ err: error }, 'cannot read the plans of projects')
-          this.#failing = true
-        })
-        .finally(() => this.#followLater())
-    })
+  #take(project: string, plan: string): void {
+    if (plan === defaultPlan) this.#assigned.delete(project)
+    else this.#assigned.set(project, plan)
   }
 
   async #follow(): Promise<void> {
@@ -145,17 +139,14 @@ export class ProjectPlans {
       'SELECT project, plan, toString(p.at) AS read_at FROM _projects AS p ' +
       `WHERE p.at > toDateTime64({since:String}, 6, 'UTC') - INTERVAL ${overlapSeconds} SECOND ORDER BY p.at`
     const statement = { sql, parameters: { since: this.#readUntil } }
-    const rows = await queryRows<{ project: string; plan: string; read_at: string }>(
-      this.#options.engine,
-      statement,
-      limits,
-    )
+    type Row = { project: string; plan: string; read_at: string }
+    const rows = await queryRows<Row>(this.#options.engine, statement, limits)
     let isChanged = false
     for (const { project, plan, read_at } of rows) {
       // In the order of time.
       this.#readUntil = read_at
-      if (this.#assigned.get(project) === plan) continue
-      this.#assigned.set(project, plan)
+      if (this.nameOf(project) === plan) continue
+      this.#take(project, plan)
       isChanged = true
     }
     if (isChanged) this.changed()

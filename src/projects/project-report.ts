@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter } from '../base/errors.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows } from '../engine/json-rows.ts'
-import { usedSql } from '../engine/project-tables.ts'
+import { assignedSql, usedSql } from '../engine/project-tables.ts'
 import { maxProjectLength } from './line-projects.ts'
 import { defaultPlan } from './plan.ts'
 import type { ProjectUsage } from './project-usage.ts'
@@ -11,10 +11,10 @@ import type { ProjectUsage } from './project-usage.ts'
 const limits = { deadlineMs: 60_000 }
 const dayMs = 86_400_000
 /** Days that the list of projects covers. */
-export const listedDays = 30
+const listedDays = 30
 
 const day = z.iso.date({ error: 'must be a date such as 2026-11-18' }).optional()
-export const maxUsageRows = 100_000
+const maxUsageRows = 100_000
 
 export const usageQuery = z.object({
   project: z.string().max(maxProjectLength).optional().describe('Only this project. A tenant gets its own.'),
@@ -77,7 +77,7 @@ export const projectView = z.object({
     .nullable()
     .describe('When its last entry was accepted. Null: none is known.'),
 })
-export type ProjectView = z.output<typeof projectView>
+type ProjectView = z.output<typeof projectView>
 
 interface ProjectReportOptions {
   engine: Engine
@@ -109,12 +109,8 @@ export class ProjectReport {
       `sum(hits) AS cache_hits, round(sum(engine_ms), 3) AS engine_ms FROM (${usedSql} ` +
       `WHERE day >= toDate({from:String}) AND day <= toDate({to:String})${chosen}${later} GROUP BY day, project, writer) ` +
       'GROUP BY project, day ORDER BY project, day LIMIT {limit:UInt32}'
-    const parameters = {
-      ...{ from, to, limit },
-      ...(project !== undefined && { project }),
-      ...(after !== undefined && { after }),
-    }
-    return queryRows<UsageRow>(engine, { sql, parameters, settings: outputJson }, limits)
+    const parameters = { from, to, limit, project, after }
+    return queryRows<UsageRow>(engine, { sql, parameters: given(parameters), settings: outputJson }, limits)
   }
 
   /** Projects that have a plan, or that sent entries or requests lately. */
@@ -123,27 +119,31 @@ export class ProjectReport {
     await usage.flush()
     const since = dayOf(clock.now() - (listedDays - 1) * dayMs)
     const terms = [
-      ...(project === undefined ? [] : ['project = {project:String}']),
-      ...(search === undefined ? [] : ['positionCaseInsensitiveUTF8(project, {search:String}) > 0']),
-      ...(after === undefined ? [] : ['project > {after:String}']),
-    ]
+      project !== undefined && 'project = {project:String}',
+      search !== undefined && 'positionCaseInsensitiveUTF8(project, {search:String}) > 0',
+      after !== undefined && 'project > {after:String}',
+    ].filter(Boolean)
     const where = terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`
     const used = `SELECT project, sum(entries) AS entries, sum(bytes) AS bytes, max(last_at) AS last FROM (${usedSql} WHERE day >= toDate({since:String}) GROUP BY day, project, writer) GROUP BY project`
-    const assigned = 'SELECT project, argMax(p.plan, p.at) AS plan FROM _projects AS p GROUP BY project'
     const sql =
       `SELECT project, if(max(plan) = '', '${defaultPlan}', max(plan)) AS plan, sum(entries) AS entries, sum(bytes) AS bytes, ` +
       "if(max(last) = toDateTime64(0, 3, 'UTC'), NULL, concat(replaceOne(toString(max(last)), ' ', 'T'), 'Z')) AS last_entry_at FROM (" +
       `SELECT project, '' AS plan, entries, bytes, last FROM (${used}) UNION ALL ` +
-      `SELECT project, plan, 0 AS entries, 0 AS bytes, toDateTime64(0, 3, 'UTC') AS last FROM (${assigned})) ${where} ` +
+      `SELECT project, plan, 0 AS entries, 0 AS bytes, toDateTime64(0, 3, 'UTC') AS last FROM (${assignedSql()})) ${where} ` +
       `GROUP BY project ORDER BY ${sort === 'entries' ? 'entries DESC, ' : ''}project LIMIT {limit:UInt32}`
-    const parameters = {
-      ...{ since, limit },
-      ...(project !== undefined && { project }),
-      ...(search !== undefined && { search }),
-      ...(after !== undefined && { after }),
-    }
-    return queryRows<ProjectView>(engine, { sql, parameters, settings: outputJson }, limits)
+    const parameters = { since, limit, project, search, after }
+    return queryRows<ProjectView>(
+      engine,
+      { sql, parameters: given(parameters), settings: outputJson },
+      limits,
+    )
   }
+}
+
+/** Parameters that were sent. */
+function given(parameters: Readonly<Record<string, string | number | undefined>>) {
+  const sent = Object.entries(parameters).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(sent) as Record<string, string | number>
 }
 
 function dayOf(ms: number): string {

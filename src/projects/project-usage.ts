@@ -136,7 +136,13 @@ export class ProjectUsage {
     const taken = this.counts.take()
     if (taken.length === 0) return
     const rows = taken.map(({ day, project, writer, entries, bytes, requests, hits, engineMs, lastMs }) => ({
-      ...{ day, project, writer, entries, bytes, requests, hits },
+      day,
+      project,
+      writer,
+      entries,
+      bytes,
+      requests,
+      hits,
       engine_ms: engineMs,
       last_at: new Date(lastMs).toISOString().replace('T', ' ').slice(0, -1),
     }))
