@@ -78,7 +78,6 @@ async function measureChecks({ engineNode, patience, rounds, seconds }) {
   const usage = new ProjectUsage({
     ...{ engine: own.engine, time: systemTime(), log: pino({ level: 'silent' }), shared: false },
     planOf: () => parsed,
-    afterFlush: async () => {},
   })
   try {
     const entries = await measureEntries(service, usage, rounds)
@@ -113,11 +112,7 @@ async function measureHits({ url, pid }, usage, rounds, seconds) {
 async function measureEntries({ url, pid }, usage, rounds) {
   await tenantOf(url, 'bench')
   const logs = createLogs(seed)
-  const quotas = new Quotas({
-    usage,
-    planOf: () => parsed,
-    onEvent() {},
-  })
+  const quotas = new Quotas({ usage, planOf: () => parsed })
   const measured = []
   for (const [name, projectOf] of [
     ['entry, all of one project', () => 'bench'],

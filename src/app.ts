@@ -4,12 +4,11 @@ import { loadAdminToken } from './access/admin-token.ts'
 import { followChanges } from './app/after-changes.ts'
 import { createHttp, type Http } from './app/create-http.ts'
 import { createParts, type Parts } from './app/create-parts.ts'
-import { appendTo, createStorage } from './app/create-storage.ts'
+import { createStorage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
 import { prepareDataDirectory } from './base/files/data-directory.ts'
 import { droppedLinesOf } from './base/log.ts'
 import { packageFile, version } from './base/package-file.ts'
-import { alertsSource } from './catalog/built-in-sources.ts'
 import { refuseNewerData, writeDataVersion } from './catalog/data-version.ts'
 import { readDefinitions } from './endpoints/definition/definition-file.ts'
 import type { Phase } from './http/phase.ts'
@@ -84,7 +83,7 @@ export async function startService(options: ServiceOptions) {
     if (!storage.shared) writeDataVersion(settings.dataDir)
     await sources.open()
     await storage.tables.open()
-    await projects.open(appendTo(alertsSource, storage))
+    await projects.open()
     const seeded = parts.definitions.seed('endpoints', shipped, (endpoint, reason) =>
       options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
     )

@@ -7,8 +7,7 @@ import type { Caller, PlanLimits } from './caller.ts'
 import { isValid, type Key, type RecognizedToken } from './caller.ts'
 import { KnownTokens, tokenWith } from './known-tokens.ts'
 import { networkOf, type Quota, RequestQuota } from './request-quota.ts'
-import { type NewSession, Sessions } from './sessions.ts'
-import { type SessionCookie, SignIns } from './sign-ins.ts'
+import { type NewSession, type SessionCookie, Sessions } from './sessions.ts'
 import type { SessionFields, StoredToken } from './token.ts'
 
 const maxRecent = 1000
@@ -24,7 +23,6 @@ export class Access {
   readonly #clock: Clock
   readonly #tokens: KnownTokens
   readonly #sessions: Sessions
-  readonly #signIns: SignIns
   readonly #quota = new RequestQuota(maxLimited)
   readonly #failed = new RequestQuota(maxFailingAddresses)
   readonly #signInAttempts = new RequestQuota(maxFailingAddresses)
@@ -50,14 +48,7 @@ export class Access {
     this.put('admin', tokenWith(hash, ['admin']))
     const admin = this.#tokens.keyOf(hash) as Key
     this.#nobody = { ...admin, hash: Buffer.alloc(32), validUntilMs: -Infinity }
-    this.#signIns = new SignIns(adminToken, clock)
-    this.#sessions = new Sessions({
-      tokens: this.#tokens,
-      signIns: this.#signIns,
-      secret: adminToken,
-      nobody: this.#nobody,
-      clock,
-    })
+    this.#sessions = new Sessions({ tokens: this.#tokens, secret: adminToken, nobody: this.#nobody, clock })
   }
 
   /** Throws the same error, after the same work, for unknown, revoked and expired tokens. */
@@ -111,7 +102,7 @@ export class Access {
       this.#tokens.get(id) === known &&
       JSON.stringify(this.#tokens.planOf(caller)) === plan &&
       this.#tokens.keyOf(hash) !== undefined &&
-      !this.#signIns.hasEnded(id, key.signIn) &&
+      !this.#sessions.hasEnded(id, key.signIn) &&
       isValid(key, this.#clock.now())
   }
 
@@ -144,19 +135,19 @@ export class Access {
       throw forbidden('The session of a link cannot sign in. Sign in with a token or with your account.')
     }
     if (key?.caller.isSession || key?.cookie) return { text: token, expiresMs: key.validUntilMs }
-    return key && this.#signIns.create(key, lengthMs)
+    return key && this.#sessions.createCookie(key, lengthMs)
   }
 
   /** A cookie of a person who has just signed in. */
   createCookieOf(id: string, lengthMs: number): SessionCookie | undefined {
     const key = this.#tokens.keyOf(this.#tokens.get(id)?.token.hash ?? '')
-    return key && this.#signIns.create(key, lengthMs)
+    return key && this.#sessions.createCookie(key, lengthMs)
   }
 
   /** A cookie that lasts longer, if it has been used for a while. */
   renewCookie(text: string, lengthMs: number): SessionCookie | undefined {
     const key = this.#find(text, this.#clock.now())
-    const renewed = key?.cookie && this.#signIns.create(key, lengthMs, key.cookie)
+    const renewed = key?.cookie && this.#sessions.createCookie(key, lengthMs, key.cookie)
     return renewed && renewed.expiresMs - (key as Key).validUntilMs > lengthMs / 12 ? renewed : undefined
   }
 
@@ -168,7 +159,7 @@ export class Access {
 
   endCookies(owner: string, ids: readonly string[]): void {
     if (ids.length === 0) return
-    this.#signIns.end(owner, ids)
+    this.#sessions.end(owner, ids)
     this.#recent.clear()
     this.#changed()
   }
@@ -192,7 +183,7 @@ export class Access {
     if (this.#tokens.remove(id)) this.#recent.clear()
     this.#quota.forget(id)
     this.#lastUse.delete(id)
-    this.#signIns.forget(id)
+    this.#sessions.forget(id)
     this.#lastAddress.delete(id)
     this.#changed()
   }

@@ -2,6 +2,7 @@ import type { PlanLimits } from '../access/caller.ts'
 import { Backups } from '../backup/backups.ts'
 import { Arrivals } from '../base/arrivals.ts'
 import { freeBelow } from '../base/files/data-directory.ts'
+import { alertsSource } from '../catalog/built-in-sources.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { Items } from '../catalog/items.ts'
 import { Sources } from '../catalog/sources.ts'
@@ -26,7 +27,6 @@ import { plans as planForm } from '../projects/plan-kind.ts'
 import { ProjectPlans } from '../projects/project-plans.ts'
 import { ProjectReport } from '../projects/project-report.ts'
 import { ProjectUsage } from '../projects/project-usage.ts'
-import { QuotaEvents, type StoreLines } from '../projects/quota-events.ts'
 import { Quotas } from '../projects/quotas.ts'
 import { startRetentionSweep } from '../projects/retention-sweep.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
@@ -71,10 +71,7 @@ export function createStorage(options: ServiceOptions) {
   const findPlan = (name: string) => planDefinitions.named(name)?.definition
   const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
   const planOf = plans.of.bind(plans)
-  const quotaEvents = new QuotaEvents(clock)
-  const afterFlush = () => quotaEvents.flush()
-  const usage = new ProjectUsage({ engine, time, log, shared, planOf, afterFlush })
-  const quotas = new Quotas({ usage, planOf, onEvent: (event) => quotaEvents.add(event) })
+  const usage = new ProjectUsage({ engine, time, log, shared, planOf })
   const erasures = new Erasures({
     engine,
     time,
@@ -93,7 +90,7 @@ export function createStorage(options: ServiceOptions) {
     arrivals,
     tail,
     disk,
-    quotas,
+    quotas: new Quotas({ usage, planOf }),
     maxPendingBytes: maxPendingLogBytes,
     // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
     attempts: shared ? 2 : 30,
@@ -123,8 +120,8 @@ export function createStorage(options: ServiceOptions) {
       usage,
       report: new ProjectReport({ engine, clock, usage }),
       erasures,
-      async open(storeEvents: StoreLines) {
-        quotaEvents.open(storeEvents)
+      async open() {
+        usage.storeReports(appendTo(alertsSource, { store }))
         await plans.open()
         await erasures.open()
         sweep = startRetentionSweep({
@@ -187,6 +184,6 @@ function onceFor<One, Other, Made>(make: (one: One, other: Other) => Made) {
 }
 
 /** Stores entries that the service writes itself. */
-export function appendTo(source: string, { store }: Pick<Storage, 'store'>) {
+export function appendTo(source: string, { store }: { store: EntryStore }) {
   return (lines: Buffer, token: string) => store.append(source, Lines.of(lines), token)
 }

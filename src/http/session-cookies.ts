@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
-import type { SessionCookie } from '../access/sign-ins.ts'
+import type { SessionCookie } from '../access/sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -26,6 +26,17 @@ export interface DayCount extends Counts {
   told: Record<string, number>
 }
 
+/** A limit of a day that a project has used up to this percentage. */
+export interface QuotaEvent {
+  day: string
+  project: string
+  plan: string
+  limit: 'entries_per_day' | 'bytes_per_day'
+  percent: number
+  used: number
+  max: number
+}
+
 const dayMs = 86_400_000
 
 /** The counts of the current day in memory. What is forgotten is in the engine, and continues as another writer. */

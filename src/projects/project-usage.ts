@@ -1,9 +1,11 @@
+import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
-import { type Counts, type DayCount, DayCounts } from './day-counts.ts'
+import { formatMicros } from '../shared/timestamps.ts'
+import { type Counts, type DayCount, DayCounts, type QuotaEvent } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
 
 interface ProjectUsageOptions {
@@ -13,9 +15,9 @@ interface ProjectUsageOptions {
   planOf: (project: string) => Plan
   /** Whether other services count, too. */
   shared: boolean
-  /** Called after each time counts were stored. */
-  afterFlush: () => Promise<void>
 }
+
+type StoreLines = (lines: Buffer, token: string) => Promise<void>
 
 /** A request to an endpoint, or what stands for several. */
 interface CountedRequest {
@@ -29,6 +31,7 @@ const flushEveryMs = 700
 /** Other services store what they counted within this time. */
 const knownForMs = 2_000
 const maxCounts = 50_000
+const maxReports = 10_000
 /** Projects whose totals one query reads. */
 const maxRead = 1_000
 /** Projects without entries for this time are not asked for again, until their next entries. */
@@ -38,6 +41,9 @@ const forgetAfterMs = 600_000
 export class ProjectUsage {
   readonly counts = new DayCounts(maxCounts)
   readonly #options: ProjectUsageOptions
+  /** Entries about limits that are stored with the next counts, each once for its token. */
+  #reports: { line: Buffer; token: string }[] = []
+  #storeReport: StoreLines | undefined
   #flushing: Promise<void> | undefined
   #cancel: (() => void) | undefined
   #failing = false
@@ -45,6 +51,11 @@ export class ProjectUsage {
 
   constructor(options: ProjectUsageOptions) {
     this.#options = options
+  }
+
+  /** Until it is called, reports wait. */
+  storeReports(store: StoreLines): void {
+    this.#storeReport = store
   }
 
   countOf(project: string): DayCount {
@@ -80,6 +91,16 @@ export class ProjectUsage {
   change(count: DayCount): void {
     this.counts.change(count)
     this.#flushLater()
+  }
+
+  /** Says that a project used up a part of its day, so that an alert can tell people. */
+  report(count: DayCount, event: QuotaEvent): void {
+    this.change(count)
+    if (this.#reports.length >= maxReports) return
+    const { day, project, limit, percent } = event
+    // Several services, or one that starts again, store it once.
+    const token = JSON.stringify(['quota', day, project, limit, percent])
+    this.#reports.push({ line: lineOf(event, this.#options.time.wall.now()), token })
   }
 
   /** Reads what others counted today, of projects that are new here, or had no entries for a while. */
@@ -119,11 +140,14 @@ export class ProjectUsage {
   }
 
   async #work(): Promise<void> {
-    const { log, shared, afterFlush } = this.#options
+    const { log, shared } = this.#options
     try {
       await this.flush()
       if (shared) await this.#follow()
-      await afterFlush()
+      for (let next = this.#reports[0]; this.#storeReport && next; next = this.#reports[0]) {
+        await this.#storeReport(next.line, next.token)
+        this.#reports.shift()
+      }
       this.#failing = false
     } catch (error) {
       if (!this.#failing) log.warn({ err: error }, 'usage of projects could not be stored; retrying')
@@ -188,4 +212,15 @@ export class ProjectUsage {
       }
     }
   }
+}
+
+function lineOf({ project, ...event }: QuotaEvent, nowMs: number): Buffer {
+  const row = {
+    project,
+    id: uuidv7({ msecs: nowMs }),
+    timestamp: formatMicros(BigInt(nowMs) * 1000n),
+    event_message: `Project ${project} has used ${event.percent} % of ${event.limit} of its plan ${event.plan}`,
+    metadata: { kind: 'quota', ...event },
+  }
+  return Buffer.from(`${JSON.stringify(row)}\n`)
 }

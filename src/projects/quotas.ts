@@ -5,21 +5,9 @@ import type { ProjectUsage } from './project-usage.ts'
 
 export const quotaExceededReason = 'quota_exceeded'
 
-/** A limit of a day that a project has used up to this percentage. */
-export interface QuotaEvent {
-  day: string
-  project: string
-  plan: string
-  limit: 'entries_per_day' | 'bytes_per_day'
-  percent: number
-  used: number
-  max: number
-}
-
 interface QuotasOptions {
   usage: ProjectUsage
   planOf: (project: string) => Plan
-  onEvent: (event: QuotaEvent) => void
 }
 
 /** Which lines of a request may be stored. */
@@ -108,9 +96,7 @@ export class Quotas {
     for (const percent of reported) {
       if (percent > reached || percent <= (count.told[limit] ?? 0)) continue
       count.told[limit] = percent
-      // Reports are stored with counts.
-      this.#options.usage.change(count)
-      this.#options.onEvent({ day, project, plan: plan.name, limit, percent, used, max })
+      this.#options.usage.report(count, { day, project, plan: plan.name, limit, percent, used, max })
     }
   }
 }

@@ -113,7 +113,6 @@ function builtInTools({ sources, search, mcpWrite, ...parts }: McpParts) {
 function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts): CallerTools {
   const { access, calls } = parts
   const caller = request.caller as Caller
-  const { id, project, retentionDays, isAdmin } = caller
   const builtIn = parts.builtIn(caller)
   const endpoints = onFirstUse(() =>
     toolNames(parts.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
@@ -124,6 +123,8 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
     return endpoint
   }
   const signal = goneSignal(reply)
+  const { id, project, retentionDays, isAdmin } = caller
+  const reader = { id, project, retentionDays, isAdmin, signal, author: authorOf(request) }
   let requests = 0
   // The first one of a batch is counted with the batch.
   const count = () => {
@@ -152,10 +153,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
         count()
         const own = builtIn.get(name)
         return own
-          ? await own.run(input, {
-              ...{ id, project, retentionDays, isAdmin, signal },
-              author: authorOf(request),
-            })
+          ? await own.run(input, reader)
           : await callEndpoint(find(name), input, request, signal, parts)
       } catch (error) {
         const known = toKnownError(error as Error, request)

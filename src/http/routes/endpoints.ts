@@ -96,9 +96,14 @@ const cached = z.object({
 
 nameComponents('input', { ParameterFields: parameterShape, ReplayFields: replayBody })
 nameComponents('output', {
-  ...{ Parameter: parameterView, Warning: warningShape, JsonPath: jsonPathShape },
-  ...{ ReplayRun: replayRun, ReplayedRequest: replayedRequest, Replay: replay },
-  ...{ CachedResult: cachedResult, EndpointCache: cached },
+  Parameter: parameterView,
+  Warning: warningShape,
+  JsonPath: jsonPathShape,
+  ReplayRun: replayRun,
+  ReplayedRequest: replayedRequest,
+  Replay: replay,
+  CachedResult: cachedResult,
+  EndpointCache: cached,
 })
 
 export const params = referenceParams('endpoints')

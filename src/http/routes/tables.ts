@@ -18,8 +18,10 @@ const pageRows = 50_000
 const refuseLarge = () =>
   tooLarge(`The rows are larger than ${maxTableBytes / 2 ** 20} MiB. Send fewer rows or columns.`)
 const rowLimits = {
-  ...{ maxSentBytes: maxTableBytes, maxUnpackedBytes: maxTableBytes },
-  ...{ tooLarge: refuseLarge, unpackedTooLarge: refuseLarge },
+  maxSentBytes: maxTableBytes,
+  maxUnpackedBytes: maxTableBytes,
+  tooLarge: refuseLarge,
+  unpackedTooLarge: refuseLarge,
 }
 
 /** Of all requests together. */

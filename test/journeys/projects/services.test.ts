@@ -148,6 +148,9 @@ test('a plan of a million projects is assigned without a query for each, and kno
     }
     expect(refused).toContain('At most 1000000 projects')
     expect((await put('bulk-1')).status).toBe(200)
+    // Projects that no longer have a plan make room for others.
+    const released = await admin(third, 'PUT', '/api/projects/bulk-2', { plan: 'default' })
+    expect([released.status, (await put('more-later')).status]).toEqual([200, 200])
   } finally {
     await third.close()
     await engine.command({ sql: 'TRUNCATE TABLE _projects' }, { deadlineMs: 30_000 })
@@ -162,9 +165,8 @@ test('a day that is over does not change, whatever the clock does', async () => 
   const usage = new ProjectUsage({
     ...{ engine, time: own, log, shared: false },
     planOf: () => plan,
-    afterFlush: async () => {},
   })
-  const quotas = new Quotas({ usage, planOf: () => plan, onEvent: () => {} })
+  const quotas = new Quotas({ usage, planOf: () => plan })
   const bytes = Buffer.from('{"project":"late"}\n'.repeat(2))
   const lines = { bytes, ends: Uint32Array.of(bytes.length / 2, bytes.length) }
   const none = { bytes: Buffer.alloc(0), ends: new Uint32Array() }
