@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { JsonPaths } from '../base/json/json-paths.ts'
 import { type OwnColumn, StoredEntry } from '../search/stored-entry.ts'
 
@@ -47,10 +48,6 @@ export class LiveEntry {
     this.#messageEnd = head.length + message.length
   }
 
-  get bytes(): number {
-    return this.frame.length + overheadBytes
-  }
-
   stored(paths: JsonPaths): StoredEntry {
     const metadata = this.frame.subarray(this.#messageEnd + beforeMetadata.length, this.frame.length - 3)
     return new StoredEntry((column) => this.#read(column), metadata, paths)
@@ -88,54 +85,42 @@ export interface LiveSink {
 export class LiveRing {
   /** A reader that has read up to this cursor, or further, has missed nothing. */
   since: number
-  #entries: (LiveEntry | undefined)[] = []
-  #first = 0
-  #bytes = 0
+  /** By cursor. Looking at an entry does not make it newer. */
+  readonly #entries = new LRUCache<number, LiveEntry>({
+    maxSize: Number.MAX_SAFE_INTEGER,
+    sizeCalculation: ({ frame }) => frame.length + overheadBytes,
+  })
 
   constructor(since: number) {
     this.since = since
   }
 
   push(entry: LiveEntry, maxBytes: number): void {
-    this.#entries.push(entry)
-    this.#bytes += entry.bytes
-    while (this.#bytes > maxBytes) {
-      const oldest = this.#entries[this.#first] as LiveEntry
-      this.#entries[this.#first++] = undefined
-      this.#bytes -= oldest.bytes
+    this.#entries.set(entry.cursor, entry)
+    while (this.#entries.calculatedSize > maxBytes) {
+      const oldest = this.#entries.pop() as LiveEntry
       this.since = oldest.cursor
     }
-    if (this.#first * 2 <= this.#entries.length) return
-    this.#entries = this.#entries.slice(this.#first)
-    this.#first = 0
   }
 
   after(cursor: number): LiveEntry[] {
-    return this.#entries.slice(this.#indexAfter(cursor)) as LiveEntry[]
+    const newer: LiveEntry[] = []
+    for (const entry of this.#entries.values()) {
+      if (entry.cursor <= cursor) break
+      newer.push(entry)
+    }
+    return newer.reverse()
   }
 
   /** Undefined if it is no longer kept. */
   find(cursor: number): LiveEntry | undefined {
-    const entry = cursor > this.since ? this.#entries[this.#indexAfter(cursor) - 1] : undefined
-    return entry?.cursor === cursor ? entry : undefined
+    return this.#entries.peek(cursor)
   }
 
   /** Forgets all entries up to this cursor, with some that were never kept. */
   clear(since: number): void {
     this.since = since
-    this.#entries = []
-    this.#first = 0
-    this.#bytes = 0
-  }
-
-  #indexAfter(cursor: number): number {
-    let [low, high] = [this.#first, this.#entries.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#entries[middle] as LiveEntry).cursor <= cursor) low = middle + 1
-      else high = middle
-    }
-    return low
+    this.#entries.clear()
   }
 }
 
