@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
-import { type commonView, kindForm, type NextDefinitions, type Opened } from '../definitions/kind.ts'
+import { type DefinitionView, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
 import { refuseUnknown } from '../endpoints/call/call.ts'
 import { columnProblem } from '../endpoints/definition/result-columns.ts'
@@ -28,9 +28,9 @@ import { RefusedTarget, resolveTarget } from './target.ts'
 
 export const alertReadOnly = 'state since evaluated_at value error groups_left_out'.split(' ')
 
-export type AlertView = ReturnType<typeof view>
+export type AlertView = DefinitionView<AlertFields, ReturnType<typeof view>>
 
-const viewShape: FieldShapes<Omit<AlertView, keyof AlertFields | keyof typeof commonView | 'id'>> = {
+const viewShape: FieldShapes<Omit<ReturnType<typeof view>, 'notify'>> = {
   state: z.enum(alertStates).describe('`failing`: three evaluations in a row failed.'),
   since: z.iso.datetime().describe('When the state began.'),
   evaluated_at: z.iso.datetime().nullable().describe('When the alert was last evaluated. Null: not yet.'),
@@ -115,7 +115,9 @@ export const alerts = {
     // A mute is not in files.
     kept: ({ definition: { muted_until, muted_groups } }) => ({ muted_until, muted_groups }),
     async prepare(fields, { current, next, dryRun }) {
-      const definition = await prepareAlert(parts, fields, endpointsIn(next), current)
+      const find = (reference: string) => next.find<SavedEndpoint>('endpoints', reference)
+      const endpoints = { find, areChanged: next.isChanged('endpoints') }
+      const definition = await prepareAlert(parts, fields, endpoints, current)
       const secrets = dryRun ? [] : newSecrets(parts, definition.notify, current)
       return {
         stored: { definition },
@@ -133,13 +135,6 @@ export const alerts = {
 interface AlertEndpoints {
   find(reference: string): SavedEndpoint | undefined
   areChanged: boolean
-}
-
-function endpointsIn(next: NextDefinitions): AlertEndpoints {
-  return {
-    find: (reference) => next.find<SavedEndpoint>('endpoints', reference),
-    areChanged: next.isChanged('endpoints'),
-  }
 }
 
 /** Checks the fields of a new or changed alert. */
@@ -223,7 +218,7 @@ function view(
   states: ReadonlyMap<string, AlertState>,
   change?: { before: SavedAlert | undefined },
 ) {
-  const { definition, id, version, created_at, updated_at, updated_by, note, rule } = alert
+  const { definition, id, updated_at, rule } = alert
   const known = states.get(id)
   const state = known?.rule === rule ? known : newState(rule, definition.name, Date.parse(updated_at))
   const iso = (ms: number) => new Date(ms).toISOString()
@@ -235,8 +230,6 @@ function view(
   ]
   const secrets = change ? newSecrets(parts, definition.notify, change.before) : []
   return {
-    id,
-    ...definition,
     notify: definition.notify.map((target) => {
       const { type, url } = target
       const key = targetKey(target)
@@ -250,10 +243,5 @@ function view(
     value: state.value,
     ...(definition.by.length > 0 && { groups_left_out: state.groupsLeftOut ?? 0 }),
     error: errors.filter(Boolean).join(' ') || null,
-    version,
-    created_at,
-    updated_at,
-    updated_by,
-    note,
   }
 }

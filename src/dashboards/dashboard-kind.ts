@@ -168,17 +168,13 @@ function checkParameters(
 }
 
 /** With what pages need to know about the endpoints, as far as they exist. */
-function view(dashboard: SavedDashboard, endpoints: Pick<Endpoints, 'find'>) {
-  const { id, name: _, definition, ...common } = dashboard
+function view({ definition }: SavedDashboard, endpoints: Pick<Endpoints, 'find'>) {
   const references = [...new Set(panelsOf(definition).map(({ panel }) => panel.endpoint))]
   return {
-    id,
-    ...definition,
     parameters: shownParameters(definition.parameters),
     endpoints: references.flatMap((name) => {
       const { columns, definition } = endpoints.find(name) ?? {}
       return columns && definition ? [{ name, columns, chart: definition.chart }] : []
     }),
-    ...common,
   }
 }

@@ -246,9 +246,15 @@ export class Definitions {
     })
   }
 
-  async #views(kind: Kind, ...shown: Parameters<Kind['views']>): Promise<object[]> {
-    const views = (await kind.views(...shown)) as { updated_by?: string }[]
-    return views.map((view) => ({ ...view, updated_by_name: this.#options.nameOf(view.updated_by ?? '') }))
+  async #views(kind: Kind, ...shown: Parameters<NonNullable<Kind['views']>>): Promise<object[]> {
+    const own = (await kind.views?.(...shown)) ?? []
+    const items: readonly Saved[] = shown[0]
+    return items.map((item, index) => {
+      const { id, version, created_at, updated_at, updated_by, note } = item
+      const updated_by_name = this.#options.nameOf(updated_by)
+      const common = { version, created_at, updated_at, updated_by, updated_by_name, note }
+      return { id, ...kind.fieldsOf(item), ...own[index], ...common }
+    })
   }
 
   #readable(kind: Kind, reader: Reader): IsVisible {

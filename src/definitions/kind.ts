@@ -15,6 +15,9 @@ export interface Saved {
   readonly name: string
   readonly version: number
   readonly created_at: string
+  readonly updated_at: string
+  readonly updated_by: string
+  readonly note: string
   readonly aliases?: readonly string[]
 }
 
@@ -125,7 +128,7 @@ interface KindDocs {
   fields?: z.ZodObject
   example: object
   changeExample: object
-  /** What readers see beside the fields of all kinds and those that authors write, or in place of them. */
+  /** What `views` returns. */
   view: z.ZodRawShape
   /** What only those see who made the change. */
   changed?: z.ZodRawShape
@@ -227,8 +230,11 @@ export interface Kind<Item extends Saved = any> extends KindForm {
   extend?(before: Item | undefined, after: Item): Promise<void>
   /** Removes what nobody needs after a deletion. */
   removed?(item: Item, by: Author): Promise<void>
-  /** What the API returns; with the previous version, what it returns to those who made the change. */
-  views(
+  /**
+   * What the API returns beside the fields of all kinds and those that authors write, or in place of them; with the previous
+   * version, what it returns to those who made the change.
+   */
+  views?(
     items: readonly Item[],
     change?: { before: Item | undefined; warnings: Warning[] },
   ): Promise<object[]> | object[]
@@ -245,6 +251,10 @@ export const commonView = {
 }
 
 export const commonReadOnly = Object.keys(commonView)
+
+/** A definition as the API returns it, of a kind whose `views` are `More`. */
+export type DefinitionView<Fields, More> = Omit<Fields, keyof More> &
+  More & { id: string } & { [Field in keyof typeof commonView]: z.output<(typeof commonView)[Field]> }
 
 /** The kind with a part of it that needs the service. */
 export type Opened<Item extends Saved> = Omit<Kind<Item>, keyof KindForm>

@@ -4,7 +4,8 @@ import { catalogChanges, type Step } from './step.ts'
 
 const kind = { name: 'source', folder: 'sources' } as Kind
 const step = (action: Step['action'], version: number): Step => {
-  const after = action === 'deleted' ? undefined : { id: action, name: action, version, created_at: '' }
+  const times = { created_at: '', updated_at: '', updated_by: '', note: '' }
+  const after = action === 'deleted' ? undefined : { id: action, name: action, version, ...times }
   const body = { name: action }
   return {
     ...{ kind, id: action, current: undefined, fields: {}, name: action, action, version, changes: [] },

@@ -52,7 +52,6 @@ export const plans = {
           users.map((project) => `projects/${project}`),
         )
     },
-    views: (items) => items.map(({ name: _, definition, ...common }) => ({ ...definition, ...common })),
   }),
 }
 

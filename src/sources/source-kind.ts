@@ -89,7 +89,6 @@ export const sources = {
     },
     extend: (before, after) => sources.extend(before, after),
     removed: ({ name }) => sources.dropDeleted(name),
-    views: (items) => [...items],
   }),
 }
 

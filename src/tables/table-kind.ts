@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { inUse, invalidParameter, nameTaken, WellheadError } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
-import { type commonView, type DefinitionChange, kindForm, type Opened } from '../definitions/kind.ts'
+import { type DefinitionChange, type DefinitionView, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { TableColumn } from '../shared/column-types.ts'
 import { columnShape, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
 import { readCsvFile } from './table-rows.ts'
 import type { SavedTable, Tables } from './tables.ts'
 
-export type TableView = ReturnType<typeof view>
+export type TableView = DefinitionView<TableFields, ReturnType<typeof view>>
 
-const viewShape: FieldShapes<Omit<TableView, keyof TableFields | keyof typeof commonView | 'id'>> = {
+const viewShape: FieldShapes<ReturnType<typeof view>> = {
   stored_columns: z.array(columnShape).describe('Columns that SQL can read. Empty: there are no rows yet.'),
   rows: z.int().describe('Number of rows.'),
   bytes: z.int().describe('Size of the rows as they were sent.'),
@@ -131,17 +131,13 @@ function changesOf(before: readonly TableColumn[], after: readonly TableColumn[]
 }
 
 function view(table: SavedTable, tables: Tables) {
-  const { id, name: _, definition, ...common } = table
   const rows = tables.rowsOf(table)
   return {
-    id,
-    ...definition,
     stored_columns: [...tables.columnsOf(table)],
     rows: rows?.body.rows ?? 0,
     bytes: rows?.body.bytes ?? 0,
     digest: rows?.body.digest || null,
     rows_updated_at: rows?.changed_at ?? null,
     rows_updated_by: rows?.changed_by ?? null,
-    ...common,
   }
 }

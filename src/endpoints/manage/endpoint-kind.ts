@@ -10,6 +10,7 @@ import { mayRead } from '../../definitions/audit-rule.ts'
 import {
   commonReadOnly,
   commonView,
+  type DefinitionView,
   type FileForm,
   kindForm,
   type NextDefinitions,
@@ -64,7 +65,10 @@ export function endpointFields(body: unknown): Record<string, unknown> {
   return writableFields(body, [...commonReadOnly, ...readOnlyFields])
 }
 
-export type EndpointView = ReturnType<typeof view>
+export type EndpointView = DefinitionView<
+  EndpointDefinition,
+  Pick<SavedEndpoint, 'columns'> & { parameters: ReturnType<typeof shownParameters> }
+>
 export type ChangedEndpoint = EndpointView & { warnings: Warning[] }
 
 const columns = columnsView.describe('Columns of the result, with the types of the engine.')
@@ -212,7 +216,8 @@ export const endpoints = {
       const readers = grouped(pairs, ({ read }) => read)
       const isKnown = (name: string) => endpoints.named(name) !== undefined
       return items.map((item) => ({
-        ...view(item),
+        parameters: shownParameters(item.definition.parameters),
+        columns: item.columns,
         reads_endpoints: possibleEndpoints(item.definition.query).filter(isKnown),
         read_by_endpoints: (readers.get(item.name) ?? []).map(({ name }) => name),
         ...(change && { warnings: change.warnings }),
@@ -308,17 +313,4 @@ export async function brokenBy(
 
 function contentOf({ name, comment }: { name: string; comment: string }): string {
   return `${name} ${comment}`
-}
-
-function view({ definition, version, columns, created_at, updated_at, updated_by, note }: SavedEndpoint) {
-  return {
-    ...definition,
-    parameters: shownParameters(definition.parameters),
-    version,
-    columns,
-    created_at,
-    updated_at,
-    updated_by,
-    note,
-  }
 }
