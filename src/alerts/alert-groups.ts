@@ -1,14 +1,7 @@
 import { hash } from 'node:crypto'
 import { invalidParameter } from '../base/errors.ts'
 import type { SavedAlert, StateName } from './alert.ts'
-import {
-  type AlertState,
-  enter,
-  evaluate,
-  type NotifiedState,
-  newState,
-  type Progress,
-} from './alert-state.ts'
+import { type AlertState, enter, evaluate, newProgress, type Progress } from './alert-state.ts'
 import { decide, type ResultRows, type Row } from './condition.ts'
 
 const maxGroups = 1_000
@@ -19,8 +12,6 @@ export interface GroupState extends Progress {
   /** Stable for the alert and the key. */
   readonly id: string
   readonly key: Row
-  told: NotifiedState
-  toldMs: number
   /** Since when the group has no rows. Null: it has some. */
   missingMs: number | null
 }
@@ -44,8 +35,8 @@ export function evaluateGroups(
   for (const [text, indices] of found) {
     const decision = decide(condition, result, indices)
     const id = hash('sha256', `${alert.id} ${text}`, 'base64url').slice(0, 22)
-    const group =
-      missing.get(id) ?? newGroup(id, keyOf(result.rows[indices[0] as number] as Row, definition.by), nowMs)
+    const key = keyOf(result.rows[indices[0] as number] as Row, definition.by)
+    const group = missing.get(id) ?? { id, key, ...newProgress(nowMs), missingMs: null }
     missing.delete(id)
     const before = group.state
     evaluate(group, definition, decision, nowMs)
@@ -94,29 +85,6 @@ function shown(value: unknown): unknown {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return (text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text).toWellFormed()
-}
-
-function newGroup(id: string, key: Row, nowMs: number): GroupState {
-  const { state, previous, sinceMs, evaluatedMs, value, error, failures, heldMs, told, toldMs } = newState(
-    '',
-    '',
-    nowMs,
-  )
-  return {
-    id,
-    key,
-    state,
-    previous,
-    sinceMs,
-    evaluatedMs,
-    value,
-    error,
-    failures,
-    heldMs,
-    told,
-    toldMs,
-    missingMs: null,
-  }
 }
 
 /** The condition of the group is not met any more. */

@@ -26,10 +26,8 @@ export interface Attempts {
   nextMs: number
 }
 
-/** The stored state of an alert, with the notifications that are not delivered yet: both change together. */
-export interface AlertState {
-  rule: string
-  name: string
+/** What an evaluation changes, and receivers are notified of: of an alert, or of one of its groups. */
+export interface Progress {
   state: StateName
   previous: StateName
   sinceMs: number
@@ -43,6 +41,12 @@ export interface AlertState {
   /** What receivers were last notified of, and when. */
   told: NotifiedState
   toldMs: number
+}
+
+/** The stored state of an alert, with the notifications that are not delivered yet: both change together. */
+export interface AlertState extends Progress {
+  rule: string
+  name: string
   /** The keys of targets that responded 410. */
   off: string[]
   /** Such a state is removed when its last notification is delivered. */
@@ -54,12 +58,6 @@ export interface AlertState {
   groups?: readonly GroupState[]
   groupsLeftOut?: number
 }
-
-/** What an evaluation changes, of an alert or of one of its groups. */
-export type Progress = Pick<
-  AlertState,
-  'state' | 'previous' | 'sinceMs' | 'evaluatedMs' | 'value' | 'error' | 'failures' | 'heldMs'
->
 
 /** What the service that evaluates alerts has of each in memory. */
 export interface AlertEntry {
@@ -75,9 +73,11 @@ export interface AlertEntry {
 const failuresUntilFailing = 3
 
 export function newState(rule: string, name: string, nowMs: number): AlertState {
+  return { rule, name, ...newProgress(nowMs), off: [], deleted: false, outbox: [], dropped: 0 }
+}
+
+export function newProgress(nowMs: number): Progress {
   return {
-    rule,
-    name,
     state: 'ok',
     previous: 'ok',
     sinceMs: nowMs,
@@ -88,10 +88,6 @@ export function newState(rule: string, name: string, nowMs: number): AlertState 
     heldMs: null,
     told: 'ok',
     toldMs: nowMs,
-    off: [],
-    deleted: false,
-    outbox: [],
-    dropped: 0,
   }
 }
 
@@ -131,7 +127,7 @@ export function enter(state: Progress, name: StateName, nowMs: number): void {
 
 /** The notification that is due, or undefined. */
 export function dueNotification(
-  { state, told, toldMs, failures }: Pick<AlertState, 'state' | 'told' | 'toldMs' | 'failures'>,
+  { state, told, toldMs, failures }: Progress,
   { repeat_seconds, muted_until }: Pick<AlertFields, 'repeat_seconds' | 'muted_until'>,
   nowMs: number,
   wallMs: number,

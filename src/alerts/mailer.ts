@@ -30,18 +30,22 @@ export function mailerOf(url: string | undefined, sender: string | undefined) {
     ): Promise<{ status: number; text: string }> {
       const { SmtpConnection, MailComposer } = await libraries()
       const content = {
-        ...{ ...email, from, messageId: `<${id}@${from.address.split('@')[1]}>`, date: new Date(atMs) },
-        ...{
-          headers: { 'Auto-Submitted': 'auto-generated' },
-          disableFileAccess: true,
-          disableUrlAccess: true,
-        },
+        ...email,
+        from,
+        messageId: `<${id}@${from.address.split('@')[1]}>`,
+        date: new Date(atMs),
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
       }
       const message = await new MailComposer(content).compile().build()
       signal.throwIfAborted()
       const connection = new SmtpConnection({
-        ...{ host: server.host, port: server.port, secure: server.tls === 'implicit' },
-        ...{ requireTLS: server.tls === 'required', ignoreTLS: server.tls === 'off' },
+        host: server.host,
+        port: server.port,
+        secure: server.tls === 'implicit',
+        requireTLS: server.tls === 'required',
+        ignoreTLS: server.tls === 'off',
         // Also ends a connection whose server does not respond to QUIT.
         socketTimeout: silentForMs,
       })
