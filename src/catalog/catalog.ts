@@ -39,6 +39,8 @@ type CatalogListener = (changed: readonly CatalogRecord[]) => Promise<void> | vo
 
 const limits = { deadlineMs: 60_000 }
 const followEveryMs = 1_000
+const nodesWithinMs = 20_000
+const askAgainMs = 200
 const maxAttempts = 10
 const retryAfterMs = 50
 const tidyAfterMs = 50
@@ -259,6 +261,15 @@ export class Catalog {
 
   async run(statements: string[], settings: Record<string, number> = {}): Promise<void> {
     for (const sql of statements) await this.#options.engine.command({ sql, settings }, limits)
+  }
+
+  /** Waits until the statement counts no node that lacks something. Those that are away are not waited for. Undefined: one node. */
+  async waitForNodes(countLacking: string | undefined): Promise<void> {
+    for (let waitedMs = 0; countLacking && waitedMs < nodesWithinMs; waitedMs += askAgainMs) {
+      const [row] = await this.read<{ lacking: string }>(countLacking)
+      if (Number(row?.lacking) === 0) return
+      await delay(askAgainMs)
+    }
   }
 
   /** Reads the log if it has changed. An outage of the engine leaves the state as it was. */

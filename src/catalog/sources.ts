@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { nameTaken, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
@@ -27,9 +26,6 @@ import type { Catalog } from './catalog.ts'
 import type { RecordKind } from './catalog-state.ts'
 import { type ItemChange, Items, namesOf } from './items.ts'
 import { readSource, type Source, type TypedColumn } from './source.ts'
-
-const replicasWithinMs = 20_000
-const askAgainMs = 200
 
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources extends Items<Source> {
@@ -150,16 +146,6 @@ export class Sources extends Items<Source> {
     )
   }
 
-  /** On a cluster, replicas get a new column one after the other. Those that are away are not waited for. */
-  async #waitForColumns(source: Source): Promise<void> {
-    const sql = countLackingColumns(source.name, storedColumns(source), this.topology)
-    for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
-      const [row] = await this.#catalog.read<{ lacking: string }>(sql)
-      if (Number(row?.lacking) === 0) return
-      await delay(askAgainMs)
-    }
-  }
-
   get topology(): Topology {
     return this.#catalog.topology
   }
@@ -241,7 +227,9 @@ export class Sources extends Items<Source> {
         }
         if (before && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
           await this.#matchColumns([source])
-          await this.#waitForColumns(source)
+          // On a cluster, replicas get a new column one after the other.
+          const lacking = countLackingColumns(source.name, storedColumns(source), topology)
+          await this.#catalog.waitForNodes(lacking)
         }
         if (before !== undefined && before.search_index !== source.search_index) {
           await this.#matchIndexes([source])

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay, setImmediate as giveWay } from 'node:timers/promises'
+import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Author } from '../base/author.ts'
 import { breakingChange, invalidBody, resourceNotFound, versionConflict } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -48,8 +48,6 @@ interface ReplaceTerms {
 const limits = { deadlineMs: 120_000 }
 const chunkBytes = 16 * 2 ** 20
 const giveWayAfterMs = 10
-const replicasWithinMs = 20_000
-const askAgainMs = 200
 const leftAfterMs = 3_600_000
 
 /** No table of a user has such a name. */
@@ -129,14 +127,11 @@ export class Tables extends Items<SavedTable> {
       const isOther = before.length > 0 && JSON.stringify(before) !== JSON.stringify(columns)
       const users = isOther ? await usersOf(table.name, columns) : []
       if (isOther && !breaking) refuseBreaking(table, before, columns, users)
-      return this.#beside(columns, async (beside) => {
+      const stored = await this.#fill(table, columns, by, async (beside) => {
         const digest = await this.#insert(beside, sent, columns)
-        const stored = { columns, rows: teller.rows, bytes, digest }
-        await this.#waitForReplicas(beside, teller.rows)
-        await this.#switch(table, beside)
-        await this.#rows.put(table.id, by, () => stored)
-        return { stored, users }
+        return { rows: teller.rows, bytes, digest }
       })
+      return { stored, users }
     })
   }
 
@@ -148,19 +143,14 @@ export class Tables extends Items<SavedTable> {
         const columns = this.readable.get(this.withId(table.id)?.name ?? '')
         const count = columns ? await this.#countOf(table.name, columns, project) : 0
         if (!columns || count === 0) return 0
-        await this.#beside(columns, async (beside) => {
+        await this.#fill(table, columns, by, async (beside) => {
           const kept = `ifNull(project, '') != ${sqlText(project)} OR isNull(project)`
           const names = columns.map(({ name }) => sqlName(name)).join(', ')
           const sql = `INSERT INTO ${beside} (${names}) SELECT ${names} FROM ${sqlName(table.name)} WHERE ${kept}`
           await this.#options.engine.command({ sql }, limits)
-          const rows = Number(
-            await queryText(this.#options.engine, { sql: `SELECT count() FROM ${beside}` }, limits),
-          )
-          await this.#waitForReplicas(beside, rows)
-          await this.#switch(table, beside)
+          const rows = await this.#count(`SELECT count() FROM ${beside}`)
           // No longer those that were sent, so a workspace can send them again.
-          const bytes = this.rowsOf(table)?.body.bytes ?? 0
-          await this.#rows.put(table.id, by, () => ({ columns: [...columns], rows, bytes, digest: '' }))
+          return { rows, bytes: this.rowsOf(table)?.body.bytes ?? 0, digest: '' }
         })
         return count
       })
@@ -170,7 +160,10 @@ export class Tables extends Items<SavedTable> {
 
   async #countOf(name: string, columns: readonly TableColumn[], project: string): Promise<number> {
     if (columns.every((column) => column.name !== 'project')) return 0
-    const sql = `SELECT count() FROM ${sqlName(name)} WHERE project = ${sqlText(project)}`
+    return this.#count(`SELECT count() FROM ${sqlName(name)} WHERE project = ${sqlText(project)}`)
+  }
+
+  async #count(sql: string): Promise<number> {
     return Number(await queryText(this.#options.engine, { sql }, limits))
   }
 
@@ -246,19 +239,29 @@ export class Tables extends Items<SavedTable> {
     }
   }
 
-  /** The catalog changes nothing meanwhile, and no backup begins. */
-  #switch(table: SavedTable, beside: string): Promise<void> {
+  /** Replaces the rows by others, in one step. */
+  #fill(
+    table: SavedTable,
+    columns: readonly TableColumn[],
+    by: Author,
+    write: (beside: string) => Promise<Omit<StoredRows, 'columns'>>,
+  ): Promise<StoredRows> {
     const { catalog } = this.#options
-    return catalog.hold(async () => {
-      this.#current(table)
-      const isThere = (await this.#existing()).has(table.name)
-      if (!isThere) {
-        const columns = (await this.#existing()).get(beside) ?? []
-        await catalog.run([
-          createLookupTable(table.name, columns, `${table.name}-${beside}`, catalog.topology),
-        ])
-      }
-      await this.#exchange(table.name, beside)
+    return this.#beside(columns, async (beside) => {
+      const stored = { columns: [...columns], ...(await write(beside)) }
+      // On a cluster, every node gets the rows before any of them reads the table.
+      await catalog.waitForNodes(countLackingRows(beside, stored.rows, catalog.topology))
+      // The catalog changes nothing meanwhile, and no backup begins.
+      await catalog.hold(async () => {
+        this.#current(table)
+        if (!(await this.#existing()).has(table.name)) {
+          const id = `${table.name}-${beside}`
+          await catalog.run([createLookupTable(table.name, columns, id, catalog.topology)])
+        }
+        await this.#exchange(table.name, beside)
+      })
+      await this.#rows.put(table.id, by, () => stored)
+      return stored
     })
   }
 
@@ -304,17 +307,6 @@ export class Tables extends Items<SavedTable> {
     })
     await flush()
     return digest()
-  }
-
-  /** On a cluster, every node gets the rows before any of them reads the table. Those that are away are not waited for. */
-  async #waitForReplicas(name: string, rows: number): Promise<void> {
-    const { catalog } = this.#options
-    const sql = countLackingRows(name, rows, catalog.topology)
-    for (let waitedMs = 0; sql !== undefined && waitedMs < replicasWithinMs; waitedMs += askAgainMs) {
-      const [row] = await catalog.read<{ lacking: string }>(sql)
-      if (Number(row?.lacking) === 0) return
-      await delay(askAgainMs)
-    }
   }
 
   async #drop(name: string): Promise<void> {
