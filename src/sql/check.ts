@@ -1,6 +1,6 @@
 import { invalidQuery } from '../base/errors.ts'
 import { closestName, didYouMean } from '../base/text/closest-name.ts'
-import { editSql } from './edits.ts'
+import { type EditedSql, editSql } from './edits.ts'
 import { authorError, authorPosition, positionOf } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
 import { firstWordHints } from './hints/dialect-hints.ts'
@@ -14,7 +14,7 @@ import {
 import { sqlName } from './names.ts'
 import { type Query, queryOf } from './query.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
-import { parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
+import { type ParseLimits, parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 
 const allowedKinds = new Set([
   'SelectWithUnionQuery',
@@ -82,9 +82,7 @@ export async function checkSql(
   /** Maps positions of errors to the author's text. */
   edited = editSql(statement.sql, []),
 ): Promise<void> {
-  const nodes = await parseSelect(engine, statement).catch((error) => {
-    throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
-  })
+  const nodes = await parseEdited(engine, statement, edited)
   const names = queryOf(statement.sql).subqueriesBy
   const checkTable = (name: string) => {
     if (sources.has(name) || (names.has(name) && isPlainName(name))) return
@@ -95,6 +93,18 @@ export async function checkSql(
     throw refuseSource(name, edited.source, sources.keys(), names.keys(), sources.aliased?.(name))
   }
   checkTree(nodes, checkTable, undefined, edited.source)
+}
+
+/** Parses a SELECT. Errors have their position in the author's text. */
+export function parseEdited(
+  engine: SqlParser,
+  statement: SqlText,
+  edited: EditedSql,
+  limits?: ParseLimits,
+): Promise<SqlNode[]> {
+  return parseSelect(engine, statement, limits).catch((error) => {
+    throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
+  })
 }
 
 /** Whether it cannot mean a table out of scope: one of another database, of a shard, or the service's own. */

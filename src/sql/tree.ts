@@ -7,7 +7,7 @@ export interface SqlText {
   readonly parameters?: Readonly<Record<string, SqlValue | readonly SqlValue[] | null>>
 }
 
-interface ParseLimits {
+export interface ParseLimits {
   readonly deadlineMs: number
   readonly signal?: AbortSignal
   readonly asReader?: boolean

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Document, Scalar, visit } from 'yaml'
+import type { FileProblem } from '../../base/files/file-problem.ts'
 import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.ts'
 import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { fieldProblems, findIllFormed, notWellFormed, problemSentence } from '../../base/validation.ts'
@@ -13,12 +14,7 @@ import { shownParameters } from './parameter-declaration.ts'
 
 type DefinitionReading =
   | { definition: EndpointDefinition; queryAt: TextPosition }
-  | { problems: DefinitionProblem[] }
-
-interface DefinitionProblem extends TextPosition {
-  file: string
-  message: string
-}
+  | { problems: FileProblem[] }
 
 /** Reads the definitions in a directory. Reports the problems of all files together. */
 export function readDefinitions(directory: string): EndpointDefinition[] {
@@ -31,7 +27,7 @@ export function readDefinitions(directory: string): EndpointDefinition[] {
   return readings.flatMap((reading) => ('definition' in reading ? [reading.definition] : []))
 }
 
-export function describeProblem({ file, line, message }: DefinitionProblem): string {
+export function describeProblem({ file, line, message }: FileProblem): string {
   return `${file}:${line}: ${message}`
 }
 
@@ -53,7 +49,7 @@ export function readDefinition(file: string, content: string): DefinitionReading
     return { problems: [{ file, line: 1, column: 1, message }] }
   }
   const header = readYamlFields(parts.header, 'max_rows: 1000')
-  const problems: DefinitionProblem[] = []
+  const problems: FileProblem[] = []
   const report = (at: TextPosition, field: string, message: string) =>
     problems.push({ file, ...within(parts.headerAt, at), message: problemSentence(field, message) })
   for (const { at, message } of header.syntaxProblems) report(at, 'header', message)

@@ -8,7 +8,7 @@ import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { EndpointDefinition } from './definition.ts'
 import type { KnownEndpoints } from './inner-endpoints.ts'
 import { otherValues, sampleNowMicros } from './parameter-declaration.ts'
-import { bindQuery, type CompiledQuery, type SourceColumns, samplesOf, withNow } from './parameters.ts'
+import { bindQuery, type CompiledQuery, type SourceColumns, sampleParameters, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** A checked endpoint: its query compiles, reads only sources, and returns these columns. */
@@ -46,10 +46,9 @@ async function compile(
   if (definition.sandbox) sandboxViews(definition.query)
   const nesting = { path: [definition.name], expanded: { count: 0 }, comparesTypes: !onlyRun }
   const compiled = bindQuery(definition.query, definition.parameters, sources, nesting)
-  const parameters = withNow(
-    compiled.check(onlyRun?.values ?? samplesOf(definition, compiled)),
-    onlyRun?.nowMicros ?? sampleNowMicros,
-  )
+  const parameters = onlyRun
+    ? withNow(compiled.check(onlyRun.values), onlyRun.nowMicros)
+    : sampleParameters(definition, compiled)
   await checkSql(engine, { sql: compiled.sql, parameters }, sources, compiled.edited)
   const unused = unusedSubqueries(compiled)
   if (unused !== undefined) {

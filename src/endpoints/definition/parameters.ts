@@ -19,6 +19,7 @@ import {
   type ParameterDeclaration,
   type ParameterDeclarations,
   reads,
+  sampleNowMicros,
   sampleValues,
   timestampType,
   typeOf,
@@ -169,7 +170,7 @@ export function bindQuery(
 }
 
 /** Values that fit, for checking a query without a request: for endpoints that it reads, too. */
-export function samplesOf(
+function samplesOf(
   { parameters }: { parameters: ParameterDeclarations },
   { inner, names }: Pick<CompiledQuery, 'inner' | 'names'>,
 ): Record<string, string> {
@@ -184,6 +185,11 @@ export function samplesOf(
     }
   }
   return samples
+}
+
+/** Parameters for checking the query of an endpoint without a request. */
+export function sampleParameters(definition: { parameters: ParameterDeclarations }, compiled: CompiledQuery) {
+  return withNow(compiled.check(samplesOf(definition, compiled)), sampleNowMicros)
 }
 
 /** Adds the time of the request. It is not sent by the caller and is not part of the cache key. */

@@ -2,9 +2,16 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { tableNames } from '../../engine/stored-tables.ts'
-import { callerTokens, checkTokens, checkTree, isPlainName, tableAliases } from '../../sql/check.ts'
+import {
+  callerTokens,
+  checkTokens,
+  checkTree,
+  isPlainName,
+  parseEdited,
+  tableAliases,
+} from '../../sql/check.ts'
 import { editSql } from '../../sql/edits.ts'
-import { authorError, authorPosition, positionOf } from '../../sql/errors.ts'
+import { authorError, positionOf } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
 import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
@@ -17,10 +24,9 @@ import {
 import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
 import { Query, type WithClause } from '../../sql/query.ts'
-import { parseSelect, parseSql, type SqlNode } from '../../sql/tree.ts'
+import { parseSql, type SqlNode } from '../../sql/tree.ts'
 import { type Endpoint, sandboxViews } from './endpoint.ts'
-import { sampleNowMicros } from './parameter-declaration.ts'
-import { type BoundValues, factsOf, samplesOf, withNow } from './parameters.ts'
+import { type BoundValues, factsOf, sampleParameters } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
 
 /** Maximum time to check SQL, even if the endpoint can run longer. */
@@ -54,9 +60,7 @@ async function compile(
   const edited = editSql(own, [...pathEdits(query), ...matchesEdits(query)])
   const { text } = edited
   const views = sandboxViews(endpoint.compiled.sql)
-  const nodes = await parseSelect(engine, { sql: text }, limits()).catch((error) => {
-    throw authorError(error, ({ line, column }) => authorPosition(edited, { line: line - 1, column }))
-  })
+  const nodes = await parseEdited(engine, { sql: text }, edited, limits())
   const subqueries = [...subqueriesBy.keys()]
   const checkTable = (name: string) => {
     if (!views.names.includes(name) && !subqueriesBy.has(name)) {
@@ -83,10 +87,7 @@ async function compile(
       `The view ${ambiguous} cannot be read because a source or a table has the same name. Rename one of them.`,
     )
   }
-  const parameters = withNow(
-    endpoint.compiled.check(samplesOf(endpoint.definition, endpoint.compiled)),
-    sampleNowMicros,
-  )
+  const parameters = sampleParameters(endpoint.definition, endpoint.compiled)
   const statement = { sql: compose(views, read, text), parameters }
   checkPlace(await parseSql(engine, statement, limits()), nodes, read.length)
   await checkViews(checking, endpoint, views, read, parameters)
@@ -111,7 +112,7 @@ export async function describeViews(engine: Engine, endpoint: Endpoint): Promise
   const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
   const { definition, compiled } = endpoint
   const views = sandboxViews(compiled.sql)
-  const parameters = withNow(compiled.check(samplesOf(definition, compiled)), sampleNowMicros)
+  const parameters = sampleParameters(definition, compiled)
   const found: SandboxView[] = []
   for (const name of views.names.filter((view) => !checking.tables.has(view))) {
     const columns = await describe(checking, { sql: viewAlone(views, name), parameters }).catch((error) => {

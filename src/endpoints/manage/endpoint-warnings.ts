@@ -1,4 +1,3 @@
-import { reservedName } from '../../shared/sql-tokens.ts'
 import { findWarnings } from '../../sql/warnings/find-warnings.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
@@ -20,16 +19,8 @@ export function endpointWarnings(
   },
 ): WarningsOf {
   return async ({ parameters, sandbox }, typed, { typedColumns } = sources()) => {
-    const found = findWarnings(
-      {
-        sql: typed,
-        declared: Object.keys(parameters),
-        reserved: [reservedName],
-        sandbox,
-        columnsOf: typedColumns ?? (() => undefined),
-      },
-      sampled,
-    )
+    const columnsOf = typedColumns ?? (() => undefined)
+    const found = findWarnings({ sql: typed, declared: Object.keys(parameters), sandbox, columnsOf }, sampled)
     // Warnings never keep anybody from saving.
     return found.catch((error) => {
       onFailure(error)

@@ -41,7 +41,7 @@ describe('cast_hides_missing', () => {
     expect(await warnedCasts(sql)).toEqual([at])
     const [warning] = (
       await findWarnings({
-        ...{ sql, declared: ['user'], reserved: ['now'], sandbox: false },
+        ...{ sql, declared: ['user'], sandbox: false },
         columnsOf: () => [],
       })
     ).filter(({ code }) => code === 'cast_hides_missing')

@@ -8,7 +8,7 @@ describe('undeclared_parameter and unused_parameter', () => {
       ...{
         sql,
         declared: [],
-        reserved: ['now'],
+
         sandbox: false,
         columnsOf: () => undefined,
       },
@@ -87,7 +87,7 @@ describe('alias_shadows_column', () => {
   test('the message names the clause and the source', async () => {
     const sql = `SELECT timestamp::date AS timestamp FROM edge_logs WHERE ${recent}`
     const [warning] = await findWarnings({
-      ...{ sql, declared: [], reserved: ['now'], sandbox: false, columnsOf: () => [] },
+      ...{ sql, declared: [], sandbox: false, columnsOf: () => [] },
     })
     expect(warning).toEqual({
       code: 'alias_shadows_column',

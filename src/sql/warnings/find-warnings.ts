@@ -1,5 +1,6 @@
 import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
+import { reservedName } from '../../shared/sql-tokens.ts'
 import { positionOf } from '../errors.ts'
 import type { ColumnsOf } from '../paths.ts'
 import { type Query, queryOf } from '../query.ts'
@@ -12,8 +13,6 @@ import type { Warning } from './warning.ts'
 export interface WarnedQuery {
   sql: string
   declared: readonly string[]
-  /** Names that the service sets, such as now. */
-  reserved: readonly string[]
   columnsOf: ColumnsOf
   /** Whether callers can send SQL of their own over the named subqueries. */
   sandbox: boolean
@@ -46,9 +45,9 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, query.tokens[at]?.start ?? 0) }))
 }
 
-function parameterWarnings(query: Query, { declared, reserved }: WarnedQuery): Finding[] {
+function parameterWarnings(query: Query, { declared }: WarnedQuery): Finding[] {
   const { tokens, parameters: used } = query
-  const known = new Set([...declared, ...reserved])
+  const known = new Set([...declared, reservedName])
   const undeclared = [...used].filter(([name]) => !known.has(name))
   const unused = declared.filter((name) => !used.has(name))
   const findings = undeclared.map(([name, [at = -1]]): Finding => {

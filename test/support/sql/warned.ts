@@ -13,7 +13,7 @@ const sources: Record<string, SourceColumn[]> = {
 /** The SQL at the position of each warning with one of these codes. */
 export async function warned(sql: string, codes: RegExp, more: Partial<WarnedQuery> = {}): Promise<string[]> {
   const found = await findWarnings({
-    ...{ sql, declared: [], reserved: ['now'], sandbox: false },
+    ...{ sql, declared: [], sandbox: false },
     columnsOf: (source) => (Object.hasOwn(sources, source) ? sources[source] : undefined),
     ...more,
   })
