@@ -7,7 +7,7 @@ import { type Call, onBehalfOfAll, recipeOf } from '../endpoints/call/call.ts'
 import { EndpointCalls } from '../endpoints/call/endpoint-calls.ts'
 import { EndpointRunner } from '../endpoints/call/endpoint-runner.ts'
 import { QueryQueue } from '../endpoints/call/query-queue.ts'
-import { EndpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
+import { endpointDrafts } from '../endpoints/manage/endpoint-drafts.ts'
 import { brokenBy } from '../endpoints/manage/endpoint-kind.ts'
 import { endpointWarnings } from '../endpoints/manage/endpoint-warnings.ts'
 import { Replays } from '../endpoints/manage/replays.ts'
@@ -103,7 +103,7 @@ export function createEndpoints({ settings, log, time }: ServiceOptions, storage
     warningsOf,
     tableUsers: (table: string, columns: readonly TableColumn[]) =>
       brokenBy({ engine, catalog, readable }, endpoints, table, columns),
-    drafts: new EndpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
+    drafts: endpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
     replays: new Replays({
       engine,
       runner,

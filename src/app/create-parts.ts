@@ -22,9 +22,8 @@ import { Metrics, RequestCounts } from '../observability/metrics.ts'
 import { RequestStatistics } from '../observability/request-statistics.ts'
 import { traceExporters } from '../observability/trace-exporters.ts'
 import { LogSearch } from '../sources/log-search.ts'
-import { RulePreview } from '../sources/rule-preview.ts'
 import { SavedSearches } from '../sources/saved-searches.ts'
-import { SourceInfo } from '../sources/source-info.ts'
+import { sourceInfo } from '../sources/source-info.ts'
 import { sourceUsage } from '../sources/source-usage.ts'
 import { createEndpoints } from './create-endpoints.ts'
 import { appendTo, maxPendingLogBytes, type Storage } from './create-storage.ts'
@@ -38,7 +37,7 @@ export type Parts = Awaited<ReturnType<typeof createParts>>
 export async function createParts(options: ServiceOptions, storage: Storage, adminToken: string) {
   const { settings, time, log } = options
   const clock = time.wall
-  const { engine, catalog, sources, tables, projects, rules } = storage
+  const { engine, catalog, sources, tables, projects } = storage
 
   const statistics = settings.statistics
     ? new RequestStatistics({
@@ -144,8 +143,7 @@ export async function createParts(options: ServiceOptions, storage: Storage, adm
     definitions,
     search,
     intake,
-    sourceInfo: new SourceInfo(logParts),
-    rulePreview: new RulePreview({ sources, rules, search }),
+    sourceInfo: sourceInfo(logParts),
     searches: new SavedSearches(catalog, sources),
     usage: sourceUsage({ ...logParts, reserveBytes: settings.diskReserve }),
   }

@@ -5,7 +5,7 @@ import type { Sources } from '../catalog/sources.ts'
 import { refuseAudit } from '../definitions/audit-rule.ts'
 import { callerBlame } from '../engine/embedded/running-queries.ts'
 import { type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
-import { jsonRowSql, outputJson, readJsonRows } from '../engine/json-rows.ts'
+import { jsonRowSql, outputJson, readJsonRows, textRows } from '../engine/json-rows.ts'
 import { type BoundValues, conditionSql, type WordsAs } from '../search/condition-sql.ts'
 import { readQuery } from '../search/parse-query.ts'
 import { parsingTests, type SearchCondition } from '../search/search-condition.ts'
@@ -37,6 +37,13 @@ export interface EntryReader {
 }
 
 export type Search = ReturnType<EntryQueries['search']>
+
+/** Who reads which source; with a condition, also how. */
+interface Reading {
+  reader: EntryReader
+  source: Source
+  condition?: SearchCondition | undefined
+}
 
 export const searchDeadlineMs = 30_000
 /**
@@ -74,8 +81,9 @@ export class EntryQueries {
     const filter = reader.project === undefined ? sent : { ...sent, project: reader.project }
     const condition = filter.query.trim() === '' ? undefined : readQuery(filter.query, source.columns)
     const { sql, parameters } = conditionsOf(filter, nowMicros, condition, words)
-    const run = (statement: Statement, deadlineMs?: number) =>
-      this.run({ reader, source, condition }, statement, deadlineMs)
+    const reading = { reader, source, condition }
+    const lines = (statement: Pick<Statement, 'sql' | 'parameters'>, deadlineMs?: number) =>
+      this.lines(reading, statement, deadlineMs)
     /** Rows of a statement, which can use the parameters of the search and more. */
     const rows = async <Row>(
       text: string,
@@ -83,17 +91,38 @@ export class EntryQueries {
       deadlineMs?: number,
     ) => {
       const all = { ...more, parameters: { ...parameters, ...more.parameters } }
-      return readJsonRows<Row>(await run({ sql: text, format: 'JSONEachRow', ...all }, deadlineMs))
+      return readJsonRows<Row>(
+        await this.run(reading, { sql: text, format: 'JSONEachRow', ...all }, deadlineMs),
+      )
     }
-    return { source, table: tableOf(source), filter, condition, words, nowMicros, sql, parameters, run, rows }
+    return {
+      source,
+      table: tableOf(source),
+      filter,
+      condition,
+      words,
+      nowMicros,
+      sql,
+      parameters,
+      lines,
+      rows,
+    }
+  }
+
+  /** Entries as lines of JSON, from a statement that selects such rows. */
+  lines(
+    what: Reading,
+    statement: Pick<Statement, 'sql' | 'parameters'>,
+    deadlineMs?: number,
+  ): Promise<Buffer> {
+    return this.run(what, { ...statement, format: textRows.format, settings: textRows.lines }, deadlineMs)
   }
 
   async run(
-    what: { reader: EntryReader; source: Source; condition?: SearchCondition | undefined },
+    { reader, source, condition }: Reading,
     statement: Statement,
     deadlineMs = searchDeadlineMs,
   ): Promise<Buffer> {
-    const { reader, source, condition } = what
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, retentionDays, signal } = reader
     refuseAudit(reader, { source: source.name })

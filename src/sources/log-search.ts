@@ -2,7 +2,6 @@ import { invalidParameter, queryTimeout, resourceNotFound, WellheadError } from 
 import { grouped } from '../base/grouped.ts'
 import { didYouMean } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
-import { textRows } from '../engine/json-rows.ts'
 import { conditionSql, present } from '../search/condition-sql.ts'
 import {
   type FieldCondition,
@@ -108,11 +107,9 @@ export class LogSearch {
           most: limit - count + skip,
           ...(before && { last: before.timestamp, last_id: before.id }),
         },
-        format: textRows.format,
-        settings: textRows.lines,
       }
       try {
-        const lines = await search.run(statement, Math.max(1, deadline - performance.now()))
+        const lines = await search.lines(statement, Math.max(1, deadline - performance.now()))
         found.push(lines)
         for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++
       } catch (error) {
@@ -133,23 +130,14 @@ export class LogSearch {
     const source = this.queries.source(name)
     const { project } = reader
     const which = `id = {id:String}${project === undefined ? '' : ' AND project = {project:String}'}`
+    const from = `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}`
     // Without the timestamp, or with a wrong one, ids of all entries are read.
     const times =
       micros === undefined ? [''] : [" AND timestamp = fromUnixTimestamp64Micro({at:Int64}, 'UTC')", '']
     for (const time of times) {
-      const body = await this.queries.run(
-        { reader, source },
-        {
-          sql: `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}${time} ORDER BY timestamp DESC LIMIT 1`,
-          parameters: {
-            id,
-            ...(project !== undefined && { project }),
-            ...(time !== '' && { at: micros as string }),
-          },
-          format: textRows.format,
-          settings: textRows.lines,
-        },
-      )
+      const sql = `${from}${time} ORDER BY timestamp DESC LIMIT 1`
+      const parameters = { id, project: project ?? null, at: micros ?? null }
+      const body = await this.queries.lines({ reader, source }, { sql, parameters })
       if (body.length > 0) return body
     }
     throw resourceNotFound(`The source ${source.name} has no entry with the id "${id}"`)

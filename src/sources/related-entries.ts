@@ -3,7 +3,6 @@ import { JsonPaths, pathName } from '../base/json/json-paths.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
 import { guardedCsv } from '../base/text/guarded-csv.ts'
 import { readShape } from '../base/validation.ts'
-import { textRows } from '../engine/json-rows.ts'
 import type { BoundValues } from '../search/condition-sql.ts'
 import { requiredField } from '../search/search-condition.ts'
 import { cursorAfter, type SearchCursor } from '../search/search-cursor.ts'
@@ -29,8 +28,7 @@ export async function contextOf(
       `SELECT ${entryRow} FROM ${tableOf(source)} WHERE project = {project:String} AND timestamp ${compared.slice(0, 1)}= ${at} ` +
       `AND (timestamp, id) ${compared} (${at}, {id:String}) ORDER BY timestamp ${order}, id ${order} LIMIT {limit:UInt32}`
     const parameters = { project: found.project, at: found.timestamp, id, limit }
-    const statement = { sql, parameters, format: textRows.format, settings: textRows.lines }
-    return linesOf(await search.queries.run({ reader, source }, statement))
+    return linesOf(await search.queries.lines({ reader, source }, { sql, parameters }))
   }
   const [newer, older] = await Promise.all([
     read('>', 'ASC', size.after),
@@ -129,7 +127,8 @@ function* inChunks(texts: readonly string[], write: (text: string) => Buffer) {
   yield Buffer.concat(rows)
 }
 
-function linesOf(lines: Buffer): string[] {
+/** The entries in the lines of a search, as JSON. */
+export function linesOf(lines: Buffer): string[] {
   return lines.toString().split('\n').filter(Boolean)
 }
 

@@ -9,42 +9,36 @@ import { pathSettings, type SourcePath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
 
+export type SourceInfo = ReturnType<typeof sourceInfo>
+
 /** What readers and senders need to know about sources. */
-export class SourceInfo {
-  readonly #options: { engine: Engine; sources: Sources }
-
-  constructor(options: { engine: Engine; sources: Sources }) {
-    this.#options = options
-  }
-
-  /** Those whose entries the reader may read. */
-  list(reader: Reader): Source[] {
-    return this.#options.sources.list().filter(({ name }) => mayRead(reader, { source: name }))
-  }
-
-  get(name: string, reader: Reader): Source {
-    const source = this.#options.sources.get(name, () => true)
+export function sourceInfo({ engine, sources }: { engine: Engine; sources: Sources }) {
+  const get = (name: string, reader: Reader): Source => {
+    const source = sources.get(name, () => true)
     refuseAudit(reader, { source: source.name })
     return source
   }
-
-  /** Names of the sources that clients send to. The service writes the others itself. */
-  sentTo(): string[] {
-    const names = this.#options.sources.list().map(({ name }) => name)
-    return names.filter((name) => !isWrittenByService(name))
-  }
-
-  /** The paths of metadata in the newest entries, with their types and typed columns. */
-  async schema(name: string, reader: Reader): Promise<SourcePath[]> {
-    const { engine, sources } = this.#options
-    const source = this.get(name, reader)
-    const [seen, filled] = await Promise.all([
-      seenPaths(source, (sql) => queryRows(engine, { sql, settings: pathSettings }, limits)),
-      readFilling(source.name, engine, sources.topology, limits),
-    ])
-    return seen.map((path) => ({
-      ...path,
-      filled: path.column === null ? null : (filled.get(path.column) ?? 1),
-    }))
+  return {
+    get,
+    /** Those whose entries the reader may read. */
+    list: (reader: Reader): Source[] =>
+      sources.list().filter(({ name }) => mayRead(reader, { source: name })),
+    /** Names of the sources that clients send to. The service writes the others itself. */
+    sentTo: (): string[] => {
+      const names = sources.list().map(({ name }) => name)
+      return names.filter((name) => !isWrittenByService(name))
+    },
+    /** The paths of metadata in the newest entries, with their types and typed columns. */
+    async schema(name: string, reader: Reader): Promise<SourcePath[]> {
+      const source = get(name, reader)
+      const [seen, filled] = await Promise.all([
+        seenPaths(source, (sql) => queryRows(engine, { sql, settings: pathSettings }, limits)),
+        readFilling(source.name, engine, sources.topology, limits),
+      ])
+      return seen.map((path) => ({
+        ...path,
+        filled: path.column === null ? null : (filled.get(path.column) ?? 1),
+      }))
+    },
   }
 }

@@ -67,85 +67,81 @@ const unsaved = { project: undefined, retentionDays: undefined, purpose: 'previe
 
 export type DraftAuthor = Pick<RequestAuthor, 'id' | 'isAdmin'>
 
-export class EndpointDrafts {
-  readonly #options: EndpointDraftsOptions
+export type EndpointDrafts = ReturnType<typeof endpointDrafts>
 
-  constructor(options: EndpointDraftsOptions) {
-    this.#options = options
-  }
-
-  async check(body: unknown, by: DraftAuthor, signal: AbortSignal) {
-    const { columns, compiled, definition } = await this.#inTurn(by, signal, () => this.#compile(by, body))
-    const typed = String(endpointFields(body).query)
-    const warnings = await this.#options.warningsOf(definition, typed)
-    const told = inferredTypes(queryOf(typed), this.#options.sources().typedColumns)
-    return { columns, parameters: compiled.names, types: Object.fromEntries(told), warnings }
-  }
-
-  async preview(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal) {
-    const { endpoint: fields, parameters } = readShape(previewShape, body)
-    const endpoint = await this.#inTurn(by, signal, () => this.#compile(by, fields))
-    const call = callOf({ endpoint, parameters, format, caller: by.id, signal, ...unsaved })
-    return { columns: endpoint.columns, result: await this.#options.runner.run(call) }
-  }
-
-  /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
-  async run(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal): Promise<Result> {
-    const { query, parameters, ...settings } = readShape(sqlShape, body)
-    const fields = { query, parameters: declarationsOf(parameters), ...settings }
-    const sent = Object.entries(parameters).flatMap(([name, value]) =>
-      value === null ? [] : [[name, valuesText.parse(value)] as const],
-    )
-    const nowMicros = BigInt(this.#options.clock.now()) * 1000n
-    const onlyRun = { values: Object.fromEntries(sent), nowMicros }
-    const endpoint = await this.#inTurn(by, signal, async () => {
-      const used = queryOf(query).parameterNames
-      const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
-      const missing = used.find((name) => !Object.hasOwn(parameters, name))
-      if (missing !== undefined) {
-        throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
-      }
-      const compiled = await this.#compile(by, fields, onlyRun)
-      // Errors of the SQL come first: in `:project`, they explain why the value is not used.
-      if (unused !== undefined && !compiled.compiled.handed.has(unused)) throw unusedParameter(unused, used)
-      return compiled
-    })
-    const call = {
-      endpoint,
-      parameters: onlyRun.values,
-      format,
-      caller: by.id,
-      signal,
-      nowMicros,
-      ...unsaved,
-    }
-    return this.#options.runner.run(callOf(call))
-  }
-
+/** Checks and runs what is not saved. */
+export function endpointDrafts({ engine, runner, sources, clock, warningsOf }: EndpointDraftsOptions) {
   /** Reads SQL in the caller's turn, after other requests were served. */
-  #inTurn({ id: caller }: DraftAuthor, signal: AbortSignal, read: () => Promise<Endpoint>) {
-    return this.#options.runner.inTurn({ caller, signal }, async () => {
+  const inTurn = ({ id: caller }: DraftAuthor, signal: AbortSignal, read: () => Promise<Endpoint>) =>
+    runner.inTurn({ caller, signal }, async () => {
       await giveWay()
       return read()
     })
-  }
 
-  async #compile(
+  const compile = async (
     by: DraftAuthor,
     body: unknown,
     onlyRun?: Parameters<typeof compileEndpoint>[4],
-  ): Promise<Endpoint> {
-    const { engine, sources } = this.#options
+  ): Promise<Endpoint> => {
     const fields = endpointFields(body)
     refuseAudit(by, fields)
     const definition = parseDefinition({ name: draftName, ...fields, id: draftId })
     const timeout_seconds = Math.min(definition.timeout_seconds, maxDraftSeconds)
-    const bounded = { ...definition, timeout_seconds }
     try {
-      return await compileEndpoint(engine, bounded, 1, sources(), onlyRun)
+      return await compileEndpoint(engine, { ...definition, timeout_seconds }, 1, sources(), onlyRun)
     } catch (error) {
       throw errorInTypedText(error, String(fields.query))
     }
+  }
+
+  return {
+    async check(body: unknown, by: DraftAuthor, signal: AbortSignal) {
+      const { columns, compiled, definition } = await inTurn(by, signal, () => compile(by, body))
+      const typed = String(endpointFields(body).query)
+      const warnings = await warningsOf(definition, typed)
+      const told = inferredTypes(queryOf(typed), sources().typedColumns)
+      return { columns, parameters: compiled.names, types: Object.fromEntries(told), warnings }
+    },
+
+    async preview(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal) {
+      const { endpoint: fields, parameters } = readShape(previewShape, body)
+      const endpoint = await inTurn(by, signal, () => compile(by, fields))
+      const call = callOf({ endpoint, parameters, format, caller: by.id, signal, ...unsaved })
+      return { columns: endpoint.columns, result: await runner.run(call) }
+    },
+
+    /** Runs SQL that belongs to no endpoint. Its parameters get the types of their values. */
+    async run(body: unknown, format: OutputFormat, by: DraftAuthor, signal: AbortSignal): Promise<Result> {
+      const { query, parameters, ...settings } = readShape(sqlShape, body)
+      const fields = { query, parameters: declarationsOf(parameters), ...settings }
+      const sent = Object.entries(parameters).flatMap(([name, value]) =>
+        value === null ? [] : [[name, valuesText.parse(value)] as const],
+      )
+      const onlyRun = { values: Object.fromEntries(sent), nowMicros: BigInt(clock.now()) * 1000n }
+      const endpoint = await inTurn(by, signal, async () => {
+        const used = queryOf(query).parameterNames
+        const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
+        const missing = used.find((name) => !Object.hasOwn(parameters, name))
+        if (missing !== undefined) {
+          throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
+        }
+        const compiled = await compile(by, fields, onlyRun)
+        // Errors of the SQL come first: in `:project`, they explain why the value is not used.
+        if (unused !== undefined && !compiled.compiled.handed.has(unused)) throw unusedParameter(unused, used)
+        return compiled
+      })
+      const { values, nowMicros } = onlyRun
+      const call = callOf({
+        endpoint,
+        parameters: values,
+        format,
+        caller: by.id,
+        signal,
+        nowMicros,
+        ...unsaved,
+      })
+      return runner.run(call)
+    },
   }
 }
 

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { ruleShape } from '../../catalog/source-rules.ts'
-import { previewShape, type RulePreview } from '../../sources/rule-preview.ts'
+import type { SourceRules } from '../../rules/source-rules.ts'
+import type { LogSearch } from '../../sources/log-search.ts'
+import { previewRules, previewShape } from '../../sources/rule-preview.ts'
 import { sourcePathShape } from '../../sources/seen-paths.ts'
 import type { SourceInfo } from '../../sources/source-info.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
@@ -45,7 +47,7 @@ nameComponents('output', {
 
 export function addSourceRoutes(
   server: FastifyInstance,
-  { sources, rulePreview }: { sources: SourceInfo; rulePreview: RulePreview },
+  { sources, rules, search }: { sources: SourceInfo; rules: SourceRules; search: LogSearch },
 ) {
   const route = routesOf(server, { tag: 'Sources', access: 'read' })
   const params = sourceName
@@ -64,10 +66,7 @@ export function addSourceRoutes(
       'Counts since the service started or the rules changed. Each of several services has its own.',
     params,
     responses: { 200: json('In the order in which they are applied.', appliedRules) },
-    handler: async ({ params, caller }) => {
-      const { name } = sources.get(params.name, caller)
-      return rulePreview.list(name)
-    },
+    handler: async ({ params, caller }) => rules.list(sources.get(params.name, caller)),
   })
   route('POST /api/sources/:name/rules/preview', 'previewSourceRules', 'Try rules on the newest entries', {
     description: 'Changes nothing. The newest 100 entries are as the current rules left them.',
@@ -75,7 +74,9 @@ export function addSourceRoutes(
     body: jsonBody(previewShape, { rules: [{ mask: ['email'] }] }),
     responses: { 200: json('What the rules would do.', preview) },
     errors: [504],
-    handler: async (request, reply) =>
-      rulePreview.run(request.params.name, request.body, entryReader(request, reply)),
+    handler: async (request, reply) => {
+      const source = sources.get(request.params.name, request.caller)
+      return previewRules({ rules, search }, source, request.body, entryReader(request, reply))
+    },
   })
 }
