@@ -15,7 +15,6 @@ import { closestPath } from '../sql/warnings/path-warnings.ts'
 import { containsSql, foldCase } from '../sql/word.ts'
 import {
   EntryQueries,
-  type EntryQueriesOptions,
   type EntryReader,
   entryRow,
   isoEntryRow,
@@ -59,13 +58,7 @@ const comparedField = /^([\p{L}_][\p{L}\p{N}_.]*)([<>]=?|=)([^\s=<>]+)$/u
  * Searches the entries of a source, counts them over time, and counts their values. Aliases in its statements begin with _, as no
  * column does: the engine reads an alias where a condition names a column of that name.
  */
-export class LogSearch {
-  readonly queries: EntryQueries
-
-  constructor(options: EntryQueriesOptions) {
-    this.queries = new EntryQueries(options)
-  }
-
+export class LogSearch extends EntryQueries {
   /** Reads the newest part of the range first, then longer and longer ones, as long as there is time. */
   async entries(
     name: string,
@@ -76,7 +69,7 @@ export class LogSearch {
     const { limit, next, before: sent, ...filter } = readShape(searchShape, body)
     if (next !== undefined && sent) throw invalidParameter('next', 'Send either next or before, not both.')
     const before = next === undefined ? sent : cursorOf(next)
-    const search = this.queries.search(name, filter, reader)
+    const search = this.search(name, filter, reader)
     const deadline = performance.now() + searchDeadlineMs
     const last = "fromUnixTimestamp64Micro({last:Int64}, 'UTC')"
     const isAfter = before?.skip === undefined ? '<' : '<='
@@ -127,7 +120,7 @@ export class LogSearch {
 
   /** The newest entry with this id, as JSON written by the engine. */
   async entry(name: string, id: string, micros: string | undefined, reader: EntryReader): Promise<Buffer> {
-    const source = this.queries.source(name)
+    const source = this.source(name)
     const { project } = reader
     const which = `id = {id:String}${project === undefined ? '' : ' AND project = {project:String}'}`
     const from = `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}`
@@ -137,7 +130,7 @@ export class LogSearch {
     for (const time of times) {
       const sql = `${from}${time} ORDER BY timestamp DESC LIMIT 1`
       const parameters = { id, project: project ?? null, at: micros ?? null }
-      const body = await this.queries.lines({ reader, source }, { sql, parameters })
+      const body = await this.lines({ reader, source }, { sql, parameters })
       if (body.length > 0) return body
     }
     throw resourceNotFound(`The source ${source.name} has no entry with the id "${id}"`)
@@ -145,7 +138,7 @@ export class LogSearch {
 
   async histogram(name: string, body: unknown, reader: EntryReader) {
     const { buckets: maxBuckets, by, ...filter } = readShape(histogramShape, body)
-    const search = this.queries.search(name, filter, reader)
+    const search = this.search(name, filter, reader)
     const found = await histogramOf(search, maxBuckets, by)
     // The counts are right without notes.
     const isEmpty = found.buckets.length === 0 && found.searchedSince === undefined
@@ -155,7 +148,7 @@ export class LogSearch {
 
   async values(name: string, body: unknown, reader: EntryReader) {
     const { path, limit, search: wanted, ...filter } = readShape(valuesShape, body)
-    const search = this.queries.search(name, filter, reader)
+    const search = this.search(name, filter, reader)
     const value = present(requiredField(path, search.source.columns, 'path'))
     const folded = foldCase(wanted)
     const isWanted = wanted === '' ? '' : ` AND ${containsSql(value, '{wanted:String}', folded)}`
@@ -169,13 +162,13 @@ export class LogSearch {
 
   /** The most frequent values of fields. */
   async facets(name: string, body: unknown, reader: EntryReader) {
-    return facetsOf(this.queries.search(name, readShape(entryFilterShape, body), reader))
+    return facetsOf(this.search(name, readShape(entryFilterShape, body), reader))
   }
 
   /** The fields of the newest entries, and how many entries arrived lately. */
   async describe(name: string, reader: EntryReader) {
-    const lastDay = new Date(this.queries.now() - dayMs).toISOString()
-    const search = this.queries.search(name, readShape(entryFilterShape, { from: lastDay }), reader)
+    const lastDay = new Date(this.now() - dayMs).toISOString()
+    const search = this.search(name, readShape(entryFilterShape, { from: lastDay }), reader)
     const [fields, counts, newestMicros] = await Promise.all([
       pathsOf(search),
       search.rows<{ _n: number }>(`SELECT count() AS _n FROM ${search.table} WHERE ${search.sql}`),

@@ -8,7 +8,7 @@ import { requiredField } from '../search/search-condition.ts'
 import { cursorAfter, type SearchCursor } from '../search/search-cursor.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import { sqlText } from '../sql/names.ts'
-import { type EntryQueries, type EntryReader, entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
+import { type EntryReader, entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import type { FoundEntries, LogSearch } from './log-search.ts'
 import { crossSearchShape, exportShape, searchSqlShape } from './search-shape.ts'
 
@@ -21,14 +21,14 @@ export async function contextOf(
 ): Promise<Buffer> {
   const { id, micros, size } = entry
   const found = JSON.parse((await search.entry(name, id, micros, reader)).toString())
-  const source = search.queries.source(name)
+  const source = search.source(name)
   const at = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')"
   const read = async (compared: string, order: string, limit: number) => {
     const sql =
       `SELECT ${entryRow} FROM ${tableOf(source)} WHERE project = {project:String} AND timestamp ${compared.slice(0, 1)}= ${at} ` +
       `AND (timestamp, id) ${compared} (${at}, {id:String}) ORDER BY timestamp ${order}, id ${order} LIMIT {limit:UInt32}`
     const parameters = { project: found.project, at: found.timestamp, id, limit }
-    return linesOf(await search.queries.lines({ reader, source }, { sql, parameters }))
+    return linesOf(await search.lines({ reader, source }, { sql, parameters }))
   }
   const [newer, older] = await Promise.all([
     read('>', 'ASC', size.after),
@@ -47,7 +47,7 @@ export async function searchSources(
   known: readonly string[],
 ): Promise<FoundEntries> {
   const { sources = known, ...filter } = readShape(crossSearchShape, body)
-  const names = [...new Set(sources.map((name) => search.queries.source(name).name))]
+  const names = [...new Set(sources.map((name) => search.source(name).name))]
   const read = async (name: string) => {
     const { lines, searchedSince } = await search.entries(name, filter, reader)
     const entries = linesOf(lines).map((line) => ({
@@ -185,9 +185,9 @@ function csvRow(cells: readonly string[]): string {
 }
 
 /** A search as SQL of an endpoint, with its values: the entries, and their number. */
-export function searchSql(queries: EntryQueries, name: string, body: unknown, reader: EntryReader) {
+export function searchSql(search: LogSearch, name: string, body: unknown, reader: EntryReader) {
   const { last_seconds: seconds, ...filter } = readShape(searchSqlShape, body)
-  const { source, sql, parameters } = queries.search(name, filter, reader, 'functions')
+  const { source, sql, parameters } = search.search(name, filter, reader, 'functions')
   const conditions = withValues(sql, parameters)
   const range = /^timestamp >= toDateTime64\('[^']*', 6, 'UTC'\)/
   const where =

@@ -1,7 +1,7 @@
 import { invalidQuery } from '../base/errors.ts'
 import { closestName, didYouMean } from '../base/text/closest-name.ts'
-import { type EditedSql, editSql } from './edits.ts'
-import { authorError, authorPosition, positionOf } from './errors.ts'
+import { type EditedSql, editSql, positionOf } from './edits.ts'
+import { authorError, authorPosition } from './errors.ts'
 import { isAggregate, isAllowedFunction, isGenerator } from './functions.ts'
 import { firstWordHints } from './hints/dialect-hints.ts'
 import {
@@ -205,8 +205,8 @@ function literalText(node: SqlNode | undefined): string | undefined {
 
 /** The last word counts: SETTINGS and the like stand at the end. */
 function positionOfClause(clause: string, sql: string) {
-  const token = queryOf(sql).tokens.findLast((each) => isKeyword(each, clause))
-  return token && positionOf(sql, token.start)
+  const query = queryOf(sql)
+  return query.positionAt(query.tokens.findLastIndex((each) => isKeyword(each, clause)))
 }
 
 /** Reading long SQL would keep the service from other requests. */

@@ -1,3 +1,25 @@
+/** Line and column, both from 1. */
+export interface SqlPosition {
+  line: number
+  column: number
+}
+
+export function positionOf(text: string, offset: number): SqlPosition {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
+
+export function offsetOf(text: string, { line, column }: SqlPosition): number {
+  let start = 0
+  for (let each = 1; each < line; each++) start = text.indexOf('\n', start) + 1
+  return start + column - 1
+}
+
+/** Maps a position in a part of a text to the whole text. */
+export function within(start: SqlPosition, { line, column }: SqlPosition): SqlPosition {
+  return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
+}
+
 export interface SqlEdit {
   readonly start: number
   readonly end: number

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { engineUnavailable, invalidQuery } from '../base/errors.ts'
-import { editSql } from './edits.ts'
-import { authorError, authorPosition, errorInTypedText, positionOf } from './errors.ts'
+import { editSql, positionOf } from './edits.ts'
+import { authorError, authorPosition, errorInTypedText } from './errors.ts'
 
 describe('authorPosition', () => {
   const query = 'SELECT @a,\n  @from + @a AS x, metadata.b::String, y\nFROM t'

@@ -1,33 +1,20 @@
 import { invalidQuery, WellheadError } from '../base/errors.ts'
-import { type EditedSql, editAt, type SqlEdit, sourceOffset } from './edits.ts'
+import {
+  type EditedSql,
+  editAt,
+  positionOf,
+  type SqlEdit,
+  type SqlPosition,
+  sourceOffset,
+  within,
+} from './edits.ts'
 import { type Query, queryOf } from './query.ts'
-
-interface SqlPosition {
-  line: number
-  column: number
-}
 
 interface AuthorPosition extends SqlPosition {
   /** Whether it is after everything that the author wrote. */
   isEnd?: boolean
   /** The endpoint that the query reads, and whose query has the error. */
   inner?: { name: string; line: number } | undefined
-}
-
-export function positionOf(text: string, offset: number): SqlPosition {
-  const before = text.slice(0, offset).split('\n')
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-}
-
-export function offsetOf(text: string, { line, column }: SqlPosition): number {
-  let start = 0
-  for (let each = 1; each < line; each++) start = text.indexOf('\n', start) + 1
-  return start + column - 1
-}
-
-/** Maps a position in a part of a text to the whole text. */
-export function within(start: SqlPosition, { line, column }: SqlPosition): SqlPosition {
-  return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
 }
 
 /** The engine's error in terms of what its author wrote. Returns errors of other kinds unchanged. */

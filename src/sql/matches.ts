@@ -1,6 +1,5 @@
 import { invalidQuery } from '../base/errors.ts'
 import type { SqlEdit } from './edits.ts'
-import { positionOf } from './errors.ts'
 import { sqlText } from './names.ts'
 import type { Query } from './query.ts'
 import type { SelectScope } from './scopes.ts'
@@ -22,7 +21,7 @@ export function matchesEdits(
   const calls = tokens.flatMap((_, at) => (isCall(tokens, at) && !tableTokens.has(at) ? [at] : []))
   return calls.map((at, index) => {
     const { start, depth } = tokens[at] as CodeToken
-    const refuse = (message: string) => invalidQuery(message, positionOf(sql, start))
+    const refuse = (message: string) => invalidQuery(message, query.positionAt(at))
     if (index === maxCalls) throw refuse(`matches can be used at most ${maxCalls} times in a query.`)
     const close = closingOf(tokens, at + 1)
     const args = listItems(tokens, at + 2, close, depth + 1)

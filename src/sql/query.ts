@@ -1,12 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { grouped } from '../base/grouped.ts'
 import { parametersIn } from '../shared/sql-tokens.ts'
+import { positionOf, type SqlPosition } from './edits.ts'
 import { findPaths } from './paths.ts'
-import { scopesOf } from './scopes.ts'
-import { type CodeToken, codeTokens, identifierOf, isKeyword } from './tokens.ts'
+import { type SelectScope, scopesOf } from './scopes.ts'
+import {
+  type CodeToken,
+  closingOf,
+  codeTokens,
+  identifierOf,
+  isKeyword,
+  isSymbol,
+  listItems,
+  type TokenRange,
+} from './tokens.ts'
 import { finalSelect, namedSubqueries, withoutUnused } from './with.ts'
 
 export type WithClause = NonNullable<Query['leadingWith']>
+export type ColumnUse = NonNullable<ReturnType<Query['columnAt']>>
 
 /** What a statement says. Each part is read when it is first needed, and only once. */
 export class Query {
@@ -104,6 +115,92 @@ export class Query {
       const sql = withoutUnused(this.sql, this.tokens)
       return sql === this.sql ? this : new Query(sql)
     })
+  }
+
+  /** What the author wrote in a range of tokens. */
+  text({ first, end }: TokenRange): string {
+    return this.sql.slice(this.tokens[first]?.start, this.tokens[end - 1]?.end)
+  }
+
+  /** Where a token is, for errors. Undefined if there is no such token. */
+  positionAt(at: number): SqlPosition | undefined {
+    const token = this.tokens[at]
+    return token && positionOf(this.sql, token.start)
+  }
+
+  /** The name that starts at a token, with dots, and the index after it. */
+  nameAt(at: number): { name: string; end: number } | undefined {
+    const { tokens } = this
+    const first = identifierOf(tokens[at])
+    if (first === undefined || isSymbol(tokens[at - 1], '.')) return undefined
+    const parts = [first]
+    let end = at + 1
+    while (isSymbol(tokens[end], '.') && identifierOf(tokens[end + 1]) !== undefined) {
+      parts.push(identifierOf(tokens[end + 1]) as string)
+      end += 2
+    }
+    return { name: parts.join('.'), end }
+  }
+
+  /** Index of the first call of a function, or -1. */
+  callOf(name: string): number {
+    const lower = name.toLowerCase()
+    return this.tokens.findIndex((_, at) => {
+      const called = this.nameAt(at)
+      return called?.name.toLowerCase() === lower && isSymbol(this.tokens[called.end], '(')
+    })
+  }
+
+  /** The arguments of the call whose bracket is at this index. */
+  argumentsOf(open: number): TokenRange[] {
+    const { tokens } = this
+    const depth = (tokens[open]?.depth ?? 0) + 1
+    return listItems(tokens, open + 1, closingOf(tokens, open), depth).filter(({ first, end }) => first < end)
+  }
+
+  /** The name of the function whose brackets directly contain this token, and the index of its opening bracket. */
+  functionAround(at: number): { name: string; open: number } | undefined {
+    const open = this.brackets[at] ?? -1
+    const name = isSymbol(this.tokens[open], '(') ? identifierOf(this.tokens[open - 1]) : undefined
+    return name === undefined ? undefined : { name, open }
+  }
+
+  /** A name of a column, as in "timestamp" or "e.timestamp"; undefined for parts of paths, functions and tables. */
+  columnAt(at: number): { name: string; qualifier: string | undefined } | undefined {
+    const { tokens, scopes } = this
+    const name = identifierOf(tokens[at])
+    if (name === undefined || scopes.tableTokens.has(at)) return undefined
+    if (isSymbol(tokens[at + 1], '.') || isSymbol(tokens[at + 1], '(')) return undefined
+    if (!isSymbol(tokens[at - 1], '.')) return { name, qualifier: undefined }
+    const qualifier = identifierOf(tokens[at - 2])
+    // With three parts it is a path of metadata, unless the second is a table: then the first is its database.
+    const isLonger = isSymbol(tokens[at - 3], '.')
+    const isTable = scopes.of[at]?.tables.some((table) => table.name === qualifier)
+    if (isLonger && (!isTable || isSymbol(tokens[at - 5], '.'))) return undefined
+    return { name, qualifier }
+  }
+
+  /** The name that an item of a SELECT gets, where it is, and what it names. */
+  aliasOf({ first, end }: TokenRange): (TokenRange & { name: string; at: number }) | undefined {
+    const { tokens } = this
+    const at = end - 1
+    const name = identifierOf(tokens[at])
+    if (name === undefined || at <= first) return undefined
+    if (isKeyword(tokens[at - 1], 'AS')) return { name, at, first, end: at - 1 }
+    // "count() n" and "timestamp::date day".
+    const isCast = isSymbol(tokens[at - 2], ':') && identifierOf(tokens[at - 1]) !== undefined
+    const follows = isSymbol(tokens[at - 1], ')') || isSymbol(tokens[at - 1], ']') || isCast
+    return follows ? { name, at, first, end: at } : undefined
+  }
+
+  /** Indexes of the tokens of clauses that belong to the SELECT itself. */
+  tokensIn(scope: SelectScope, ...keywords: string[]): number[] {
+    const indexes: number[] = []
+    for (const { keyword, at, end } of scope.clauses) {
+      if (!keywords.includes(keyword)) continue
+      for (let index = at + 1; index < end; index++) if (this.scopes.of[index] === scope) indexes.push(index)
+    }
+    return indexes
   }
 
   /** Whether it reads a typed column by its name. A path of metadata is not a use: it works without the column. */

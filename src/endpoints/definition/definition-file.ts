@@ -6,7 +6,7 @@ import { readYamlFields, type TextPosition } from '../../base/files/yaml-fields.
 import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { fieldProblems, findIllFormed, notWellFormed, problemSentence } from '../../base/validation.ts'
 import { sqlTokens } from '../../shared/sql-tokens.ts'
-import { positionOf, within } from '../../sql/errors.ts'
+import { positionOf, within } from '../../sql/edits.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import { queryOf } from '../../sql/query.ts'
 import { definitionShape, type EndpointDefinition, withInferredTypes } from './definition.ts'

@@ -1,7 +1,7 @@
 import { invalidQuery, WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { SqlEdit } from '../../sql/edits.ts'
-import { positionOf } from '../../sql/errors.ts'
+import { positionOf } from '../../sql/edits.ts'
 import { sqlName } from '../../sql/names.ts'
 import { type Query, queryOf } from '../../sql/query.ts'
 import { type CodeToken, isSymbol } from '../../sql/tokens.ts'

@@ -10,8 +10,8 @@ import {
   parseEdited,
   tableAliases,
 } from '../../sql/check.ts'
-import { editSql } from '../../sql/edits.ts'
-import { authorError, positionOf } from '../../sql/errors.ts'
+import { editSql, positionOf } from '../../sql/edits.ts'
+import { authorError } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
 import { positionOfTable } from '../../sql/hints/name-hints.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'

@@ -20,7 +20,8 @@ import {
 import type { Engine } from '../../engine/engine.ts'
 import { createLookupTable, type LookupColumn } from '../../engine/lookup-tables.ts'
 import { createScratchTable, storedColumns } from '../../engine/tables.ts'
-import { errorInTypedText, within } from '../../sql/errors.ts'
+import { within } from '../../sql/edits.ts'
+import { errorInTypedText } from '../../sql/errors.ts'
 import { queryOf } from '../../sql/query.ts'
 import { type Warning, warningsView } from '../../sql/warnings/warning.ts'
 import {

@@ -1,6 +1,6 @@
 import { invalidQuery, type WellheadError } from '../../base/errors.ts'
 import { callerTokens } from '../../sql/check.ts'
-import { positionOf } from '../../sql/errors.ts'
+import { positionOf } from '../../sql/edits.ts'
 import { identifierOf } from '../../sql/tokens.ts'
 
 /** Deeper SQL would exhaust the stack. */

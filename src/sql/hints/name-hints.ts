@@ -1,42 +1,37 @@
 import { invalidQuery, type WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { editSql } from '../edits.ts'
-import { positionOf } from '../errors.ts'
 import { functionNames, isGenerator, refusedFunctions, withoutCombinators } from '../functions.ts'
 import { pathSql } from '../names.ts'
-import { queryOf } from '../query.ts'
-import { type CodeToken, closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import { type Query, queryOf } from '../query.ts'
+import { closingOf, codeTokens, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { functionHints, pathFunctions, tableFunctionHints } from './dialect-hints.ts'
-import { argumentsOf, callOf, dottedName, type RefusedSql, shown, textBetween, textOf } from './sql-words.ts'
+import { shown } from './refused-sql.ts'
 
 const refused = new Set(refusedFunctions.map((name) => name.toLowerCase()))
 
 /** A function that is not allowed, or that does not exist. */
 export function refuseFunction(name: string, sql: string): WellheadError {
-  const text = { sql, tokens: queryOf(sql).tokens, tables: [], isSandbox: false }
+  const query = queryOf(sql)
   // The engine reads @@name as a call of this function.
   const isVariable = name === 'globalVariable'
-  const at = isVariable ? text.tokens.findIndex((token) => isSymbol(token, '@@')) : callOf(text.tokens, name)
+  const at = isVariable ? query.tokens.findIndex((token) => isSymbol(token, '@@')) : query.callOf(name)
   const isRefused = withoutCombinators(name, (base) => refused.has(base)) !== undefined
   const message = isRefused
     ? `The function ${name} is not allowed.${isVariable ? ' The name of a parameter has one @.' : ''}`
     : isGenerator(name)
       ? `The function ${name} is not allowed here. Read it after FROM.`
-      : unknownFunction(name, text, at)
-  return invalidQuery(message, positionOfToken(sql, text.tokens[at]))
-}
-
-function positionOfToken(sql: string, token: CodeToken | undefined) {
-  return token && positionOf(sql, token.start)
+      : unknownFunction(name, query, at)
+  return invalidQuery(message, query.positionAt(at))
 }
 
 export function refuseTableFunction(name: string, sql: string): WellheadError {
-  const { tokens } = queryOf(sql)
+  const query = queryOf(sql)
   const hint = tableFunctionHint(name)
   const message = hint
     ? `There is no table function ${name}. ${hint}`
     : `The table function ${name} is not allowed. Read a source, or a generator such as numbers().`
-  return invalidQuery(message, positionOfToken(sql, tokens[callOf(tokens, name)]))
+  return invalidQuery(message, query.positionAt(query.callOf(name)))
 }
 
 export function tableFunctionHint(name: string): string | undefined {
@@ -44,9 +39,9 @@ export function tableFunctionHint(name: string): string | undefined {
   return hint && shown(hint)
 }
 
-export function unknownFunction(name: string, text: RefusedSql, at: number): string {
+export function unknownFunction(name: string, query: Query, at: number): string {
   const missing = `There is no function ${name}.`
-  const known = functionHint(name, text, at)
+  const known = functionHint(name, query, at)
   if (known !== undefined) return `${missing} ${known}`
   const lower = name.toLowerCase()
   const spelled = functionNames.get(lower)
@@ -55,21 +50,23 @@ export function unknownFunction(name: string, text: RefusedSql, at: number): str
   return missing + didYouMean(other)
 }
 
-export function functionHint(name: string, text: RefusedSql, at: number): string | undefined {
+export function functionHint(name: string, query: Query, at: number): string | undefined {
   const lower = name.toLowerCase()
   const hint = functionHints.get(lower)
-  if (hint !== undefined) return truncated(lower, text, at) ?? shown(filled(hint, firstExpression(text, at)))
+  if (hint !== undefined)
+    return truncated(lower, query, at) ?? shown(filled(hint, firstExpression(query, at)))
   if (!pathFunctions.has(lower) && !/^jsonb?_/.test(lower)) return undefined
-  return functionNames.has(lower) ? undefined : `Write ${readPath(text, at) ?? pathSql('metadata', ['x'])}.`
+  return functionNames.has(lower) ? undefined : `Write ${readPath(query, at) ?? pathSql('metadata', ['x'])}.`
 }
 
 /** The author's own expression: what WITHIN GROUP orders by, or the first argument. */
-export function firstExpression(text: RefusedSql, call: number): string | undefined {
-  const { tokens } = text
+export function firstExpression(query: Query, call: number): string | undefined {
+  const { tokens } = query
   if (call < 0) return undefined
-  const within = closingOf(tokens, dottedName(tokens, call)?.end ?? call + 1) + 1
+  const open = bracketOf(query, call)
+  const within = closingOf(tokens, open) + 1
   const isOrdered = isKeyword(tokens[within], 'WITHIN')
-  const ranges = isOrdered ? argumentsOf(tokens, within + 2) : argumentsOfCall(text, call)
+  const ranges = query.argumentsOf(isOrdered ? within + 2 : open)
   const range = ranges.find(({ first, end }) => tokens.slice(first, end).some((token) => identifierOf(token)))
   if (!range) return undefined
   const first = isOrdered ? range.first + 2 : range.first + Number(isKeyword(tokens[range.first], 'DISTINCT'))
@@ -77,7 +74,7 @@ export function firstExpression(text: RefusedSql, call: number): string | undefi
   const as = tokens.findIndex((token, at) => at > first && token.depth === depth && isKeyword(token, 'AS'))
   const end = as > first && as < range.end ? as : range.end
   const items = tokens.slice(first, end)
-  const written = textBetween(text, first, end)
+  const written = query.text({ first, end })
   if (written.length > 60) return undefined
   const isOne = items.every(
     (token) => token.depth > depth || token.kind !== 'symbol' || /^[.:()]$/.test(token.text),
@@ -117,28 +114,30 @@ function isUntypedPath(column: string): boolean {
 }
 
 /** TIMESTAMP_TRUNC(timestamp, DAY) */
-function truncated(name: string, text: RefusedSql, call: number): string | undefined {
+function truncated(name: string, query: Query, call: number): string | undefined {
   if (!name.endsWith('_trunc') || call < 0) return undefined
-  const [time, unit] = argumentsOfCall(text, call)
+  const [time, unit] = query.argumentsOf(bracketOf(query, call))
   if (!time || !unit) return undefined
-  const word = textBetween(text, unit.first, unit.end)
+  const word = query.text(unit)
   if (!/^(?:second|minute|hour|day|week|month|quarter|year)$/i.test(word)) return undefined
-  return `Write date_trunc('${word.toLowerCase()}', ${textBetween(text, time.first, time.end)}).`
+  return `Write date_trunc('${word.toLowerCase()}', ${query.text(time)}).`
 }
 
-function argumentsOfCall({ tokens }: RefusedSql, call: number) {
-  return argumentsOf(tokens, dottedName(tokens, call)?.end ?? call + 1)
+/** Index of the bracket of a call. */
+function bracketOf(query: Query, call: number): number {
+  return query.nameAt(call)?.end ?? call + 1
 }
 
 /** The path that a call reads: f(metadata, '$.a.b'), f(metadata, 'a', 'b') or f(metadata, 'a.b'). */
-function readPath({ tokens }: Pick<RefusedSql, 'tokens'>, call: number): string | undefined {
-  const open = dottedName(tokens, call)?.end
-  const [from, ...rest] = open === undefined ? [] : argumentsOf(tokens, open)
+function readPath(query: Query, call: number): string | undefined {
+  const { tokens } = query
+  const open = query.nameAt(call)?.end
+  const [from, ...rest] = open === undefined ? [] : query.argumentsOf(open)
   if (!from) return undefined
-  const column = dottedName(tokens, from.first)
+  const column = query.nameAt(from.first)
   // A call around another one reads the path of the inner one.
-  if (column && isSymbol(tokens[column.end], '(')) return readPath({ tokens }, from.first)
-  const texts = rest.map(({ first }) => textOf(tokens[first]))
+  if (column && isSymbol(tokens[column.end], '(')) return readPath(query, from.first)
+  const texts = rest.map(({ first }) => /^'(.*)'$/s.exec(tokens[first]?.text ?? '')?.[1])
   if (!column?.name.endsWith('metadata') || texts.length === 0 || texts.length > 20) return undefined
   const keys = texts.flatMap((key) => key?.replace(/^\$\.?/, '').split(/[.[\]'"]+/) ?? [''])
   const isPlain = keys.every((key) => key !== '' && !/^\d+$/.test(key))
@@ -162,14 +161,15 @@ export function refuseSource(
 
 /** The position of the first use of a name as a table. */
 export function positionOfTable(name: string, sql: string) {
-  const { tokens } = queryOf(sql)
-  const uses = tokens.flatMap((_, at) => (dottedName(tokens, at)?.name === name ? at : []))
+  const query = queryOf(sql)
+  const { tokens } = query
+  const uses = tokens.flatMap((_, at) => (query.nameAt(at)?.name === name ? at : []))
   const isTable = (at: number) => {
     let before = at - 1
     while (isSymbol(tokens[before], '(')) before--
     return /^(?:from|join|in|,)$/i.test(tokens[before]?.text ?? '')
   }
-  return positionOfToken(sql, tokens[uses.find(isTable) ?? uses[0] ?? -1])
+  return query.positionAt(uses.find(isTable) ?? uses[0] ?? -1)
 }
 
 export function sourceHint(
@@ -193,8 +193,6 @@ export function sourceHint(
 /** The position of a name that stands in the SQL without an alias of the engine. */
 export function positionOfPart(name: string, sql: string) {
   const last = name.split('.').at(-1)?.replaceAll('`', '')
-  return positionOfToken(
-    sql,
-    queryOf(sql).tokens.find((token) => identifierOf(token) === last),
-  )
+  const query = queryOf(sql)
+  return query.positionAt(query.tokens.findIndex((token) => identifierOf(token) === last))
 }

@@ -1,17 +1,18 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import { functionNames } from '../functions.ts'
 import { pathSql } from '../names.ts'
+import type { Query } from '../query.ts'
 import { type CodeToken, endsValue, isKeyword, isSymbol } from '../tokens.ts'
 import { clauses, patterns } from './dialect-hints.ts'
 import { filled, functionHint, sourceHint, tableFunctionHint } from './name-hints.ts'
-import { dottedName, type Hint, type RefusedSql, shown } from './sql-words.ts'
+import { type Hint, type RefusedSql, shown } from './refused-sql.ts'
 
 /** Looks for SQL of another dialect that starts at a token. */
 type SyntaxRule = (text: RefusedSql, at: number) => string | undefined
 
 /** The first part of another dialect in SQL that the engine cannot parse. */
 export function syntaxHint(text: RefusedSql): Hint | undefined {
-  for (let at = 0; at < text.tokens.length; at++) {
+  for (let at = 0; at < text.query.tokens.length; at++) {
     for (const rule of rules) {
       const message = rule(text, at)
       if (message !== undefined) return { message, at }
@@ -48,7 +49,8 @@ function templateName(template: string): string | undefined {
   return template.includes('(') ? second : first
 }
 
-function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): string | undefined {
+function foreignParameter({ query, isSandbox }: RefusedSql, at: number): string | undefined {
+  const { sql, tokens } = query
   const [before, token] = [tokens[at - 1], tokens[at]]
   if (!token || !/^[{$#:%?]$/.test(token.text)) return undefined
   const mayStand = !endsValue(before) && !isSymbol(before, ':')
@@ -65,8 +67,9 @@ function foreignParameter({ sql, tokens, isSandbox }: RefusedSql, at: number): s
 const operator =
   /\s*(?:((?:->>?\s*(?:'[^'\\]*'|\d+)\s*)+)(?:\)\s*::\s*(\w+))?|#>>?\s*'\{([^}']*)\}'|\?\s*'([^']+)'(?!\s*:)|(@>)|:(?!:)([A-Za-z_][\w.]*))/y
 
-function jsonOperator({ sql, tokens }: RefusedSql, at: number): string | undefined {
-  const column = dottedName(tokens, at)
+function jsonOperator({ query }: RefusedSql, at: number): string | undefined {
+  const { sql, tokens } = query
+  const column = query.nameAt(at)
   if (!column) return undefined
   const { name, end } = column
   operator.lastIndex = tokens[end - 1]?.end ?? sql.length
@@ -97,17 +100,18 @@ function nullableType(type: string): string {
 }
 
 /** Functions that do not exist are refused later, but some of them have a syntax of their own. */
-function foreignFunction(text: RefusedSql, at: number): string | undefined {
-  const dotted = dottedName(text.tokens, at)
-  if (!dotted || !isSymbol(text.tokens[dotted.end], '(')) return undefined
+function foreignFunction({ query }: RefusedSql, at: number): string | undefined {
+  const { tokens } = query
+  const dotted = query.nameAt(at)
+  if (!dotted || !isSymbol(tokens[dotted.end], '(')) return undefined
   if (functionNames.has(dotted.name.toLowerCase())) return undefined
-  const isTable = isKeyword(text.tokens[at - 1], 'FROM', 'JOIN')
-  const hint = isTable ? tableFunctionHint(dotted.name) : functionHint(dotted.name, text, at)
-  const isClause = isKeyword(text.tokens[at], 'ALL', 'ANY', 'OFFSET', 'FIRST', 'ROW', 'TABLE')
+  const isTable = isKeyword(tokens[at - 1], 'FROM', 'JOIN')
+  const hint = isTable ? tableFunctionHint(dotted.name) : functionHint(dotted.name, query, at)
+  const isClause = isKeyword(tokens[at], 'ALL', 'ANY', 'OFFSET', 'FIRST', 'ROW', 'TABLE')
   return hint === undefined || isClause ? undefined : `There is no function ${dotted.name}. ${hint}`
 }
 
-function foreignPattern({ sql, tokens }: RefusedSql, at: number): string | undefined {
+function foreignPattern({ query: { sql, tokens } }: RefusedSql, at: number): string | undefined {
   for (const { pattern, hint } of patterns) {
     pattern.lastIndex = tokens[at]?.start ?? sql.length
     const found = tokens[at]?.kind === 'word' && pattern.exec(sql)
@@ -117,14 +121,15 @@ function foreignPattern({ sql, tokens }: RefusedSql, at: number): string | undef
 }
 
 /** FROM project.dataset.table and FROM edge-logs */
-function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: number): string | undefined {
+function foreignTable({ query, tables, aliased, isSandbox }: RefusedSql, at: number): string | undefined {
+  const { tokens } = query
   if (!isKeyword(tokens[at - 1], 'FROM', 'JOIN')) return undefined
-  const dotted = dottedName(tokens, at)
+  const dotted = query.nameAt(at)
   if (!dotted) return undefined
   let { name, end } = dotted
   while (isSymbol(tokens[end], '-') && tokens[end - 1]?.end === tokens[end]?.start && name.length < 200) {
     const part = tokens[end + 1]
-    const rest = dottedName(tokens, end + 1)
+    const rest = query.nameAt(end + 1)
     name += `-${rest?.name ?? part?.text ?? ''}`
     end = rest?.end ?? end + 2
   }
@@ -135,19 +140,21 @@ function foreignTable({ tokens, tables, aliased, isSandbox }: RefusedSql, at: nu
     : `Unknown source "${name}". ${sourceHint(name, tables, [], aliased?.(name))}`
 }
 
-function foreignClause({ tokens, isSandbox }: RefusedSql, at: number): string | undefined {
+function foreignClause({ query, isSandbox }: RefusedSql, at: number): string | undefined {
+  const { tokens } = query
   const found = clauses.find(({ words }) =>
     words.every(
       (word, index) => tokens[at + index]?.text.toUpperCase() === word && isCode(tokens[at + index]),
     ),
   )
   if (isSandbox && found?.hint.includes('@project')) return parameterHint('{%', undefined, isSandbox)
-  return found && shown(filled(found.hint, columnBefore(tokens, at)))
+  return found && shown(filled(found.hint, columnBefore(query, at)))
 }
 
-function columnBefore(tokens: readonly CodeToken[], at: number): string | undefined {
+function columnBefore(query: Query, at: number): string | undefined {
+  const { tokens } = query
   const isQualified = isSymbol(tokens[at - 2], '.')
-  const name = dottedName(tokens, isQualified ? at - 3 : at - 1)
+  const name = query.nameAt(isQualified ? at - 3 : at - 1)
   return name?.end === at && endsValue(tokens[at - 1]) ? name.name : undefined
 }
 
@@ -155,7 +162,7 @@ function isCode(token: CodeToken | undefined): boolean {
   return token?.kind === 'word' || token?.kind === 'symbol'
 }
 
-function unclosedCase({ tokens }: RefusedSql): Hint | undefined {
+function unclosedCase({ query: { tokens } }: RefusedSql): Hint | undefined {
   const open: number[] = []
   for (const [at, token] of tokens.entries()) {
     if (isKeyword(token, 'CASE') && isKeyword(tokens[at + 1], 'WHEN')) open.push(at)
@@ -170,7 +177,7 @@ function unclosedCase({ tokens }: RefusedSql): Hint | undefined {
 const keywords = 'SELECT FROM WHERE GROUP ORDER LIMIT HAVING JOIN BETWEEN DISTINCT UNION'.split(' ')
 
 /** A keyword with a typing mistake, at the token where the engine stopped or just before it. */
-export function mistypedKeyword({ tokens }: RefusedSql, stopped: number): Hint | undefined {
+export function mistypedKeyword({ query: { tokens } }: RefusedSql, stopped: number): Hint | undefined {
   for (const at of [stopped - 1, stopped]) {
     const token = tokens[at]
     if (token?.kind !== 'word' || token.text.length < 3 || token.text.length > 10) continue

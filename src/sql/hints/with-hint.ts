@@ -1,23 +1,16 @@
 import { invalidQuery, WellheadError } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { keysOf } from '../../shared/path-text.ts'
-import { authorError, offsetOf, positionOf, positionOfName } from '../errors.ts'
+import { offsetOf } from '../edits.ts'
+import { authorError, positionOfName } from '../errors.ts'
 import { metadata, pathAt, typeFor } from '../metadata-path.ts'
 import { pathSql, sqlText } from '../names.ts'
-import { queryOf } from '../query.ts'
+import { type Query, queryOf } from '../query.ts'
 import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
 import { closestPath, lastKey, type SampledSources } from '../warnings/path-warnings.ts'
 import { messageHints, typeHints, types, valueHints } from './dialect-hints.ts'
 import { filled, firstExpression, unknownFunction } from './name-hints.ts'
-import {
-  argumentsOf,
-  callOf,
-  dottedName,
-  type Hint,
-  type RefusedSql,
-  shown,
-  textBetween,
-} from './sql-words.ts'
+import { type Hint, type RefusedSql, shown } from './refused-sql.ts'
 import { mistypedKeyword, parameterHint, syntaxHint } from './syntax-hints.ts'
 
 interface HintOptions {
@@ -38,17 +31,15 @@ export async function withHint(error: unknown, sql: string, options: HintOptions
   const own = authorError(error, (at) => at)
   if (!invalidQuery.is(own) || sql.length > maxHintedLength) return error
   const query = queryOf(sql)
-  const { tokens, possibleSources } = query
   const isUnknown = /\bidentifier\b/i.test(own.message)
-  const read = sampled && isUnknown ? tables.filter((name) => possibleSources.has(name)) : []
+  const read = sampled && isUnknown ? tables.filter((name) => query.possibleSources.has(name)) : []
   const samples = await Promise.all(read.map((source) => sampled?.sample(source)))
   const paths = new Map(samples.flatMap((sample) => [...(sample?.paths ?? [])]))
-  const text: RefusedSql = { sql, tokens, tables, aliased, paths, isSandbox }
+  const text: RefusedSql = { query, tables, aliased, paths, isSandbox }
   const { line, column } = own.details
   const at = line !== undefined && column !== undefined ? { line, column } : undefined
   const hint = hintFor(own.message, text, at && offsetOf(sql, at))
-  const start = tokens[hint?.at ?? -1]?.start
-  const position = start === undefined ? (at ?? positionOfName(own.message, query)) : positionOf(sql, start)
+  const position = query.positionAt(hint?.at ?? -1) ?? at ?? positionOfName(own.message, query)
   const message = hint?.message ?? own.message
   // SQL of callers cannot use parameters.
   return new WellheadError(invalidQuery, isSandbox ? message.replaceAll('@now', 'now()') : message, {
@@ -62,8 +53,9 @@ function hintFor(message: string, text: RefusedSql, offset: number | undefined):
   if (!/^(?:Syntax error|Lambda )/.test(message)) return engineHint(message, text)
   const found = syntaxHint(text)
   if (found || offset === undefined) return found
-  const stopped = text.tokens.findIndex(({ end }) => end > offset)
-  return mistypedKeyword(text, stopped < 0 ? text.tokens.length : stopped)
+  const { tokens } = text.query
+  const stopped = tokens.findIndex(({ end }) => end > offset)
+  return mistypedKeyword(text, stopped < 0 ? tokens.length : stopped)
 }
 
 type Explain = (match: RegExpExecArray, text: RefusedSql) => Hint | undefined
@@ -92,14 +84,15 @@ const explanations: readonly (readonly [says: RegExp, explain: Explain])[] = [
 
 /** What the engine's error means, for errors that are not about syntax. */
 function engineHint(message: string, text: RefusedSql): Hint | undefined {
+  const { query } = text
   for (const { says, words, hint } of messageHints) {
     if (!says.every((part) => message.includes(part))) continue
     const list = words.split(' ')
-    const at = text.tokens.findIndex(
+    const at = query.tokens.findIndex(
       ({ kind, text: word }) => (kind === 'word' || kind === 'symbol') && list.includes(word.toLowerCase()),
     )
-    const isCall = isSymbol(text.tokens[at + 1], '(')
-    if (at >= 0) return { message: shown(filled(hint, isCall ? firstExpression(text, at) : undefined)), at }
+    const isCall = isSymbol(query.tokens[at + 1], '(')
+    if (at >= 0) return { message: shown(filled(hint, isCall ? firstExpression(query, at) : undefined)), at }
   }
   for (const [says, explain] of explanations) {
     const match = says.exec(message)
@@ -114,10 +107,11 @@ const units = /^(?:micro|milli)?(?:second|minute|hour|day|week|month|quarter|yea
 const longUnits: Readonly<Record<string, string>> = { s: 'SECOND', m: 'MINUTE', h: 'HOUR', d: 'DAY' }
 
 function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql): Hint {
-  const { tokens } = text
-  const at = nameAt(tokens, name)
+  const { query } = text
+  const { tokens } = query
+  const at = placeOf(query, name)
   const token = tokens[at]
-  const search = at < 0 && searchedColumns.test(name) ? callOf(tokens, 'matches') : -1
+  const search = at < 0 && searchedColumns.test(name) ? query.callOf('matches') : -1
   if (search >= 0)
     return {
       message: `matches reads event_message and metadata. ${name} does not exist; select both columns in the subquery.`,
@@ -125,7 +119,7 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
     }
   const value = valueHints.get(name.toLowerCase())
   if (value) return { message: shown(value), at }
-  if (units.test(name) && at >= 0) return bareUnit(name, text, at)
+  if (units.test(name) && at >= 0) return bareUnit(name, query, at)
   if (/^\$\w+$/.test(name)) {
     const own = /^\$[A-Za-z]/.test(name) ? name.slice(1) : undefined
     return { message: parameterHint(name, own, text.isSandbox), at }
@@ -151,7 +145,8 @@ function unknownName({ 1: name = '', input }: RegExpExecArray, text: RefusedSql)
 }
 
 /** route and s.route for a path of the entries. */
-function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at: number) {
+function knownPath(name: string, { query, paths = new Map() }: RefusedSql, at: number) {
+  const { tokens } = query
   const [first = '', ...rest] = name.split('.')
   if (closestName(first, [metadata]) !== undefined) return undefined
   const isTable = tokens.some((token, index) => identifierOf(token) === first && !isPartAt(tokens, index))
@@ -159,7 +154,7 @@ function knownPath(name: string, { tokens, paths = new Map() }: RefusedSql, at: 
   const found = closestPath(keys.join('.'), paths.keys())
   if (found === undefined) return undefined
   const type = typeFor(paths.get(found) ?? [])
-  const { end = at } = dottedName(tokens, at) ?? {}
+  const { end = at } = query.nameAt(at) ?? {}
   const cast = isSymbol(tokens[end], ':') ? '' : type === undefined ? '[]' : `::${type}`
   const column = keys === rest ? `${first}.${metadata}` : metadata
   return { sql: pathSql(column, keysOf(found), cast), isSame: lastKey(found) === keys.at(-1) }
@@ -178,7 +173,7 @@ function pathOf(name: string): string {
 }
 
 /** '{{start}}' and '@start' */
-function quotedParameter(match: RegExpExecArray, { tokens, isSandbox }: RefusedSql): Hint {
+function quotedParameter(match: RegExpExecArray, { query: { tokens }, isSandbox }: RefusedSql): Hint {
   const name = match[1] ?? match[2] ?? match[3]
   const at = tokens.findIndex((token) => match[0].includes(`converting ${token.text} to`))
   const written = tokens[at]?.text ?? 'this text'
@@ -186,10 +181,11 @@ function quotedParameter(match: RegExpExecArray, { tokens, isSandbox }: RefusedS
 }
 
 /** Index of the first token of a name, or of its last part if the engine has added the rest. */
-function nameAt(tokens: readonly CodeToken[], name: string): number {
+function placeOf(query: Query, name: string): number {
+  const { tokens } = query
   const last = name.split('.').at(-1)
   const found = [
-    tokens.findIndex((_, at) => dottedName(tokens, at)?.name === name),
+    tokens.findIndex((_, at) => query.nameAt(at)?.name === name),
     tokens.findIndex((token) => identifierOf(token) === name || identifierOf(token) === last),
     // A name that starts with a digit is two tokens here.
     tokens.findIndex((token, at) => token.kind === 'number' && token.text + tokens[at + 1]?.text === name),
@@ -205,13 +201,13 @@ function isCompared(tokens: readonly CodeToken[], at: number): boolean {
 }
 
 /** DATE_TRUNC(timestamp, HOUR) and TIMESTAMP_DIFF(a, b, HOUR) */
-function bareUnit(name: string, text: RefusedSql, at: number): Hint {
-  const { tokens } = text
+function bareUnit(name: string, query: Query, at: number): Hint {
+  const { tokens } = query
   const unit = name.toLowerCase().replace(/s$/, '')
   let open = at - 1
   while (open >= 0 && (tokens[open]?.depth ?? 0) >= (tokens[at]?.depth ?? 0)) open--
-  const others = argumentsOf(tokens, open).filter(({ first }) => first !== at)
-  const [first = 'timestamp', second] = others.map((range) => textBetween(text, range.first, range.end))
+  const others = query.argumentsOf(open).filter(({ first }) => first !== at)
+  const [first = 'timestamp', second] = others.map((range) => query.text(range))
   const isDifference = /diff/i.test(tokens[open - 1]?.text ?? '')
   // The earlier time comes last there, and first here.
   const write = isDifference
@@ -221,12 +217,12 @@ function bareUnit(name: string, text: RefusedSql, at: number): Hint {
   return { message: `Units are text here. Write ${write}.`, at: call }
 }
 
-function missingFunction({ 1: name = '' }: RegExpExecArray, text: RefusedSql): Hint {
-  const at = callOf(text.tokens, name)
-  return { message: unknownFunction(name, text, at), at }
+function missingFunction({ 1: name = '' }: RegExpExecArray, { query }: RefusedSql): Hint {
+  const at = query.callOf(name)
+  return { message: unknownFunction(name, query, at), at }
 }
 
-function unknownType({ 1: name = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint | undefined {
+function unknownType({ 1: name = '' }: RegExpExecArray, { query: { tokens } }: RefusedSql): Hint | undefined {
   const lower = name.toLowerCase()
   const type = Object.hasOwn(types, lower) ? types[lower] : undefined
   const hint = typeHints.get(lower) ?? (type && `Write ${type}.`)
@@ -235,8 +231,8 @@ function unknownType({ 1: name = '' }: RegExpExecArray, { tokens }: RefusedSql):
 }
 
 /** A path without a type, in the clause that needs one. */
-function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined {
-  const { sql, tokens } = text
+function untyped({ query }: RefusedSql, type: string, by?: string): Hint | undefined {
+  const { sql, tokens } = query
   const paths = tokens.flatMap((_, at) => {
     if (isSymbol(tokens[at - 1], '.')) return []
     const path = pathAt(sql, tokens, at, false)
@@ -245,7 +241,7 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
   const clause = by ? tokens.findLastIndex((token) => isKeyword(token, by, 'PARTITION')) : -1
   const path = paths.find(({ first }) => first > clause) ?? paths[0]
   if (!path) return undefined
-  const written = textBetween(text, path.first, path.end)
+  const written = query.text(path)
   return {
     message: `${written} can have values of any type. Give it a type: ${written}::${type}.`,
     at: path.first,
@@ -255,7 +251,7 @@ function untyped(text: RefusedSql, type: string, by?: string): Hint | undefined 
 /** What follows in metadata[0].a.b and metadata['a']['b']. */
 const indexes = /^\[\d+\]\.([\w.]+)|^(?:\['[^']+'\])+/
 
-function indexedText(_: RegExpExecArray, { sql, tokens }: RefusedSql): Hint | undefined {
+function indexedText(_: RegExpExecArray, { query: { sql, tokens } }: RefusedSql): Hint | undefined {
   const column = tokens.findIndex(({ text }, n) => text === 'metadata' && isSymbol(tokens[n + 1], '['))
   const found = indexes.exec(sql.slice(tokens[column]?.end))
   if (!found) return undefined
@@ -266,12 +262,12 @@ function indexedText(_: RegExpExecArray, { sql, tokens }: RefusedSql): Hint | un
   return { message: `Write ${pathSql(written.join(''), keys.slice(0, 20))}.`, at }
 }
 
-function notGrouped({ 1: column = '' }: RegExpExecArray, { tokens }: RefusedSql): Hint {
+function notGrouped({ 1: column = '' }: RegExpExecArray, { query }: RefusedSql): Hint {
   const name = column.split('.').at(-1) ?? column
   return {
     message:
       `The column ${name} is neither in GROUP BY nor in an aggregate function. ` +
       `Add it to GROUP BY, or write any(${name}).`,
-    at: nameAt(tokens, name),
+    at: placeOf(query, name),
   }
 }

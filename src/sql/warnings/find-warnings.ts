@@ -1,14 +1,12 @@
 import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
 import { reservedName } from '../../shared/sql-tokens.ts'
-import { positionOf } from '../errors.ts'
 import type { ColumnsOf } from '../paths.ts'
 import { type Query, queryOf } from '../query.ts'
 import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
-import { type Finding, functionAround } from './query-text.ts'
 import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
-import type { Warning } from './warning.ts'
+import type { Finding, Warning } from './warning.ts'
 
 export interface WarnedQuery {
   sql: string
@@ -42,7 +40,7 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
   return findings
     .sort((one, other) => one.at - other.at)
     .slice(0, maxWarnings)
-    .map(({ code, message, at }) => ({ code, message, ...positionOf(sql, query.tokens[at]?.start ?? 0) }))
+    .map(({ code, message, at }) => ({ code, message, ...(query.positionAt(at) ?? { line: 1, column: 1 }) }))
 }
 
 function parameterWarnings(query: Query, { declared }: WarnedQuery): Finding[] {
@@ -148,21 +146,20 @@ const indifferent =
 
 /** Casts that turn a missing value into one that looks real. */
 function castWarnings(query: Query): Finding[] {
-  const { sql, tokens } = query
-  const text = (first: number, end: number) => {
-    const written = sql.slice(tokens[first]?.start, tokens[end - 1]?.end)
-    return written.length > 80 ? `${written.slice(0, 80)}…` : written
+  const text = (range: TokenRange) => {
+    const all = query.text(range)
+    return all.length > 80 ? `${all.slice(0, 80)}…` : all
   }
   return query.paths.flatMap(({ path, isColumn }): Finding[] => {
     const { written } = path
     const value = !isColumn && defaults.find(({ types }) => types.test(written?.type ?? ''))
     if (!written || !value || isHandled(query, written, value)) return []
-    const { first, end, type } = written
+    const { first, type } = written
     const isLow = /^LowCardinality/i.test(type)
     const nullable = isLow ? 'LowCardinality(Nullable(String))' : `Nullable(${type.replace(/, ?/g, ', ')})`
     const message =
-      `${text(first, end)} is ${value.missing} where the path is missing. ` +
-      `Use ${text(path.first, path.end)}::${nullable} to get null.`
+      `${text(written)} is ${value.missing} where the path is missing. ` +
+      `Use ${text(path)}::${nullable} to get null.`
     return [{ code: 'cast_hides_missing', message, at: first }]
   })
 }
@@ -172,7 +169,7 @@ function isHandled(query: Query, { first, end }: TokenRange, { handled }: Defaul
   const before = isSymbol(tokens[first - 1], '(') ? first - 2 : first - 1
   // What is not true of null is not true of its opposite either.
   if (isKeyword(tokens[before], 'NOT')) return false
-  const call = functionAround(query, first)
+  const call = query.functionAround(first)
   const name = call?.open === first - 1 ? call.name : ''
   const next = tokens[end]
   const isFallback = isSymbol(next, ',') && !/^(?:ifNull|coalesce)$/i.test(name)

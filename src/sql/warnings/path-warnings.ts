@@ -7,7 +7,7 @@ import type { ColumnsOf, FoundPath } from '../paths.ts'
 import type { Query } from '../query.ts'
 import { clauseOf } from '../scopes.ts'
 import { identifierOf, isSymbol } from '../tokens.ts'
-import type { Finding } from './query-text.ts'
+import type { Finding } from './warning.ts'
 
 export type PathTypes = ReadonlyMap<string, readonly string[]>
 

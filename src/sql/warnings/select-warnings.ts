@@ -2,36 +2,31 @@ import { grouped } from '../../base/grouped.ts'
 import { isAggregate } from '../functions.ts'
 import { metadata } from '../metadata-path.ts'
 import type { ColumnsOf } from '../paths.ts'
-import type { Query } from '../query.ts'
+import type { ColumnUse, Query } from '../query.ts'
 import { clauseOf, type ReadTable, type SelectScope } from '../scopes.ts'
-import { type CodeToken, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
-import {
-  aliasOf,
-  type ColumnUse,
-  callEnd,
-  columnAt,
-  type Finding,
-  functionAround,
-  sourceOf,
-  tokensIn,
-} from './query-text.ts'
+import { type CodeToken, closingOf, identifierOf, isKeyword, isSymbol } from '../tokens.ts'
+import type { Finding } from './warning.ts'
 
 const ownColumns = ['project', 'id', 'timestamp', 'event_message', metadata]
 
+/** The source that a SELECT reads as this table, unless a subquery has the same name. */
+function sourceOf({ subqueriesBy }: Query, { name = '' }: ReadTable, columnsOf: ColumnsOf) {
+  return !subqueriesBy.has(name) && columnsOf(name) ? name : undefined
+}
+
 /** Aliases that WHERE reads in place of the column of the same name. */
 export function aliasWarnings(query: Query, columnsOf: ColumnsOf): Finding[] {
-  const { sql, tokens, selects } = query
-  return selects.flatMap((scope) => {
+  return query.selects.flatMap((scope) => {
     const tables = scope.certain ? scope.tables : []
     const sources = tables.flatMap((table) => sourceOf(query, table, columnsOf) ?? [])
     const typed = new Set(sources.flatMap((source) => columnsOf(source)?.map(({ name }) => name) ?? []))
     const columns = sources.length > 0 ? new Set([...ownColumns, ...typed]) : typed
-    const uses = tokensIn(query, scope, 'WHERE').flatMap((at) => columnAt(query, at) ?? [])
+    const uses = query.tokensIn(scope, 'WHERE').flatMap((at) => query.columnAt(at) ?? [])
     const filtered = new Set(uses.flatMap(({ name, qualifier }) => (qualifier === undefined ? name : [])))
     return scope.items.flatMap((item): Finding[] => {
-      const alias = aliasOf(query, item)
+      const alias = query.aliasOf(item)
       if (!alias || !columns.has(alias.name) || !filtered.has(alias.name)) return []
-      const text = sql.slice(tokens[alias.first]?.start, tokens[alias.end - 1]?.end)
+      const text = query.text(alias)
       const value = text.replace(/^\(*(?:[\w`"]+\.)*/, '')
       // A time zone changes how an instant is shown, and a typed column has the value of its path.
       const isSameValue =
@@ -72,14 +67,17 @@ function isOneRow(query: Query, scope: SelectScope): boolean {
     for (let at = first; at < end; at++) {
       const name = identifierOf(tokens[at])
       if (name === undefined || scopes.of[at] !== scope || !isAggregate(name)) continue
-      const after = callEnd(tokens, at)
-      if (after !== undefined && !isKeyword(tokens[after], 'OVER')) return true
+      if (!isSymbol(tokens[at + 1], '(')) continue
+      // quantile(0.9)(…) has two pairs of brackets.
+      const after = closingOf(tokens, at + 1) + 1
+      const end = isSymbol(tokens[after], '(') ? closingOf(tokens, after) + 1 : after
+      if (!isKeyword(tokens[end], 'OVER')) return true
     }
     return false
   })
   if (aggregates && !clauseOf(scope, 'GROUP')) return true
-  return tokensIn(query, scope, 'WHERE').some((at) => {
-    return columnAt(query, at)?.name === 'id' && isSymbol(tokens[at + 1], '=')
+  return query.tokensIn(scope, 'WHERE').some((at) => {
+    return query.columnAt(at)?.name === 'id' && isSymbol(tokens[at + 1], '=')
   })
 }
 
@@ -150,7 +148,7 @@ function unboundedTables(query: Query, names: ReadonlySet<string>, isSandbox: bo
 function timeNames(query: Query): Set<string> {
   const { tokens, scopes, selects } = query
   const names = new Set([timestamp])
-  const aliases = selects.flatMap(({ items }) => items.flatMap((item) => aliasOf(query, item) ?? []))
+  const aliases = selects.flatMap(({ items }) => items.flatMap((item) => query.aliasOf(item) ?? []))
   for (let at = 1; at < tokens.length - 1; at++) {
     const name = identifierOf(tokens[at + 1])
     if (!isKeyword(tokens[at], 'AS') || name === undefined || scopes.tableTokens.has(at + 1)) continue
@@ -159,7 +157,7 @@ function timeNames(query: Query): Set<string> {
   const usesOf = new Map<string, Set<string>>()
   for (const { name, first, end } of aliases) {
     for (let at = first; at < end; at++) {
-      const use = columnAt(query, at)
+      const use = query.columnAt(at)
       if (!use || use.qualifier === metadata) continue
       const uses = usesOf.get(use.name) ?? new Set()
       usesOf.set(use.name, uses.add(name))
@@ -185,16 +183,16 @@ function expressionStart(tokens: readonly CodeToken[], as: number): number {
 }
 
 function timeAt(query: Query, at: number, names: ReadonlySet<string>): ColumnUse | undefined {
-  const use = columnAt(query, at)
+  const use = query.columnAt(at)
   return use && names.has(use.name) && use.qualifier !== metadata ? use : undefined
 }
 
 /** The tables of a SELECT whose time its conditions do not depend on. */
 function unlimitedIn(query: Query, scope: SelectScope, names: ReadonlySet<string>): ReadTable[] {
   if (!scope.certain) return []
-  const uses = tokensIn(query, scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
+  const uses = query.tokensIn(scope, 'FROM', 'WHERE', 'HAVING', 'QUALIFY').flatMap((at) => {
     const use = timeAt(query, at, names)
-    return use && !repeating.test(functionAround(query, at)?.name ?? '') ? [use.qualifier] : []
+    return use && !repeating.test(query.functionAround(at)?.name ?? '') ? [use.qualifier] : []
   })
   const qualifiers = new Set(uses)
   return scope.tables.filter(

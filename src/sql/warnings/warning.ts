@@ -26,3 +26,8 @@ export const warningsView = z
   .describe('SQL that is valid but probably wrong. It does not prevent saving.')
 
 export type Warning = z.output<typeof warningShape>
+
+export interface Finding extends Pick<Warning, 'code' | 'message'> {
+  /** Index of its token; -1 for the start of the SQL. */
+  at: number
+}

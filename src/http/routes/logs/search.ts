@@ -140,7 +140,7 @@ export function addSearchRoutes(
     params,
     responses: { 200: json('Paths in order.', shownColumns) },
     errors: [504],
-    handler: searching((name, _body, reader) => listColumns(search.queries, name, reader)),
+    handler: searching((name, _body, reader) => listColumns(search, name, reader)),
   })
   route('GET /api/sources/:name/entries/:id/context', 'getEntryContext', 'Show the entries around an entry', {
     description: 'The entry, and those of its project before and after it.',
@@ -201,7 +201,7 @@ export function addSearchRoutes(
       }
       return reply
         .type(`${format === 'csv' ? 'text/csv' : 'application/x-ndjson'}; charset=utf-8`)
-        .header('Content-Disposition', `attachment; filename="${search.queries.source(name).name}.${format}"`)
+        .header('Content-Disposition', `attachment; filename="${search.source(name).name}.${format}"`)
         .header('Wellhead-Export-Limit', limit)
         .send(Readable.from(all()))
     },
@@ -217,7 +217,7 @@ export function addSearchRoutes(
         z.object({ query: z.string(), count: z.string() }),
       ),
     },
-    handler: searching(async (...sent) => searchSql(search.queries, ...sent)),
+    handler: searching(async (...sent) => searchSql(search, ...sent)),
   })
 }
 
