@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { invalidBody } from '../base/errors.ts'
-import { closeArray, comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
+import { JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
 import { EntryReader } from './entry.ts'
 import type { EntrySink } from './entry-batch.ts'
 
@@ -43,7 +43,8 @@ class LogEntries<T> {
     if (/ndjson|jsonl|json-seq/i.test(contentType)) return this.#lines()
     const isArray = scanner.peek() === openArray
     const batchEnd = isArray ? undefined : this.#atBatch()
-    const whole = isArray || batchEnd !== undefined ? this.#array() : this.#entry()
+    const isList = isArray || batchEnd !== undefined
+    const whole = isList ? scanner.array(() => this.#entry()) : this.#entry()
     if (whole && batchEnd !== undefined) scanner.at = batchEnd
     scanner.space()
     if (whole && scanner.at === scanner.end) return this.#sink.finish()
@@ -71,18 +72,6 @@ class LogEntries<T> {
     const end = found && array >= 0 ? scanner.at : undefined
     scanner.at = end === undefined ? start : array
     return end
-  }
-
-  #array(): boolean {
-    const scanner = this.#scanner
-    scanner.at++
-    if (scanner.accept(closeArray)) return true
-    for (;;) {
-      scanner.space()
-      if (!this.#entry()) return false
-      if (scanner.accept(closeArray)) return true
-      if (!scanner.accept(comma)) return false
-    }
   }
 
   #entry(): boolean {

@@ -1,5 +1,5 @@
 import { KeyMap } from '../base/json/json-paths.ts'
-import { closeArray, comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
+import { comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
 import type { MaskName } from '../catalog/source-rules.ts'
 import { maskJson } from './mask-json.ts'
 
@@ -88,7 +88,7 @@ export class PathEdits {
     }
     const walk = (node: Node): boolean => {
       if (node.children.size === 0) return scanner.value()
-      if (scanner.peek() === openArray) return elements(node)
+      if (scanner.peek() === openArray) return scanner.array(() => walk(node))
       if (scanner.peek() !== openObject) return scanner.value()
       return scanner.object(() => {
         const { keyStart, keyEnd } = scanner
@@ -113,15 +113,6 @@ export class PathEdits {
       if (by === value) return
       replace(start, scanner.at, by)
       onEdit(edit.rule)
-    }
-    const elements = (node: Node): boolean => {
-      scanner.at++
-      if (scanner.accept(closeArray)) return true
-      for (;;) {
-        if (!walk(node)) return false
-        if (scanner.accept(closeArray)) return true
-        if (!scanner.accept(comma)) return false
-      }
     }
     walk(root)
     if (root.edit) change(0, root.edit)

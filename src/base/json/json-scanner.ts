@@ -125,6 +125,18 @@ export class JsonScanner {
     }
   }
 
+  /** The elements of an array, whose bracket comes next. */
+  array(element: () => boolean): boolean {
+    this.at++
+    if (this.accept(closeArray)) return true
+    for (;;) {
+      this.space()
+      if (!element()) return false
+      if (this.accept(closeArray)) return true
+      if (!this.accept(comma)) return false
+    }
+  }
+
   /** The members of an object; `member` is called after each key and has to move past the value. */
   object(member: () => boolean): boolean {
     this.at++

@@ -118,11 +118,16 @@ const containers = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineStrin
 export type OutputForm = 'json' | 'csv' | 'typed'
 
 export function outputSql(value: string, type: string, form: OutputForm, isoTimestamps: boolean): string {
-  const parsed = withoutWrappers(parseEngineType(type))
+  const parsed = bareTypeOf(type)
   if (form === 'csv' && containers.test(parsed.name)) {
     return `toJSONString(${convert(value, parsed, 'json', isoTimestamps)?.sql ?? value})`
   }
   return convert(value, parsed, form, isoTimestamps)?.sql ?? value
+}
+
+/** The type of a column's values, besides null. */
+export function bareTypeOf(type: string): EngineType {
+  return withoutWrappers(parseEngineType(type))
 }
 
 /** Conversions keep null, so a nullable column is converted like any other. */

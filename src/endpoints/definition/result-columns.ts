@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import { jsonRowSql, jsonText, outputJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
-import { type EngineType, type OutputForm, outputSql, parseEngineType } from './output-types.ts'
+import { bareTypeOf, type EngineType, type OutputForm, outputSql, parseEngineType } from './output-types.ts'
 import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
@@ -22,14 +22,6 @@ export async function describeColumns(
   return columns.map(({ name, type }) => ({ name, type }))
 }
 
-function bareType(type: string): string {
-  return type.replace(/^LowCardinality\((.*)\)$/, '$1').replace(/^Nullable\((.*)\)$/, '$1')
-}
-
-function isNumberType(type: string): boolean {
-  return /^(?:LowCardinality\()?(?:Nullable\()?(?:U?Int|B?Float|Decimal)/.test(type)
-}
-
 /** Why a column of an endpoint cannot be used, as a sentence. */
 export function columnProblem(
   { name: endpoint, columns }: { name: string; columns: readonly ResultColumn[] },
@@ -39,15 +31,15 @@ export function columnProblem(
   const type = columns.find(({ name }) => name === column)?.type
   const names = columns.map(({ name }) => name).join(', ')
   if (type === undefined) return `${endpoint} has no column "${column}". It has ${names}.`
-  if (mustBeNumber && !isNumberType(type)) return `The column "${column}" is not a number but ${type}.`
+  const isNumber = /^(?:U?Int|B?Float|Decimal)/.test(bareTypeOf(type).name)
+  if (mustBeNumber && !isNumber) return `The column "${column}" is not a number but ${type}.`
   return undefined
 }
 
 /** Whether a text column is returned as JSON: `metadata`, and the columns that the definition lists. */
 export function isJsonColumn({ name, type }: ResultColumn, listed: readonly string[]): boolean {
-  const bare = bareType(type)
-  // Endpoints that were saved when metadata had the type JSON still list it as JSON.
-  return bare.startsWith('JSON') || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
+  const bare = bareTypeOf(type).name
+  return bare === 'JSON' || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
 interface Wrapping {

@@ -244,8 +244,6 @@ async function stateOf(
   const filled = next.list('tables').map((table) => [table.name, tableColumns.columnsOf(table)] as const)
   const tables = new Map(filled.filter(([, columns]) => columns.length > 0))
   const known = { ...current, ...withTables(readableSources(allSources), tables) }
-  const texts = [query, ...[...innerDefinitions(query, endpoints).values()].map((inner) => inner.query)]
-  const possibleSources = new Set(texts.flatMap((text) => [...queryOf(text).possibleSources]))
   const isMissing = (source: Source) => {
     const typed = current.has(source.name) ? (current.typedColumns?.(source.name) ?? []) : undefined
     const existing = new Set(typed && storedColumns({ columns: typed as Source['columns'] }).map(contentOf))
@@ -262,9 +260,15 @@ async function stateOf(
         : [{ name, create: (scratch, topology) => createLookupTable(scratch, columns, scratch, topology) }]
     }),
   ]
-  if (!missing.some(({ name }) => possibleSources.has(name))) return { engine, sources: known }
+  if (!missing.some(({ name }) => mayUse(query, name, endpoints))) return { engine, sources: known }
   const scratch = await next.shared('scratch tables', () => createScratchTables(catalog, engine, missing))
   return { engine: scratch.engine, sources: known }
+}
+
+/** Whether a query may read a source or table, also through other endpoints. */
+function mayUse(query: string, name: string, endpoints: KnownSources['endpoints']): boolean {
+  const inner = [...innerDefinitions(query, endpoints).values()]
+  return [{ query }, ...inner].some((each) => queryOf(each.query).possibleSources.has(name))
 }
 
 /** Sources and tables, for compiling SQL. */
@@ -287,12 +291,9 @@ export async function brokenBy(
   columns: readonly LookupColumn[],
 ): Promise<string[]> {
   const sources = readable()
-  const readers = endpoints.values().filter(({ definition: { query } }) => {
-    const inner = [...innerDefinitions(query, sources.endpoints).values()]
-    return [query, ...inner.map((each) => each.query)].some((text) =>
-      queryOf(text).possibleSources.has(table),
-    )
-  })
+  const readers = endpoints
+    .values()
+    .filter(({ definition }) => mayUse(definition.query, table, sources.endpoints))
   if (readers.length === 0) return []
   const create: ScratchTable['create'] = (name, topology) => createLookupTable(name, columns, name, topology)
   const other = await createScratchTables(catalog, engine, [{ name: table, create }])
