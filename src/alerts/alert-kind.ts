@@ -26,8 +26,6 @@ import { targetForms } from './notification.ts'
 import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
 
-export const alertReadOnly = 'state since evaluated_at value error groups_left_out'.split(' ')
-
 export type AlertView = DefinitionView<AlertFields, ReturnType<typeof view>>
 
 const viewShape: FieldShapes<Omit<ReturnType<typeof view>, 'notify'>> = {
@@ -65,7 +63,6 @@ const form = kindForm<AlertFields>({
   folder: 'alerts',
   most: 10_000,
   fields: alertShape,
-  readOnly: alertReadOnly,
   refersTo: { endpoints: ({ endpoint }) => [endpoint] },
   fieldsOf: ({ definition }) => ({ ...definition, notify: definition.notify.map(addressOf) }),
   // A notification that the alert is resolved needs all of it.

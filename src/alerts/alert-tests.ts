@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { writableFields } from '../base/validation.ts'
 import { mayRead, type Reader } from '../definitions/audit-rule.ts'
-import { commonReadOnly } from '../definitions/kind.ts'
+import { sentFields } from '../definitions/kind.ts'
 import { addressOf, readAlert, type SavedAlert } from './alert.ts'
 import { evaluateGroups, evaluateWhole, groupView } from './alert-groups.ts'
-import { alertReadOnly, prepareAlert } from './alert-kind.ts'
+import { alerts, prepareAlert } from './alert-kind.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeOf, pastDecisions, readResult } from './alert-results.ts'
 import { type AlertState, evaluate as evaluateState, newState } from './alert-state.ts'
@@ -52,8 +51,7 @@ export function alertTests(parts: AlertParts, evaluator: Evaluator) {
 
     /** What an alert would do: its state now, what it would send, and when it would have fired in the last day. */
     async preview(body: unknown, reader: Reader, signal: AbortSignal) {
-      const readOnly = [...commonReadOnly, ...alertReadOnly, 'id']
-      const fields = { name: 'preview', ...writableFields(body, readOnly), notify: [] }
+      const fields = { name: 'preview', ...sentFields(alerts, body), notify: [] }
       const find = (reference: string) => {
         const endpoint = parts.endpoints.find(reference)
         return endpoint && mayRead(reader, endpoint.definition) ? endpoint : undefined

@@ -68,7 +68,6 @@ const form = kindForm<DashboardFields>({
   folder: 'dashboards',
   most: 1_000,
   fields: dashboardShape,
-  readOnly: ['endpoints'],
   refersTo: { endpoints: (fields) => panelsOf(fields).map(({ panel }) => panel.endpoint) },
   file: yamlFile('dashboard', dashboardShape, { example: 'title: Traffic', inLines: ['parameters', 'rows'] }),
   docs: {

@@ -12,11 +12,11 @@ import {
   type WellheadError,
 } from '../base/errors.ts'
 import { withArticle } from '../base/text/with-article.ts'
-import { readShape, writableFields } from '../base/validation.ts'
+import { readShape } from '../base/validation.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { auditRefused, mayReadItem, type Reader } from './audit-rule.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
-import { commonReadOnly, find, type Kind, type Saved } from './kind.ts'
+import { find, type Kind, type Saved, sentFields } from './kind.ts'
 import { type Admit, planChange, type RunTerms } from './plan-change.ts'
 import {
   catalogChanges,
@@ -109,7 +109,7 @@ export class Definitions {
   create(folder: string, body: unknown, terms: Pick<ChangeTerms, 'by' | 'note'>): Promise<object> {
     const kind = this.#kind(folder)
     return this.#changeOne({ ...terms, expected: undefined, breaking: true }, async () => {
-      const fields = fieldsIn(kind, body)
+      const fields = sentFields(kind, body)
       const id = givenId(kind, fields)
       if (id !== undefined && (await this.#isKnown(kind, id))) throw nameTaken(id)
       return { kind, id: id ?? randomUUID(), current: undefined, fields }
@@ -127,7 +127,7 @@ export class Definitions {
     const kind = this.#kind(folder)
     return this.#changeOne(terms, async () => {
       const current = expected(this.find(folder, reference, terms.by), terms)
-      const sent = fieldsIn(kind, typeof body === 'function' ? body(current) : body)
+      const sent = sentFields(kind, typeof body === 'function' ? body(current) : body)
       const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
       const id = givenId(kind, sent)
       if (id !== undefined && id !== current.id) {
@@ -198,7 +198,7 @@ export class Definitions {
     by: Author,
   ): Promise<Wanted> {
     const { expected_version, ...rest } = sent
-    const fields = fieldsIn(kind, rest)
+    const fields = sentFields(kind, rest)
     const { id: sentId } = rest
     const id = kind.takesId ? givenId(kind, fields) : typeof sentId === 'string' ? sentId : undefined
     const found = kind.items.find(id ?? String(fields.name))
@@ -326,10 +326,6 @@ function refuseVersion(current: Saved | undefined, expected: number | undefined)
 
 function isMisfit(error: unknown): error is WellheadError {
   return nameTaken.is(error) || versionConflict.is(error) || invalidQuery.is(error)
-}
-
-function fieldsIn(kind: Kind, body: unknown): Record<string, unknown> {
-  return writableFields(body, [...commonReadOnly, ...kind.readOnly, ...(kind.takesId ? [] : ['id'])])
 }
 
 /** Other values are refused when the definition is read. */

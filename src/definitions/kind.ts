@@ -4,6 +4,7 @@ import { resourceNotFound, type WellheadError } from '../base/errors.ts'
 import type { FileProblem } from '../base/files/file-problem.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
 import { closestName } from '../base/text/closest-name.ts'
+import { writableFields } from '../base/validation.ts'
 import { type CatalogRecord, type RecordKind, readBody } from '../catalog/catalog-state.ts'
 import { namesOf } from '../catalog/items.ts'
 import type { Warning } from '../sql/warnings/warning.ts'
@@ -157,8 +158,6 @@ export interface KindForm<Fields = any> extends RecordKind {
   readonly fields: z.ZodObject
   /** Whether a new definition may come with an id. */
   readonly takesId?: boolean
-  /** Fields of a response that are ignored when they are sent back. */
-  readonly readOnly: readonly string[]
   /** Names or ids of what it may use, by folder. */
   readonly refersTo: Readonly<Record<string, (fields: Fields) => readonly string[]>>
   /** What its author wrote, with all defaults. */
@@ -171,13 +170,14 @@ export interface KindForm<Fields = any> extends RecordKind {
   readonly docs: KindDocs
 }
 
-type KindDefaults = 'plural' | 'isReferring' | 'fieldsOf' | 'remainder'
+type KindDefaults = 'plural' | 'isReferring' | 'fieldsOf' | 'remainder' | 'refersTo'
 
 /** A kind of most kinds' form: its records have what the author wrote as `definition`. */
 export function kindForm<Fields>(
   form: Omit<KindForm<Fields>, KindDefaults> & Partial<Pick<KindForm, KindDefaults>>,
 ): KindForm<Fields> {
   return {
+    refersTo: {},
     fieldsOf: ({ definition }) => definition,
     remainder: ({ name }) => ({ definition: { name } }),
     namesOf: ({ definition }) => [(definition as { name?: unknown } | undefined)?.name],
@@ -250,7 +250,12 @@ export const commonView = {
   note: z.string().describe('Why this version was created. Set with the parameter `note`.'),
 }
 
-export const commonReadOnly = Object.keys(commonView)
+/** What was sent of a definition, without fields that only the service sets. Clients send them back as they read them. */
+export function sentFields({ fields, takesId, docs }: KindForm, body: unknown): Record<string, unknown> {
+  const shown = Object.keys({ ...commonView, ...docs.view, ...docs.changed })
+  const readOnly = shown.filter((name) => !Object.hasOwn(fields.shape, name))
+  return writableFields(body, takesId ? readOnly : [...readOnly, 'id'])
+}
 
 /** A definition as the API returns it, of a kind whose `views` are `More`. */
 export type DefinitionView<Fields, More> = Omit<Fields, keyof More> &

@@ -16,8 +16,6 @@ const form = kindForm<Plan>({
   folder: 'plans',
   most: 1_000,
   fields: planShape,
-  readOnly: [],
-  refersTo: {},
   file: yamlFile('plan', planShape, { example: 'retention_days: 7' }),
   docs: {
     fieldsName: 'NewPlan',

@@ -33,8 +33,6 @@ const form = kindForm<NewSource>({
   folder: 'sources',
   most: 1_000,
   fields: newSourceShape,
-  readOnly: [],
-  refersTo: {},
   fieldsOf,
   remainder: ({ name }) => ({ name }),
   namesOf: ({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])],

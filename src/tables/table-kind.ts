@@ -34,8 +34,6 @@ const form = kindForm<TableFields>({
   folder: 'tables',
   most: 1_000,
   fields: tableShape,
-  readOnly: Object.keys(viewShape),
-  refersTo: {},
   file: {
     ...file,
     rowsExtension: /\.csv$/,

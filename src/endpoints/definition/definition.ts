@@ -158,9 +158,6 @@ export const definitionShape = fields
 
 export type EndpointDefinition = z.output<typeof definitionShape>
 
-/** Fields that only the service sets. */
-export const readOnlyFields = ['columns', 'warnings', 'reads_endpoints', 'read_by_endpoints'] as const
-
 /** Adds the types of numbers and booleans where the SQL tells them and nobody declares them: text would not compile. */
 export function withInferredTypes<T>(fields: T): T {
   const { query, parameters = {} } = (fields ?? {}) as Record<string, unknown>

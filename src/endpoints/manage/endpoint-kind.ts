@@ -2,13 +2,11 @@ import { z } from 'zod'
 import { endpointNotFound, inUse, invalidQuery, nameTaken } from '../../base/errors.ts'
 import { grouped } from '../../base/grouped.ts'
 import { closestName } from '../../base/text/closest-name.ts'
-import { writableFields } from '../../base/validation.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Source } from '../../catalog/source.ts'
 import { readableSources } from '../../catalog/sources.ts'
 import { mayRead } from '../../definitions/audit-rule.ts'
 import {
-  commonReadOnly,
   commonView,
   type DefinitionView,
   type FileForm,
@@ -16,6 +14,7 @@ import {
   type NextDefinitions,
   type Opened,
   type Saved,
+  sentFields,
 } from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { createLookupTable, type LookupColumn } from '../../engine/lookup-tables.ts'
@@ -30,7 +29,6 @@ import {
   isReserved,
   parametersText,
   parseDefinition,
-  readOnlyFields,
 } from '../definition/definition.ts'
 import { fieldPosition, formatDefinition, readDefinition } from '../definition/definition-file.ts'
 import { compileEndpoint, type KnownSources } from '../definition/endpoint.ts'
@@ -63,7 +61,7 @@ interface EndpointParts extends CompileOptions {
 
 /** What was sent of an endpoint, without fields that only the service sets. */
 export function endpointFields(body: unknown): Record<string, unknown> {
-  return writableFields(body, [...commonReadOnly, ...readOnlyFields])
+  return sentFields(form, body)
 }
 
 export type EndpointView = DefinitionView<
@@ -129,7 +127,6 @@ const form = kindForm<EndpointDefinition>({
   most: 10_000,
   fields: definitionShape,
   takesId: true,
-  readOnly: readOnlyFields,
   refersTo: {
     sources: namesIn,
     tables: namesIn,
