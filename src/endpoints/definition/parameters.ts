@@ -187,7 +187,10 @@ function samplesOf(
 }
 
 /** Parameters for checking the query of an endpoint without a request. */
-export function sampleParameters(definition: { parameters: ParameterDeclarations }, compiled: CompiledQuery) {
+export function sampleParameters(
+  definition: { parameters: ParameterDeclarations },
+  compiled: CompiledQuery,
+): BoundValues {
   return withNow(compiled.check(samplesOf(definition, compiled)), sampleNowMicros)
 }
 
