@@ -94,17 +94,15 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   ): Promise<T> {
     const time = timeLimit(limits.deadlineMs)
     const tried = new Set<Node>()
-    let rest = limits
     let unanswered = 0
     let failure: unknown
-    for (;;) {
+    for (let rest = limits; ; rest = { ...limits, deadlineMs: time.leftMs() }) {
       // Again after a wait, because a statement that ended the engine meanwhile may be of the same origin.
       for (const node of this.nodes) node.refuse?.(limits, query)
       const node = this.#choose(tried)
       if (!node && failure !== undefined) throw failure
       if (!node) {
         await this.#whenReadyWithin(rest)
-        rest = { ...limits, deadlineMs: time.leftMs() }
         continue
       }
       // Here, because a statement may have waited until a node with a new version was ready.
@@ -116,7 +114,6 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
         if (isUnreachable(error)) unanswered++
         if (!repeatable || !isNodeTrouble(error) || unanswered >= maxUnanswered) throw error
         if (time.isOver()) throw error
-        rest = { ...limits, deadlineMs: time.leftMs() }
         tried.add(node)
         failure ??= error
       }
