@@ -82,7 +82,7 @@ export async function run({ engineNode, patience, choose }) {
       each: true,
       rows: Object.entries(results).flatMap(([load, sides]) =>
         rowsOf(sides, {
-          name: `p${100 * q} next to ${load}`,
+          name: `cached p${100 * q} next to ${load}`,
           unit: 'ms',
           figure: (result) => quantile(result.times, q),
           more: { 'next to nothing, ms': quantile(alone.times, q) },

@@ -77,16 +77,16 @@ function tablesOf(kind, { window, requests, p50, micros }, profile) {
       title: `A request to usage.api-counts, ${kind}`,
       compares: `CPU time of ${requests} requests, including the profiler's overhead and the engine's background work.`,
       ...engine,
-      first: 'process',
       each: true,
-      rows: Object.entries(micros).map(([process, used]) =>
+      rows: [
         comparison({
-          name: `processor time of a request, ${kind}, ${process}`,
+          name: `processor time of a request in the service, ${kind}`,
           unit: 'µs',
-          sides: { used: [used] },
+          sides: { service: [micros.service], engine: [micros.engine] },
+          over: false,
           more: { 'p50, ms': p50 },
         }),
-      ),
+      ],
     },
     {
       id: `${id}-layers`,

@@ -86,10 +86,10 @@ export async function run({ engineNode, patience, choose }) {
       }
       return seconds
     }
-    const beside = ({ name, quickwit, loki, atMost }, seconds) =>
+    const beside = ({ name, quickwit, loki, atMost }, unit, seconds) =>
       comparison({
         name,
-        unit: 's',
+        unit,
         sides: {
           Wellhead: seconds,
           ...(quickwit && { 'Quickwit, published': [quickwit], 'Loki, published': [loki] }),
@@ -104,13 +104,16 @@ export async function run({ engineNode, patience, choose }) {
       queries.push(
         beside(
           volume,
+          'core-seconds, scaled',
           measured.map((seconds) => (seconds * publishedLines) / rows),
         ),
       )
     }
     for (const page of pages) {
       const body = { ...range, query: page.query, limit: 100 }
-      queries.push(beside(page, await secondsOf(() => post(`/api/sources/${source}/search`, body))))
+      queries.push(
+        beside(page, 'core-seconds', await secondsOf(() => post(`/api/sources/${source}/search`, body))),
+      )
     }
     const { sources } = JSON.parse(await client.call('/api/usage'))
     const { bytes, entries } = sources.find(({ name }) => name === source)
