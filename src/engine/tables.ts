@@ -81,8 +81,10 @@ export function storedColumns({ columns }: Pick<StoredSource, 'columns'>): Store
   })
 }
 
-function columnSql({ name, type, value, comment }: StoredColumn): string {
-  return `\`${name}\` ${type} MATERIALIZED ${value} COMMENT ${sqlText(comment)} CODEC(ZSTD(1))`
+function columnSql({ name, type, value, comment, searched }: StoredColumn): string {
+  // Texts that are compared and grouped by are short, and read in two thirds of the time: decision 3.
+  const codec = type === 'String' && !searched ? 'LZ4' : 'ZSTD(1)'
+  return `\`${name}\` ${type} MATERIALIZED ${value} COMMENT ${sqlText(comment)} CODEC(${codec})`
 }
 
 function searchIndexOf({ name: column }: StoredColumn): string {

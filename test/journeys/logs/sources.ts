@@ -91,6 +91,28 @@ export function describeSources(running: () => RunningService): void {
     expect((await sources('/unindexed', 'PATCH', { search_index: 'no' })).status).toBe(400)
   })
 
+  test('stores texts that are only compared in the form that is read fastest', async () => {
+    const columns = [
+      { name: 'color', path: 'color', type: 'text' },
+      { name: 'url', path: 'url', type: 'text', searched: true },
+      { name: 'size', path: 'size', type: 'number' },
+    ]
+    const headers = { 'Content-Type': 'application/json' }
+    const body = JSON.stringify({ name: 'compressed', columns })
+    expect((await running().call('/api/sources', { method: 'POST', headers, body })).status).toBe(201)
+    const sql =
+      "SELECT name, compression_codec AS codec FROM system.columns WHERE table = 'compressed' AND database = currentDatabase() " +
+      "AND name IN ('metadata', 'color', 'url', 'size')"
+    type Row = Record<'name' | 'codec', string>
+    const rows = await queryRows<Row>(running().engine, { sql }, { deadlineMs: 60_000 })
+    expect(Object.fromEntries(rows.map(({ name, codec }) => [name, codec]))).toEqual({
+      metadata: 'CODEC(ZSTD(1))',
+      color: 'CODEC(LZ4)',
+      url: 'CODEC(ZSTD(1))',
+      size: 'CODEC(ZSTD(1))',
+    })
+  })
+
   test('adds a typed column to a source with entries, fills it, and removes it', async () => {
     const manage = async (method: string, path: string, body?: object) => {
       const response = await running().call(path, {
