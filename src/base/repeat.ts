@@ -5,7 +5,8 @@ interface Repetition {
   everyMs: number
   /** Whether it also runs now. */
   atOnce?: boolean
-  work: () => Promise<void>
+  /** Gets whether it has been stopped, for work of many steps. */
+  work: (isStopped: () => boolean) => Promise<void>
   /** Called for the first of several failures in a row. */
   onFailure: (error: unknown) => void
 }
@@ -20,7 +21,7 @@ export function repeat({ time, everyMs, atOnce = false, work, onFailure }: Repet
     if (!isStopped) cancel = time.after(everyMs, run)
   }
   const run = () => {
-    running = work()
+    running = work(() => isStopped)
       .then(
         () => {
           isFailing = false

@@ -34,20 +34,24 @@ export function startRetentionSweep(options: RetentionSweepOptions) {
     time,
     everyMs: checkEveryMs,
     atOnce: true,
-    async work() {
+    async work(isStopped) {
       const today = dayOf(time.wall.now())
-      if (today !== sweptDay && (await sweep(options))) sweptDay = today
+      if (today !== sweptDay && (await sweep(options, isStopped))) sweptDay = today
     },
     onFailure: (error) =>
       log.warn({ err: error }, 'removing entries beyond the retention of plans failed; retrying'),
   })
 }
 
-/** Returns whether nothing is left to do. A source whose rows are being removed has its turn later. */
-async function sweep(options: RetentionSweepOptions): Promise<boolean> {
+/**
+ * Returns whether nothing is left to do. A source whose rows are being removed has its turn later. Ends early if it is stopped,
+ * because with many projects each source takes seconds.
+ */
+async function sweep(options: RetentionSweepOptions, isStopped: () => boolean): Promise<boolean> {
   const { engine, topology, sources, log } = options
   let isDone = true
   for (const { name, retention_days } of sources()) {
+    if (isStopped()) return false
     const condition = expiredSql(options, retention_days)
     const isOfService = isWrittenByService(name) && name !== quarantineSource
     if (condition === undefined || isOfService) continue
