@@ -10,7 +10,7 @@ import { assignedSql } from '../engine/project-tables.ts'
 import { defaultPlan, type Plan, projectName, unlimited } from './plan.ts'
 
 interface ProjectPlansOptions {
-  engine: Engine
+  engine: Pick<Engine, 'query' | 'insert'>
   time: Timers
   log: Pick<Log, 'warn'>
   /** The plan with a name, if it exists. */
@@ -35,6 +35,8 @@ export class ProjectPlans {
   readonly #assigned = new Map<string, string>()
   #onChange: () => void = () => {}
   #readUntil = ''
+  /** Number of assignments by this service. */
+  #assignments = 0
   #following: ReturnType<typeof repeat> | undefined
 
   constructor(options: ProjectPlansOptions) {
@@ -125,6 +127,7 @@ export class ProjectPlans {
     this.check(project, plan)
     const target = { table: '_projects', format: 'JSONEachRow' } as const
     await this.#options.engine.insert(target, writeJsonRows([{ project, plan }]), limits)
+    this.#assignments++
     this.#take(project, plan)
     this.changed()
   }
@@ -140,7 +143,10 @@ export class ProjectPlans {
       `WHERE p.at > toDateTime64({since:String}, 6, 'UTC') - INTERVAL ${overlapSeconds} SECOND ORDER BY p.at`
     const statement = { sql, parameters: { since: this.#readUntil } }
     type Row = { project: string; plan: string; read_at: string }
+    const before = this.#assignments
     const rows = await queryRows<Row>(this.#options.engine, statement, limits)
+    // They may be older than what was assigned meanwhile. The next read has them, too.
+    if (this.#assignments !== before) return
     let isChanged = false
     for (const { project, plan, read_at } of rows) {
       // In the order of time.

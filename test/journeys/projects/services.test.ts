@@ -5,6 +5,7 @@ import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import { ErasureFile } from '../../../src/projects/erasure-file.ts'
 import { Erasures } from '../../../src/projects/erasures.ts'
 import { planShape } from '../../../src/projects/plan.ts'
+import { ProjectPlans } from '../../../src/projects/project-plans.ts'
 import { ProjectUsage } from '../../../src/projects/project-usage.ts'
 import { Quotas } from '../../../src/projects/quotas.ts'
 import { ask, makeToken } from '../../support/callers.ts'
@@ -72,6 +73,37 @@ test('services count together what a project sends in a day', async () => {
   time.advance(2_001)
   expect((await send(one, 'shared-a', 1)).body.error.code).toBe('quota_exceeded')
   expect(await usageOf(one, 'shared-a')).toMatchObject([{ entries: 10 }])
+})
+
+test('an assignment holds although the rows from before it are being read', async () => {
+  const { engine } = services[0]
+  const own = manualTime(manualClock(Date.now()))
+  const plan = planShape.parse({ name: 'SHARED_10' })
+  let afterReading = async () => {}
+  let reads = 0
+  const plans = new ProjectPlans({
+    engine: {
+      insert: (...sent) => engine.insert(...sent),
+      query: async (...sent) => {
+        const result = await engine.query(...sent)
+        await afterReading()
+        reads++
+        return result
+      },
+    },
+    time: own,
+    log: pino({ level: 'silent' }),
+    find: () => plan,
+    shared: true,
+  })
+  await plans.open()
+  await plans.assign('shared-read', 'SHARED_10')
+  afterReading = () => plans.assign('shared-read', 'SHARED_DAY')
+  const before = reads
+  own.advance(1_000)
+  await vi.waitFor(() => expect(reads).toBe(before + 1))
+  expect(plans.nameOf('shared-read')).toBe('SHARED_DAY')
+  await plans.stop()
 })
 
 test('another service knows the plan of a project, and what it hides', async () => {
