@@ -57,9 +57,10 @@ export async function newDatabase(server?: Server): Promise<SharedServer> {
   return { url, cluster, database: `wellhead_test_${randomBytes(6).toString('hex')}` }
 }
 
-/** A database that a service has had, and its tables. */
+/** A database that a service has had, and what it had at first: its tables, and the number of its migrations. */
 interface UsedDatabase extends SharedServer {
   tables: Map<string, string>
+  migrations: number
 }
 
 /** Databases of services that have ended, emptied for the next ones: a start that creates all tables takes twice as long. */
@@ -75,12 +76,13 @@ export async function databaseForService(): Promise<SharedServer> {
 export async function rememberTables(server: SharedServer): Promise<SharedServer> {
   if (server.cluster !== undefined || server.url !== (await opened)?.url || 'tables' in server) return server
   const engine = await connect(server)
-  const tables = await tablesOf(engine).finally(() => engine.close())
-  const used: UsedDatabase = { ...server, tables: new Map(tables.map(({ name, sql }) => [name, sql])) }
+  const found = await tablesOf(engine).finally(() => engine.close())
+  const tables = new Map(found.map(({ name, sql }) => [name, sql]))
+  const used: UsedDatabase = { ...server, tables, migrations: migrationsIn(found) }
   return used
 }
 
-/** Empties the database for another service, or drops it if its tables have changed. */
+/** Empties the database for another service, or drops it if its tables or its schema have changed. */
 export async function leaveDatabase(server: SharedServer | UsedDatabase): Promise<void> {
   if (!('tables' in server)) return dropDatabase(server)
   const engine = await connect(server)
@@ -89,19 +91,30 @@ export async function leaveDatabase(server: SharedServer | UsedDatabase): Promis
     const found = await tablesOf(engine)
     for (const { name } of found) if (!server.tables.has(name)) await run(`DROP TABLE \`${name}\` SYNC`)
     const kept = found.filter(({ name, sql }) => server.tables.get(name) === sql)
-    if (kept.length < server.tables.size) return await dropDatabase(server)
-    for (const { name, filled } of kept)
-      if (filled && name !== '_migrations') await run(`TRUNCATE TABLE \`${name}\` SYNC`)
+    const isChanged = kept.length < server.tables.size || migrationsIn(found) !== server.migrations
+    if (isChanged) return await dropDatabase(server)
+    for (const { name, rows } of kept)
+      if (rows > 0 && name !== '_migrations') await run(`TRUNCATE TABLE \`${name}\` SYNC`)
     emptied.push(server)
   } finally {
     await engine.close()
   }
 }
 
-function tablesOf(engine: RemoteEngine) {
+interface FoundTable {
+  name: string
+  sql: string
+  rows: number
+}
+
+function tablesOf(engine: RemoteEngine): Promise<FoundTable[]> {
   const sql =
-    'SELECT name, create_table_query AS sql, toBool(total_rows > 0) AS filled FROM system.tables WHERE database = currentDatabase()'
-  return queryRows<{ name: string; sql: string; filled: boolean }>(engine, { sql }, limits)
+    'SELECT name, create_table_query AS sql, toFloat64(ifNull(total_rows, 0)) AS rows FROM system.tables WHERE database = currentDatabase()'
+  return queryRows<FoundTable>(engine, { sql }, limits)
+}
+
+function migrationsIn(found: readonly FoundTable[]): number {
+  return found.find(({ name }) => name === '_migrations')?.rows ?? 0
 }
 
 export async function dropDatabase(server: SharedServer): Promise<void> {
