@@ -35,8 +35,8 @@ export class ProjectPlans {
   readonly #assigned = new Map<string, string>()
   #onChange: () => void = () => {}
   #readUntil = ''
-  /** Number of assignments by this service. */
-  #assignments = 0
+  /** Projects that this service assigned since the last read of new rows began. */
+  #assignedSince: Set<string> | undefined
   #following: ReturnType<typeof repeat> | undefined
 
   constructor(options: ProjectPlansOptions) {
@@ -127,7 +127,7 @@ export class ProjectPlans {
     this.check(project, plan)
     const target = { table: '_projects', format: 'JSONEachRow' } as const
     await this.#options.engine.insert(target, writeJsonRows([{ project, plan }]), limits)
-    this.#assignments++
+    this.#assignedSince?.add(project)
     this.#take(project, plan)
     this.changed()
   }
@@ -143,15 +143,15 @@ export class ProjectPlans {
       `WHERE p.at > toDateTime64({since:String}, 6, 'UTC') - INTERVAL ${overlapSeconds} SECOND ORDER BY p.at`
     const statement = { sql, parameters: { since: this.#readUntil } }
     type Row = { project: string; plan: string; read_at: string }
-    const before = this.#assignments
+    const assigned = new Set<string>()
+    this.#assignedSince = assigned
     const rows = await queryRows<Row>(this.#options.engine, statement, limits)
-    // They may be older than what was assigned meanwhile. The next read has them, too.
-    if (this.#assignments !== before) return
     let isChanged = false
     for (const { project, plan, read_at } of rows) {
       // In the order of time.
       this.#readUntil = read_at
-      if (this.nameOf(project) === plan) continue
+      // The row may be older than what was assigned meanwhile, which the next read has.
+      if (assigned.has(project) || this.nameOf(project) === plan) continue
       this.#take(project, plan)
       isChanged = true
     }

@@ -75,7 +75,7 @@ test('services count together what a project sends in a day', async () => {
   expect(await usageOf(one, 'shared-a')).toMatchObject([{ entries: 10 }])
 })
 
-test('an assignment holds although the rows from before it are being read', async () => {
+test('an assignment holds although the rows from before it are being read, which count for other projects', async () => {
   const { engine } = services[0]
   const own = manualTime(manualClock(Date.now()))
   const plan = planShape.parse({ name: 'SHARED_10' })
@@ -98,12 +98,15 @@ test('an assignment holds although the rows from before it are being read', asyn
   })
   await plans.open()
   await plans.assign('shared-read', 'SHARED_10')
+  const elsewhere = Buffer.from('{"project":"shared-elsewhere","plan":"SHARED_10"}\n')
+  await engine.insert({ table: '_projects', format: 'JSONEachRow' }, elsewhere, { deadlineMs: 30_000 })
   afterReading = () => plans.assign('shared-read', 'SHARED_DAY')
   const before = reads
   own.advance(1_000)
   await vi.waitFor(() => expect(reads).toBe(before + 1))
-  expect(plans.nameOf('shared-read')).toBe('SHARED_DAY')
   await plans.stop()
+  expect(plans.nameOf('shared-read')).toBe('SHARED_DAY')
+  expect(plans.nameOf('shared-elsewhere')).toBe('SHARED_10')
 })
 
 test('another service knows the plan of a project, and what it hides', async () => {
