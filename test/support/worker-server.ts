@@ -93,8 +93,8 @@ export async function leaveDatabase(server: SharedServer | UsedDatabase): Promis
     const kept = found.filter(({ name, sql }) => server.tables.get(name) === sql)
     const isChanged = kept.length < server.tables.size || migrationsIn(found) !== server.migrations
     if (isChanged) return await dropDatabase(server)
-    for (const { name, rows } of kept)
-      if (rows > 0 && name !== '_migrations') await run(`TRUNCATE TABLE \`${name}\` SYNC`)
+    for (const { name, parts } of kept)
+      if (parts > 0 && name !== '_migrations') await run(`TRUNCATE TABLE \`${name}\` SYNC`)
     emptied.push(server)
   } finally {
     await engine.close()
@@ -105,11 +105,14 @@ interface FoundTable {
   name: string
   sql: string
   rows: number
+  /** A table whose rows were all deleted can have parts, with which the server remembers tokens of inserts. */
+  parts: number
 }
 
 function tablesOf(engine: RemoteEngine): Promise<FoundTable[]> {
   const sql =
-    'SELECT name, create_table_query AS sql, toFloat64(ifNull(total_rows, 0)) AS rows FROM system.tables WHERE database = currentDatabase()'
+    'SELECT name, create_table_query AS sql, toFloat64(ifNull(total_rows, 0)) AS rows, toFloat64(ifNull(active_parts, 0)) AS parts ' +
+    'FROM system.tables WHERE database = currentDatabase()'
   return queryRows<FoundTable>(engine, { sql }, limits)
 }
 
@@ -125,7 +128,7 @@ export async function dropDatabase(server: SharedServer): Promise<void> {
   await engine.command({ sql }, limits).finally(() => engine.close())
 }
 
-async function connect({ cluster, ...server }: SharedServer): Promise<RemoteEngine> {
+export async function connect({ cluster, ...server }: SharedServer): Promise<RemoteEngine> {
   const options = { ...server, log, maxResultBytes: 32 * 2 ** 20 }
   const engine =
     cluster === undefined
