@@ -146,7 +146,8 @@ export class ProjectUsage {
       if (shared) await this.#follow()
       for (let next = this.#reports[0]; this.#storeReport && next; next = this.#reports[0]) {
         await this.#storeReport(next.line, next.token)
-        this.#reports.shift()
+        // Another run may have stored it meanwhile.
+        if (this.#reports[0] === next) this.#reports.shift()
       }
       this.#failing = false
     } catch (error) {
