@@ -70,7 +70,8 @@ test('what has changed is stored in inserts of limited size, each of which is on
   const store = openStore()
   const limits = { deadlineMs: 10_000 }
   const parts = async () => {
-    const sql = "SELECT count() FROM system.parts WHERE active AND table = '_alerts'"
+    const sql =
+      "SELECT count() FROM system.parts WHERE active AND table = '_alerts' AND database = currentDatabase()"
     return Number(await queryText(opened.engine, { sql }, limits))
   }
   await opened.engine.command({ sql: 'SYSTEM STOP MERGES _alerts' }, limits)
