@@ -87,3 +87,29 @@ test.each(Object.entries(rooms))('imports in %s go down', (root, layers) => {
   })
   expect(wrong).toEqual([])
 })
+
+/** A file and what it loads with it, without what it imports when that is used. */
+function loadedWith(start: string): string[] {
+  const found = new Set([start])
+  // Grows while it is read.
+  for (const file of found) {
+    const text = file.startsWith('src/') ? readFileSync(file, 'utf8') : ''
+    for (const [, path = ''] of text.matchAll(/^import (?!type )(?:[^']* from )?'([^']+)'/gm)) {
+      found.add(path.startsWith('.') ? join(dirname(file), path) : path)
+    }
+  }
+  return [...found]
+}
+
+test.each([
+  'endpoint-commands',
+  'erase-command',
+  'logs-commands',
+  'source-commands',
+  'sql-command',
+  'table-commands',
+])('%s starts without what only the service and workspaces need', (name) => {
+  const loaded = loadedWith(`src/cli/commands/${name}.ts`)
+  expect(loaded).toContain('src/cli/service-client.ts')
+  expect(loaded.filter((file) => /^(?:zod$|src\/(?:engine\/embedded|workspace)\/)/.test(file))).toEqual([])
+})

@@ -12,7 +12,7 @@ import {
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
-import { type NewOptions, writeEndpoint } from '../workspace/new-files.ts'
+import type { NewOptions } from '../workspace/new-files.ts'
 import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
@@ -174,8 +174,9 @@ function addEndpointNew(endpoint: Command, io: CommandIo): void {
       collectPair,
     )
     .option('--published', 'let tokens with a project call it')
-    .action((name: string, directory: string, options: NewOptions) =>
-      writeEndpoint(name, directory, options, io),
+    .action(async (name: string, directory: string, options: NewOptions) =>
+      // Loaded on use: it needs all that checks files, and the other commands only send requests.
+      (await import('../workspace/new-files.ts')).writeEndpoint(name, directory, options, io),
     )
   addExamples(command, 'wellhead endpoint new paths.slowest --query - -p hours=24 < slowest.sql')
 }

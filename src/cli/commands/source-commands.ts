@@ -5,7 +5,6 @@ import { addExamples, addServiceAction, addServiceCommand, collect, durationSeco
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
 import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { apiPath } from '../service-client.ts'
-import { writeSource } from '../workspace/new-files.ts'
 
 interface SourceOptions {
   /** In days. */
@@ -76,8 +75,9 @@ export function defineSource(source: Command, io: CommandIo): void {
     .argument('<name>', 'lowercase letters, digits and _')
     .argument('[directory]', 'workspace directory', '.')
     .requiredOption('--from <file>', 'entries as NDJSON, plain or gzip; "-" reads standard input')
-    .action((name: string, directory: string, options: { from: string }) =>
-      writeSource(name, directory, options, io),
+    .action(async (name: string, directory: string, options: { from: string }) =>
+      // Loaded on use, as for endpoints.
+      (await import('../workspace/new-files.ts')).writeSource(name, directory, options, io),
     )
   addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
 

@@ -1,10 +1,7 @@
 import { guardedCsv } from '../../base/text/guarded-csv.ts'
-import { maxResultBytes, type Statement } from '../../engine/engine.ts'
-import { templateRows, textRows } from '../../engine/json-rows.ts'
+import { textRows } from '../../engine/json-rows.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
 import type { OutputForm } from '../definition/output-types.ts'
-import { isJsonColumn, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
 
 export interface OutputFormat {
   id: string
@@ -153,53 +150,4 @@ export function formatOf(
 export function findFormat(id: string): OutputFormat | undefined {
   const formats = outputFormats.flatMap((format) => [...new Set([format, forSpreadsheets(format)])])
   return [...formats, ...formats.map(withIsoTimestamps)].find((format) => format.id === id)
-}
-
-const written = new WeakMap<object, Map<string, Statement>>()
-
-/** The statement of a saved endpoint, without values. It is the same for all requests, so it is written once. */
-export function statementOf(endpoint: Endpoint, format: OutputFormat): Statement {
-  const known = written.get(endpoint.compiled) ?? new Map<string, Statement>()
-  const statement = known.get(format.id) ?? writeStatement(endpoint, format)
-  written.set(endpoint.compiled, known.set(format.id, statement))
-  return statement
-}
-
-/** Nobody has seen yet how large the result of a caller's SQL is, so its rows are limited. */
-export function unseenStatement(endpoint: Endpoint, format: OutputFormat): Statement {
-  const { textRows: asText, settings } = format
-  if (!asText) return writeStatement(endpoint, format, maxResultBytes)
-  // The engine limits the size of columns, so only rows that are one column of text can have no more text than that.
-  return writeStatement(endpoint, format, maxResultBytes, {
-    form: 'text-rows',
-    format: textRows.format,
-    settings: { ...settings, ...asText },
-  })
-}
-
-function writeStatement(
-  endpoint: Endpoint,
-  format: OutputFormat,
-  maxRowBytes?: number,
-  output?: Output,
-): Statement {
-  const { compiled, definition } = endpoint
-  const { json, max_rows: maxRows } = definition
-  const { sortedColumns, isoTimestamps } = format
-  const byName = (one: ResultColumn, other: ResultColumn) => (one.name < other.name ? -1 : 1)
-  const columns = sortedColumns ? endpoint.columns.toSorted(byName) : endpoint.columns
-  const { form, ...rest } = output ?? outputOf(format, columns, json)
-  // One extra row shows whether the result is truncated.
-  const rows = format.cut ? maxRows + 1 : maxRows
-  return { ...rest, sql: wrapQuery(compiled, columns, { rows, form, json, isoTimestamps, maxRowBytes }) }
-}
-
-type Output = Pick<Statement, 'format' | 'settings'> & { form: OutputForm | 'text-rows' | 'template' }
-
-function outputOf(format: OutputFormat, columns: readonly ResultColumn[], json: readonly string[]): Output {
-  const { form, engineFormat, textRows: asText, settings = {} } = format
-  const members = columns.map((column) => ({ name: column.name, isJson: isJsonColumn(column, json) }))
-  if (!asText || !members.some(({ isJson }) => isJson)) return { form, format: engineFormat, settings }
-  const template = templateRows(members, format.name === 'json')
-  return { form: 'template', format: 'Template', settings: { ...settings, ...template } }
 }
