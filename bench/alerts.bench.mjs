@@ -65,9 +65,11 @@ export async function run({ engineNode, patience, choose }) {
     const rate = most * 0.7
     console.error(`${Math.round(most)} requests a second at most`)
     const alone = await callersAt(rate, seconds, call)
-    await ask('POST', '/api/deployments', {
-      alerts: Array.from({ length: alerts }, (_, n) => alertOf(n, results)),
-    })
+    const definitions = Array.from({ length: alerts }, (_, n) => alertOf(n, results))
+    // At once, a deployment takes 500.
+    for (let from = 0; from < alerts; from += 500) {
+      await ask('POST', '/api/deployments', { alerts: definitions.slice(from, from + 500) })
+    }
     await settled(ask, alerts)
     const before = await latenessOf(ask)
     const beside = await callersAt(rate, seconds, call)
