@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -90,9 +90,12 @@ describe('a data directory', () => {
   })
 
   test('has no owner once the process named in its file was killed, even before that has ended', async () => {
-    const parent = spawn('sh', ['-c', 'read wait & echo $!; exec sleep 60'])
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
     const [id] = await once(parent.stdout, 'data')
     writeFileSync(status, `PID: ${id}`)
+    // The shell would ask how it ended; what it becomes does not.
+    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'))
+    process.kill(Number(id), 'SIGKILL')
     await vi.waitFor(() => expect(ownerOf(status)).toBeUndefined())
     // It exists as long as nobody has asked how it ended.
     expect(() => process.kill(Number(id), 0)).not.toThrow()
