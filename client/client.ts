@@ -1,4 +1,4 @@
-import { eventReader, type StreamEvent } from '../src/shared/event-reader.ts'
+import { BrokenStream, eventsOf } from '../src/shared/event-stream.ts'
 
 /** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
 // biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
@@ -82,8 +82,6 @@ interface Held<Of> {
 const maxHeld = 100
 const firstPauseMs = 1_000
 const longestPauseMs = 30_000
-/** The service sends a heartbeat every 15 s. */
-const silenceMs = 45_000
 
 /** A client for browsers and Node. It holds its last results, and asks the service only whether they changed. */
 export function createClient({ url, getToken, fetch: send = fetch }: ClientOptions): Client {
@@ -172,15 +170,17 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
         }
         const { body } = await request(pathOf(name, parameters), headers, ender.signal)
         failures = 0
-        for await (const { event, id, data } of eventsOf(body as ReadableStream<Uint8Array>)) {
-          if (ender.signal.aborted) return
-          if (event === 'error') {
-            lastId = undefined
-            const { error } = JSON.parse(data) as { error: ErrorBody & { status?: number } }
-            onError?.(new WellheadError(error.status ?? 500, error))
-          } else if (event === 'result') {
-            lastId = id
-            onRows((JSON.parse(data) as { result: Row<Name>[] }).result)
+        for await (const events of eventsOf(body as ReadableStream<Uint8Array>)) {
+          for (const { event, id, data } of events) {
+            if (ender.signal.aborted) return
+            if (event === 'error') {
+              lastId = undefined
+              const { error } = JSON.parse(data) as { error: ErrorBody & { status?: number } }
+              onError?.(new WellheadError(error.status ?? 500, error))
+            } else if (event === 'result') {
+              lastId = id
+              onRows((JSON.parse(data) as { result: Row<Name>[] }).result)
+            }
           }
         }
       }
@@ -190,13 +190,16 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
             await read()
           } catch (error) {
             if (ender.signal.aborted) return
-            // What `onRows` throws must not get lost.
-            if (!(error instanceof WellheadError) && !onError) throw error
-            // So that rows follow the error.
-            lastId = undefined
-            onError?.(asError(error))
-            if (!(error instanceof WellheadError)) return
-            if (error.status > 0 && error.status < 500 && error.status !== 429) return
+            // A stream that breaks is resumed, which the reader need not know.
+            if (!(error instanceof BrokenStream)) {
+              // What `onRows` throws must not get lost.
+              if (!(error instanceof WellheadError) && !onError) throw error
+              // So that rows follow the error.
+              lastId = undefined
+              onError?.(asError(error))
+              if (!(error instanceof WellheadError)) return
+              if (error.status > 0 && error.status < 500 && error.status !== 429) return
+            }
           }
           await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), ender.signal)
         }
@@ -228,24 +231,6 @@ async function refuse(response: Response): Promise<Response> {
   }
   const body = (await response.json().catch(() => ({}))) as { error?: ErrorBody }
   throw new WellheadError(response.status, body.error ?? {}, response.headers.get('Retry-After'))
-}
-
-/** Reads Server-Sent Events. A stream that breaks off or falls silent has ended. */
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
-  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
-  const read = eventReader()
-  const end = () => reader.cancel().catch(() => {})
-  try {
-    for (;;) {
-      const timer = setTimeout(end, silenceMs)
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: '' }))
-      clearTimeout(timer)
-      if (done) return
-      yield* read(value as string)
-    }
-  } finally {
-    end()
-  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

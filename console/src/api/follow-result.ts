@@ -1,6 +1,7 @@
+import { eventsOf } from '../../../src/shared/event-stream.ts'
 import { ApiError, type ErrorBody, send } from './api.ts'
 import { type CallResult, queryPath } from './call-endpoint.ts'
-import { eventsOf, reconnecting } from './event-stream.ts'
+import { reconnecting } from './reconnecting.ts'
 import type { Row } from './shapes.ts'
 
 interface ResultEvents {

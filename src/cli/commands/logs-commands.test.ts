@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryIo, memoryOutput } from '../../../test/support/memory-io.ts'
 import { ServiceClient } from '../service-client.ts'
-import { readEventStream, tailSource, withTimeout } from './logs-commands.ts'
+import { tailSource } from './logs-commands.ts'
 
 const refuse = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status).end(JSON.stringify({ error: { code: 'c', message: `It is ${status}.` } }))
@@ -119,47 +119,5 @@ describe('logs tail', () => {
     const { url } = await serve()
     close()
     await expect(openTail(url).ended).rejects.toThrow('No service is listening')
-  })
-
-  function openBody(maxSilenceMs: number) {
-    const sent: { enqueue(chunk: Buffer): void }[] = []
-    const chunks = withTimeout(new ReadableStream({ start: (own) => void sent.push(own) }), maxSilenceMs)
-    return { chunks, send: (text: string) => sent[0]?.enqueue(Buffer.from(text)) }
-  }
-
-  test('notices silence after a chunk', async () => {
-    const { chunks, send } = openBody(500)
-    send('one')
-    expect((await chunks.next()).value?.toString()).toBe('one')
-    await expect(chunks.next()).rejects.toThrow('stopped sending heartbeats')
-  })
-
-  test('does not count the time during which the output is blocked', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    try {
-      const { chunks, send } = openBody(500)
-      send('one')
-      await chunks.next()
-      vi.advanceTimersByTime(5000)
-      send('two')
-      expect((await chunks.next()).value?.toString()).toBe('two')
-      await chunks.return(undefined)
-    } finally {
-      vi.useRealTimers()
-    }
-  })
-
-  test.each([1, 2, 3, 1000])('reads events from chunks of %i bytes', async (size) => {
-    const bytes = Buffer.from(': hello\r\n\r\nevent: a\r\ndata: ü1\r\ndata:2\r\n\r\nid: 7\n\ndata: cut')
-    async function* chunks() {
-      for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size)
-    }
-    const events: unknown[] = []
-    for await (const { event, id, data } of readEventStream(chunks())) events.push([event, id, data])
-    expect(events).toEqual([
-      ['', undefined, ''],
-      ['a', undefined, 'ü1\n2'],
-      ['', '7', ''],
-    ])
   })
 })

@@ -1,8 +1,6 @@
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { eventReader, type StreamEvent } from '../../shared/event-reader.ts'
+import { eventsOf, type StreamEvent } from '../../shared/event-stream.ts'
 import { addExamples, addServiceAction, addServiceCommand, instant, wholeNumber } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { findInputs } from '../logs/log-input.ts'
@@ -130,8 +128,8 @@ interface TailOptions {
 }
 
 const longestPauseMs = 30_000
-/** The service sends a heartbeat every 15 s. */
-const maxSilenceMs = 45_000
+/** Larger than any event: an entry has at most 1 MiB. */
+const maxEventLength = 8 * 2 ** 20
 
 const tailHelp = `
 A lost connection is reopened and resumes at the last entry if the service still has it. Missed entries are reported on
@@ -198,11 +196,13 @@ export async function tailSource(
       wasReached = true
       // The stream is open, so it contains everything that this does not find.
       if (missing > 0) await showNewest().catch((error) => closed(response, error))
-      for await (const event of readEventStream(withTimeout(response.body as ReadableStream, maxSilenceMs))) {
+      for await (const events of eventsOf(response.body, maxEventLength)) {
         failures = 0
-        lastId = event.id ?? lastId
-        retryMs = event.retryMs ?? retryMs
-        await printEvent(event)
+        for (const event of events) {
+          lastId = event.id ?? lastId
+          retryMs = event.retryMs ?? retryMs
+          await printEvent(event)
+        }
       }
       return 'The service ended the stream.'
     }
@@ -249,29 +249,4 @@ function isTemporary(error: unknown): boolean {
   if (!(error instanceof ServiceFailure)) return true
   const { status } = error.details
   return status === 0 || status === 429 || status >= 500
-}
-
-/** Fails if the service sends nothing for this long. Time during which the output is blocked, as by a pager, does not count. */
-export async function* withTimeout(body: ReadableStream, maxSilenceMs: number): AsyncGenerator<Uint8Array> {
-  const stream = Readable.fromWeb(body)
-  const silent = () => stream.destroy(new Error('The service stopped sending heartbeats.'))
-  let timer = setTimeout(silent, maxSilenceMs).unref()
-  try {
-    for await (const chunk of stream) {
-      clearTimeout(timer)
-      yield chunk
-      timer = setTimeout(silent, maxSilenceMs).unref()
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Larger than any event: an entry has at most 1 MiB. */
-const maxEventLength = 8 * 2 ** 20
-
-export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
-  const decoder = new TextDecoder()
-  const read = eventReader(maxEventLength)
-  for await (const chunk of chunks) yield* read(decoder.decode(chunk, { stream: true }))
 }

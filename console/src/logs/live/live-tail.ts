@@ -1,6 +1,7 @@
+import { eventsOf } from '../../../../src/shared/event-stream.ts'
 import { at, send } from '../../api/api.ts'
 import { connection } from '../../api/connection.ts'
-import { eventsOf, reconnecting } from '../../api/event-stream.ts'
+import { reconnecting } from '../../api/reconnecting.ts'
 import type { Entry } from '../../api/shapes.ts'
 import type { EntryFilter } from '../entry-search.ts'
 

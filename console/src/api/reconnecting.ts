@@ -1,9 +1,5 @@
-import { eventReader, type StreamEvent } from '../../../src/shared/event-reader.ts'
 import { ApiError } from './api.ts'
 import { connection } from './connection.ts'
-
-/** The service sends a heartbeat every 15 s. */
-const silenceMs = 45_000
 
 const firstPauseMs = 1_000
 const longestPauseMs = 15_000
@@ -40,28 +36,4 @@ export async function reconnecting(
 /** Whether reconnecting may solve it. */
 function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
-}
-
-/** The events of each chunk. Throws when the stream breaks or the service falls silent. */
-export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent[]> {
-  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader()
-  const read = eventReader()
-  try {
-    for (;;) {
-      const { done, value } = await notSilent(reader.read())
-      if (done) return
-      const events = read(value)
-      if (events.length > 0) yield events
-    }
-  } finally {
-    reader.cancel().catch(() => {})
-  }
-}
-
-async function notSilent<T>(next: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('The service has fallen silent.')), silenceMs)
-  })
-  return Promise.race([next, silence]).finally(() => clearTimeout(timer))
 }
