@@ -153,6 +153,7 @@ describe('the second hour, with logs of a shape that nothing built-in has', () =
       const meant = 'metadata.customer.tier::Nullable(String)'
       await page.getByText(`There is no column tier. Did you mean ${meant}?`, { exact: false }).waitFor()
       await page.getByRole('button', { name: `Insert ${meant}` }).click()
+      await page.getByText(`SELECT ${meant} FROM hour_shop`).waitFor()
       await page.getByText('The query is valid.').waitFor()
       await write(
         page,

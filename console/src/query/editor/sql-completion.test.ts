@@ -59,6 +59,13 @@ test('puts prefixes before names that contain the text, and these before scatter
   expect(letters.slice(0, 2)).toEqual(['count', 'countIf'])
 })
 
+test('suggests views and aliases of the query beside names of the data, prefixes first', () => {
+  const found = suggested('WITH edges AS (SELECT * FROM edge_logs)\nSELECT count() AS edge_count FROM edge|')
+  expect(found.slice(0, 2)).toEqual(['edges', 'edge_logs'])
+  expect(found.indexOf('edge_count')).toBeGreaterThan(0)
+  expect(found.indexOf('edge_count')).toBeLessThan(found.indexOf('function_edge_logs'))
+})
+
 test('suggests columns of the sources that the query reads', () => {
   expect(suggested('SELECT act| FROM edge_logs')).not.toContain('action')
   expect(suggested('SELECT act| FROM auth_logs')).toContain('action')

@@ -15,7 +15,8 @@ import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { unifiedMergeView } from '@codemirror/merge'
 import { Annotation, EditorState, type Extension, Text } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
-import { type Ref, useEffect, useImperativeHandle, useRef } from 'react'
+import { type Ref, useEffect, useImperativeHandle, useRef, useState } from 'react'
+import { reportedTexts } from './reported-texts.ts'
 import { type SqlNames, sqlCompletion } from './sql-completion.ts'
 import { clickhouse } from './sql-dialect.ts'
 import { parameterMarks, sqlTheme } from './sql-theme.ts'
@@ -52,7 +53,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
   const view = useRef<EditorView>(undefined)
   const latest = useRef(props)
   latest.current = props
-  const reported = useRef<string[]>([])
+  const [reported] = useState(reportedTexts)
 
   useImperativeHandle(
     props.control,
@@ -83,7 +84,7 @@ export default function SqlEditorView(props: SqlEditorProps) {
       state: EditorState.create({
         doc,
         selection: { anchor: doc.length },
-        extensions: extensions(latest, reported.current),
+        extensions: extensions(latest, reported),
       }),
     })
     view.current = editor
@@ -92,17 +93,14 @@ export default function SqlEditorView(props: SqlEditorProps) {
 
   useEffect(() => {
     const editor = view.current
-    // Texts that the editor reported come back late, when the user may have typed more.
-    if (reported.current.splice(0, reported.current.lastIndexOf(props.value) + 1).length > 0) return
-    if (!editor || editor.state.doc.toString() === props.value) return
-    reported.current.length = 0
+    if (!editor || !reported.isChange(props.value, editor.state.doc.toString())) return
     const insert = textOf(props.value)
     editor.dispatch({
       changes: { from: 0, to: editor.state.doc.length, insert },
       selection: { anchor: insert.length },
       annotations: fromOutside.of(true),
     })
-  }, [props.value])
+  }, [props.value, reported])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the names were loaded
   useEffect(() => {
@@ -127,8 +125,10 @@ const noNames: SqlNames = { sources: {}, paths: [], parameters: [] }
 
 const fromOutside = Annotation.define<boolean>()
 
-/** `reported` collects the texts that were passed to the page and have not come back yet. */
-function extensions(latest: { current: SqlEditorProps }, reported: string[]): Extension[] {
+function extensions(
+  latest: { current: SqlEditorProps },
+  reported: ReturnType<typeof reportedTexts>,
+): Extension[] {
   const { onChange, label, original, height } = latest.current
   return [
     lineNumbers(),
@@ -167,8 +167,7 @@ function extensions(latest: { current: SqlEditorProps }, reported: string[]): Ex
           EditorView.updateListener.of((update) => {
             if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return
             const text = update.state.doc.toString()
-            if (text === latest.current.value) reported.length = 0
-            else reported.push(text)
+            reported.report(text, latest.current.value)
             latest.current.onChange?.(text)
           }),
         ]

@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { ask } from '../../../support/callers.ts'
 import type { RunningService } from '../../../support/service.ts'
 import { type ConsoleOptions, faultsOf, inBrowser, sharedBrowser } from './browser.ts'
@@ -60,6 +60,35 @@ export function onPage({ service, browser, tab }: Pick<Stage, 'service' | 'brows
     const how = tab ? options : { ...options, isFresh: true }
     expect(await visit(path, how, journey)).toEqual([])
   }
+}
+
+/** Loads a page once for all tests of a `describe`, none of which depends on what another one left there. */
+export function onOnePage(
+  visit: ReturnType<typeof onPage>,
+  path: string,
+  options: () => ConsoleOptions,
+): () => Page {
+  let page: Page
+  let leave = () => {}
+  let journey: Promise<void> | undefined
+  beforeAll(async () => {
+    const left = new Promise<void>((resolve) => {
+      leave = resolve
+    })
+    await new Promise<void>((resolve, reject) => {
+      journey = visit(path, options(), (opened) => {
+        page = opened
+        resolve()
+        return left
+      })
+      journey.catch(reject)
+    })
+  })
+  afterAll(() => {
+    leave()
+    return journey
+  })
+  return () => page
 }
 
 /** Replaces the SQL in the editor. */

@@ -1,0 +1,22 @@
+/** Tells changes of a page from texts that its editor reported, which come back late, when the user may have typed more. */
+export function reportedTexts() {
+  let awaited: string[] = []
+  return {
+    /** The user changed the text of the editor while the page has `known`. */
+    report(text: string, known: string): void {
+      if (text === known) awaited = []
+      else awaited.push(text)
+    },
+    /** Whether the page changed the text, which the editor therefore shows. */
+    isChange(text: string, shown: string): boolean {
+      const back = awaited.lastIndexOf(text)
+      if (back >= 0) {
+        awaited = awaited.slice(back + 1)
+        return false
+      }
+      if (text === shown) return false
+      awaited = []
+      return true
+    },
+  }
+}
