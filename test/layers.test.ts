@@ -33,6 +33,7 @@ const rooms = {
     ['main'],
     ['app'],
     ['shell', 'sign-in'],
+    ['navigation'],
     pages,
     ['definitions', 'usage'],
     ['schema'],

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { queries } from './api/queries.ts'
-import { edits, reads } from './api/rights.ts'
 import { session, useSession } from './api/session.ts'
 import type { Whoami } from './api/shapes.ts'
-import { homeOf, PublicPage, Shell } from './shell.tsx'
+import { elsewhere, homeOf, type Page, routesOf } from './navigation.ts'
+import { PublicPage, Shell } from './shell.tsx'
 import { SignIn } from './sign-in.tsx'
 import { hideBrand } from './ui/brand/brand.ts'
 import { lazily, loadAhead } from './ui/lazily.ts'
@@ -32,45 +32,31 @@ const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
 const ApiPage = lazily(() => import('./reference/api-page.tsx'))
-type Allowed = (who: Whoami) => boolean
-const everyone: Allowed = () => true
-const admins: Allowed = ({ admin }) => admin
-const others: Allowed = ({ role }) => role === null
 
-/** A path, who has its page, and the page. */
-const routes: readonly [path: string, isFor: Allowed, page: (who: Whoami, name: string) => ReactNode][] = [
-  ['/docs', everyone, () => <ApiPage />],
-  ['/console/endpoints', everyone, (who) => <EndpointList who={who} />],
-  ['/console/endpoints/:name', everyone, (who, name) => <EndpointPage key={name} who={who} name={name} />],
-  ['/console/dashboards', ({ dashboards }) => dashboards, (who) => <DashboardList who={who} />],
-  [
-    '/console/dashboards/:name',
-    ({ dashboards }) => dashboards,
-    (who, name) => <DashboardPage key={name} who={who} name={name} />,
-  ],
-  ['/console/logs', ({ logs }) => logs, (who) => <LogsPage who={who} />],
-  ['/console/usage', (who) => who.query && others(who), (who) => <UsagePage who={who} />],
-  ['/console/sources', (who) => who.ingest && others(who), (who) => <SendPage who={who} />],
-  ['/', reads, () => <Overview />],
-  ['/console/', reads, () => <Overview />],
-  ['/console/new-endpoint', edits, (who) => <EndpointPage who={who} mode="new" />],
-  ['/console/playground', reads, (who) => <EndpointPage who={who} mode="playground" />],
-  ['/console/alerts', reads, () => <Alerts />],
-  ['/console/alerts/:name', reads, (_who, name) => <AlertPage key={name} name={name} />],
-  ['/console/sources', reads, () => <SourceList />],
-  ['/console/sources/:name', reads, (_who, name) => <SourcePage key={name} name={name} />],
-  ['/console/tables', reads, () => <TableList />],
-  ['/console/tables/:name', reads, (_who, name) => <TablePage key={name} name={name} />],
-  ['/console/projects', reads, (who) => <ProjectsPage who={who} />],
-  ['/console/audit', admins, () => <AuditPage />],
-  ['/console/people', admins, (who) => <PeoplePage who={who} />],
-  ['/console/tokens', admins, () => <Tokens />],
-  ['/console/tokens/:name', admins, (_who, id) => <TokenPage key={id} id={id} />],
-]
-
-/** Pages that another token may have. */
-const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people|projects|tables)(?:\/|$)/
+const views: Record<Page, (who: Whoami, name: string) => ReactNode> = {
+  api: () => <ApiPage />,
+  endpoints: (who) => <EndpointList who={who} />,
+  endpoint: (who, name) => <EndpointPage key={name} who={who} name={name} />,
+  dashboards: (who) => <DashboardList who={who} />,
+  dashboard: (who, name) => <DashboardPage key={name} who={who} name={name} />,
+  logs: (who) => <LogsPage who={who} />,
+  usage: (who) => <UsagePage who={who} />,
+  send: (who) => <SendPage who={who} />,
+  overview: () => <Overview />,
+  'new-endpoint': (who) => <EndpointPage who={who} mode="new" />,
+  playground: (who) => <EndpointPage who={who} mode="playground" />,
+  alerts: () => <Alerts />,
+  alert: (_who, name) => <AlertPage key={name} name={name} />,
+  sources: () => <SourceList />,
+  source: (_who, name) => <SourcePage key={name} name={name} />,
+  tables: () => <TableList />,
+  table: (_who, name) => <TablePage key={name} name={name} />,
+  projects: (who) => <ProjectsPage who={who} />,
+  audit: () => <AuditPage />,
+  people: (who) => <PeoplePage who={who} />,
+  tokens: () => <Tokens />,
+  token: (_who, id) => <TokenPage key={id} id={id} />,
+}
 
 export function App() {
   const state = useSession()
@@ -119,21 +105,20 @@ function Pages({ who }: { who: Whoami }) {
     window.scrollTo(0, 0)
   }, [location])
   useEffect(loadAhead, [])
+  const redirect = elsewhere(who, location)
   return (
     <Shell who={who}>
       <Boundary key={location}>
         <Suspense fallback={<Waiting what="the page" height={320} />}>
           <Switch>
-            {routes
-              .filter(([, isFor]) => isFor(who))
-              .map(([path, , page]) => (
-                <Route<{ name?: string }> key={path} path={path}>
-                  {({ name = '' }) => page(who, decodeURIComponent(name))}
-                </Route>
-              ))}
+            {routesOf(who).map(([page, path]) => (
+              <Route<{ name?: string }> key={path} path={path}>
+                {({ name = '' }) => views[page](who, decodeURIComponent(name))}
+              </Route>
+            ))}
             <Route>
-              {isForOthers.test(location) ? (
-                <Redirect to={homeOf(who)} replace />
+              {redirect !== undefined ? (
+                <Redirect to={redirect} replace />
               ) : (
                 <MissingPage name="Page not found" title="There is no such page">
                   {location} does not exist. <Link href={homeOf(who)}>Go to the first page</Link>

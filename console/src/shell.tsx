@@ -7,43 +7,12 @@ import type { Whoami } from './api/shapes.ts'
 import { Palette } from './help/palette.tsx'
 import { ShortcutList } from './help/shortcut-list.tsx'
 import { commandKey, useShortcuts } from './help/use-shortcuts.ts'
+import { homeOf, linksOf } from './navigation.ts'
 import { hasIssuer, useProductName } from './ui/brand/brand.ts'
 import { setTheme, useTheme } from './ui/brand/theme.ts'
 import { Button } from './ui/button.tsx'
 import { ZoneChoice } from './ui/choices.tsx'
 import { Icon, Mark } from './ui/icon.tsx'
-
-const pages = [
-  { path: '/', name: 'Overview', icon: 'overview' },
-  { path: '/console/endpoints', name: 'Endpoints', icon: 'endpoints' },
-  { path: '/console/playground', name: 'Playground', icon: 'playground' },
-  { path: '/console/logs', name: 'Logs', icon: 'logs' },
-  { path: '/console/dashboards', name: 'Dashboards', icon: 'dashboards' },
-  { path: '/console/alerts', name: 'Alerts', icon: 'alerts' },
-  { path: '/console/usage', name: 'Usage', icon: 'overview' },
-  { path: '/console/sources', name: 'Sources', icon: 'sources' },
-  { path: '/console/sources', name: 'Send logs', icon: 'sources' },
-  { path: '/console/tables', name: 'Tables', icon: 'column' },
-  { path: '/console/projects', name: 'Projects', icon: 'overview' },
-  { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
-  { path: '/console/people', name: 'People', icon: 'people' },
-  { path: '/console/audit', name: 'Audit', icon: 'book' },
-] as const
-
-/** Pages that only admins have. */
-const ofAdmins = ['Tokens', 'People', 'Audit']
-
-function pagesOf({ admin, role, query, ingest, logs, dashboards }: Whoami) {
-  const others = { Endpoints: query, Dashboards: dashboards, Logs: logs, Usage: query, 'Send logs': ingest }
-  return pages.filter(({ name }) =>
-    role === null
-      ? others[name as keyof typeof others]
-      : name !== 'Usage' &&
-        name !== 'Send logs' &&
-        (admin || !ofAdmins.includes(name)) &&
-        (hasIssuer || name !== 'People'),
-  )
-}
 
 /** Around a page that needs no token. */
 export function PublicPage({ children }: { children: ReactNode }) {
@@ -63,9 +32,6 @@ export function PublicPage({ children }: { children: ReactNode }) {
     </div>
   )
 }
-
-/** Where a token begins. */
-export const homeOf = (who: Whoami): string => pagesOf(who)[0]?.path ?? '/console/endpoints'
 
 const banners = {
   offline: 'The service cannot be reached. This page may be out of date. Reconnecting …',
@@ -107,7 +73,7 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           {/* On a narrow screen, a drawer; otherwise, a part of the side. */}
           <div className="drawer" id="pages" ref={drawer} popover="auto">
             <nav className="nav" aria-label="Pages">
-              {pagesOf(who).map(({ path, name, icon }) => (
+              {linksOf(who, hasIssuer).map(({ path, name, icon }) => (
                 <Link key={path} href={path} aria-current={isCurrent(path) ? 'page' : undefined}>
                   <Icon name={icon} />
                   {name}
@@ -147,7 +113,9 @@ export function Shell({ who, children }: { who: Whoami; children: ReactNode }) {
           {children}
         </main>
       </div>
-      {dialog === 'palette' && <Palette who={who} pages={pagesOf(who)} onHelp={onHelp} onClose={close} />}
+      {dialog === 'palette' && (
+        <Palette who={who} pages={linksOf(who, hasIssuer)} onHelp={onHelp} onClose={close} />
+      )}
       {dialog === 'help' && <ShortcutList onClose={close} />}
     </>
   )

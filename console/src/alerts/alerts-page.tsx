@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
-import { useMayChange } from '../api/rights.ts'
 import type { Alert } from '../api/shapes.ts'
+import { useMayChange } from '../api/use-may-change.ts'
 import { pageOf } from '../definitions/definition.ts'
 import { ListPage } from '../definitions/list-page.tsx'
 import { Empty } from '../ui/states.tsx'

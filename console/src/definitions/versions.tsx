@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { invalidate, queries, queryClient } from '../api/queries.ts'
-import { useMayChange } from '../api/rights.ts'
+import { useMayChange } from '../api/use-may-change.ts'
 import { SqlEditor } from '../query/editor/sql-editor.tsx'
 import { Button } from '../ui/button.tsx'
 import { Failure, Loaded } from '../ui/states.tsx'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
-import { useMayChange } from '../api/rights.ts'
 import type { Source, Usage } from '../api/shapes.ts'
+import { useMayChange } from '../api/use-may-change.ts'
 import { Spark } from '../charts/spark.tsx'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'

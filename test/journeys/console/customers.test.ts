@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { elsewhere, homeOf, linksOf, routesOf } from '../../../console/src/navigation.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { projects } from './stage/data.ts'
-import { onPage, openStage } from './stage/stage.ts'
+import { follow, onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const query = '/api/endpoints/query'
@@ -12,11 +13,6 @@ const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const tenantOf = (project: string) =>
   makeToken(stage.service(), { description: `app of ${project}`, scopes: ['query', 'search'], project })
-
-const links = async (page: Page) => {
-  const texts = await page.getByRole('navigation').getByRole('link').allTextContents()
-  return texts.map((text) => text.trim())
-}
 
 describe('a tenant', () => {
   let mine: MadeToken
@@ -30,7 +26,7 @@ describe('a tenant', () => {
     await stage.service().statistics?.flush()
   })
 
-  test('sees its project and nothing of another at each width', () =>
+  test('sees its project and nothing of another, and reads how to request an endpoint', () =>
     visit('/console/usage', mine, async (page) => {
       const responses: string[] = []
       await page.route('**/api/**', async (route) => {
@@ -39,40 +35,58 @@ describe('a tenant', () => {
         await route.fulfill({ response })
       })
       await page.goto('/')
-      for (const width of [1440, 1024, 390]) {
-        await page.setViewportSize({ width, height: 800 })
-        const follow = async (name: string) => {
-          if (width < 800) await page.getByRole('button', { name: 'Menu' }).click()
-          await page.getByText(`app of ${shop}`).waitFor()
-          expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
-          await page.getByRole('navigation').getByRole('link', { name }).click()
-        }
-        await follow('Endpoints')
-        await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
-        await page.getByRole('link', { name: 'logs.all' }).waitFor()
-        expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
-
-        await page.getByRole('link', { name: 'logs.all' }).click()
-        await page.getByText('Fixed by the token.').waitFor()
-        await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
-        await page.getByRole('button', { name: 'JSON', exact: true }).click()
-        const rows = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
-        expect(rows).toContain(shop)
-
-        await follow('Usage')
-        await page.getByText(`Requests of project ${shop}.`).waitFor()
-        await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
-        await page.getByText('400 invalid_parameter').waitFor()
-        expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
-        expect(await page.locator('main').textContent()).not.toMatch(/cache|engine/i)
-
-        await follow('Logs')
-        await page.locator('.entry').first().click()
-        await page.locator('.json').waitFor()
-        expect(await page.locator('main').textContent()).not.toContain(notes)
-      }
-      await page.goto('/console/tokens')
+      const pages = page.getByRole('navigation').getByRole('link')
+      const open = (name: string) => pages.filter({ hasText: name }).click()
+      await page.getByText(`app of ${shop}`).waitFor()
+      expect((await pages.allTextContents()).map((text) => text.trim())).toEqual([
+        'Endpoints',
+        'Logs',
+        'Usage',
+      ])
       await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
+      await page.getByRole('link', { name: 'logs.all' }).waitFor()
+      expect(await page.getByText('wellhead.endpoint-stats').count()).toBe(0)
+
+      await page.getByRole('link', { name: 'logs.all' }).click()
+      await page.getByText('Fixed by the token.').waitFor()
+      await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
+      await page.getByRole('button', { name: 'JSON', exact: true }).click()
+      const rows = await page.getByRole('region', { name: 'Result as JSON' }).textContent()
+      expect(rows).toContain(shop)
+
+      await open('Usage')
+      await page.getByText(`Requests of project ${shop}.`).waitFor()
+      await page.getByRole('slider', { name: /^Requests in the last hour: \d+, 1 error$/ }).waitFor()
+      await page.getByText('400 invalid_parameter').waitFor()
+      expect(await page.getByText('functions.invocation-stats').count()).toBe(0)
+      expect(await page.locator('main').textContent()).not.toMatch(/cache|engine/i)
+
+      await open('Logs')
+      await page.locator('.entry').first().click()
+      await page.locator('.json').waitFor()
+      expect(await page.locator('main').textContent()).not.toContain(notes)
+
+      await open('Endpoints')
+      await page.getByRole('link', { name: 'usage.api-counts' }).click()
+      await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
+      await page.getByRole('button', { name: 'Documentation' }).click()
+      const parameters = page.getByRole('region', { name: 'Parameters' })
+      await parameters
+        .getByRole('row', { name: /interval required .*string.*One of minutely, hourly/ })
+        .waitFor()
+      await parameters.getByText(`Your token sets it to ${shop}. Omit it.`).waitFor()
+      await page.getByRole('region', { name: 'Columns' }).getByText('total_rest_requests').waitFor()
+      await page.getByRole('region', { name: 'Formats' }).getByText('parquet').waitFor()
+      await page.getByText('15 min').waitFor()
+      for (const language of ['JavaScript', 'Python', 'curl', 'MCP']) {
+        await page.getByRole('button', { name: language, exact: true }).click()
+        const text = await page.getByRole('region', { name: `Request with: ${language}` }).textContent()
+        const path = language === 'MCP' ? '/mcp' : `${query}/usage.api-counts`
+        expect(text).toContain(stage.service().url + path)
+        expect(text).not.toContain(mine.token)
+      }
+      // Its address opens the documentation again.
+      expect(new URL(page.url()).searchParams.get('_tab')).toBe('docs')
       await page.unrouteAll({ behavior: 'wait' })
       expect(responses.filter((text) => text.includes(shop)).length).toBeGreaterThan(3)
       expect(responses.filter((text) => text.includes(notes))).toEqual([])
@@ -99,7 +113,7 @@ describe('a tenant', () => {
       await cell(page, project).waitFor()
       expect(await page.locator('body').textContent()).not.toContain(foreign)
     }
-    await visit(path, { token: mine.token, isFresh: true }, async (page) => {
+    await visit(path, { token: mine.token }, async (page) => {
       await expectOnly(page, shop, notes)
       // What the browser itself cached.
       const fetched = await page.evaluate<[number, string][]>(
@@ -153,54 +167,6 @@ describe('a tenant', () => {
     })
   })
 
-  test('reads the documentation of an endpoint, with a request that does not contain the token', () =>
-    visit('/console/endpoints/usage.api-counts', { token: mine.token }, async (page) => {
-      await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
-      await page.getByRole('button', { name: 'Documentation' }).click()
-      const parameters = page.getByRole('region', { name: 'Parameters' })
-      await parameters
-        .getByRole('row', { name: /interval required .*string.*One of minutely, hourly/ })
-        .waitFor()
-      await parameters.getByText(`Your token sets it to ${shop}. Omit it.`).waitFor()
-      await page.getByRole('region', { name: 'Columns' }).getByText('total_rest_requests').waitFor()
-      await page.getByRole('region', { name: 'Formats' }).getByText('parquet').waitFor()
-      await page.getByText('15 min').waitFor()
-      for (const language of ['JavaScript', 'Python', 'curl']) {
-        await page.getByRole('button', { name: language }).click()
-        const text = await page.getByRole('region', { name: `Request with: ${language}` }).textContent()
-        expect(text).toContain(`${stage.service().url}${query}/usage.api-counts`)
-        expect(text).not.toContain(mine.token)
-      }
-      await page.getByRole('button', { name: 'MCP', exact: true }).click()
-      const agent = JSON.parse(
-        (await page.getByRole('region', { name: 'Request with: MCP' }).textContent()) ?? '',
-      )
-      expect(agent.mcpServers.wellhead.url).toBe(`${stage.service().url}/mcp`)
-      await page.reload()
-      await parameters.waitFor()
-    }))
-
-  test('no longer sees an endpoint that is not published', async () => {
-    const name = 'own.hidden'
-    const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
-    expect((await asAdmin('POST', '/api/endpoints', { published: true, name, query })).status).toBe(201)
-    await visit(`/console/endpoints/${name}?_tab=settings`, admin(), async (page) => {
-      await page.getByLabel('Published to tenants').uncheck()
-      await page.getByRole('button', { name: 'Save as new version' }).click()
-      await page.getByRole('button', { name: 'Save anyway' }).click()
-      await page.getByText('version 2', { exact: true }).waitFor()
-      await page.getByText('not published', { exact: true }).waitFor()
-      await page.goto('/console/endpoints?q=own.hidden')
-      await page.getByRole('row', { name: /own\.hidden not published/ }).waitFor()
-    })
-    await visit('/console/endpoints', { token: mine.token }, async (page) => {
-      await page.getByRole('link', { name: 'logs.all' }).waitFor()
-      expect(await page.getByText(name).count()).toBe(0)
-      await page.goto(`/console/endpoints/${name}`)
-      await page.getByText('Not available').waitFor()
-    })
-  })
-
   test('signs in with a browser session, until it ends', async () => {
     const { id, token } = await tenantOf(notes)
     const { body } = await ask(stage.service(), token, 'POST', '/api/access-tokens/self/session', {
@@ -216,7 +182,6 @@ describe('a tenant', () => {
       await page.getByRole('link', { name: 'logs.all' }).click()
       await page.getByText('Browser session').waitFor()
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
-      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
       await asAdmin('DELETE', `/api/access-tokens/${id}`)
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByText('The session has ended.', { exact: false }).waitFor()
@@ -230,7 +195,7 @@ describe('a token without a project', () => {
   test('sees the endpoints that it may request, and only its own requests', async () => {
     const { token } = await makeToken(stage.service(), {
       description: 'board',
-      scopes: ['query:logs.all'],
+      scopes: ['query:logs.all', 'ingest:auth_logs', 'ingest:edge_logs', 'search'],
       requests_per_minute: 500,
     })
     const request = `${query}/logs.all?project=${shop}`
@@ -240,21 +205,22 @@ describe('a token without a project', () => {
     await visit('/console/endpoints', { token }, async (page) => {
       await page.getByRole('link', { name: 'logs.all' }).waitFor()
       expect(await page.locator('tbody tr').count()).toBe(1)
-      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
       await page.getByRole('link', { name: 'Usage' }).click()
       await page.getByRole('slider', { name: 'Requests in the last hour: 2, 0 errors' }).waitFor()
       await page.getByText(/can send 500 requests per minute; 4\d\d left in the current minute/).waitFor()
-    })
-  })
 
-  test('that reads entries sees those of all projects, and one that only calls endpoints sees none', async () => {
-    const reader = await makeToken(stage.service(), { description: 'support', scopes: ['search'] })
-    await visit('/', reader, async (page) => {
-      await page.getByRole('heading', { name: 'Logs' }).waitFor()
-      expect(await links(page)).toEqual(['Logs'])
-      await page.goto('/console/logs?source=edge_logs&range=24h')
+      await page.getByRole('link', { name: 'Send logs' }).click()
+      await page.getByText('This token can also send log entries.', { exact: false }).waitFor()
+      const sources = await page.getByLabel('Source').locator('option').allTextContents()
+      expect(sources).toEqual(['auth_logs', 'edge_logs'])
+      await page.getByLabel('Source').selectOption('edge_logs')
+      const text = await page.getByRole('region', { name: 'Send with: curl' }).textContent()
+      expect(text).toContain(`${stage.service().url}/api/logs?source=edge_logs`)
+      expect(text).not.toContain(token)
+
+      // It reads entries of all projects, and a part of its name finds a project.
+      await follow(page, '/console/logs?source=edge_logs&range=24h')
       await page.locator(`#log-projects option[value="${shop}"]`).waitFor({ state: 'attached' })
-      // A part of its name finds a project.
       await page.getByLabel('Project', { exact: true }).fill(notes.slice(1, 6))
       await page.locator(`#log-projects option[value="${shop}"]`).waitFor({ state: 'detached' })
       await page.getByLabel('Project', { exact: true }).fill(notes)
@@ -263,29 +229,55 @@ describe('a token without a project', () => {
       await page.locator('.entries[aria-busy=false]').waitFor()
       await page.locator('.entry').first().click()
       await page.locator('.json', { hasText: notes }).waitFor()
-    })
-    const caller = await makeToken(stage.service(), { scopes: ['query'], project: shop })
-    await visit('/console/logs', caller, async (page) => {
-      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
-      expect(await links(page)).toEqual(['Endpoints', 'Usage'])
-    })
-  })
 
-  test('that can only send logs learns how', async () => {
-    const { token } = await makeToken(stage.service(), {
-      description: 'agent',
-      scopes: ['ingest:auth_logs', 'ingest:edge_logs'],
-    })
-    await visit('/console/usage', { token }, async (page) => {
-      await page.getByRole('heading', { name: 'Send logs' }).waitFor()
-      expect(await links(page)).toEqual(['Send logs'])
-      await page.getByText('It cannot request endpoints or read entries.', { exact: false }).waitFor()
-      const sources = await page.getByLabel('Source').locator('option').allTextContents()
-      expect(sources).toEqual(['auth_logs', 'edge_logs'])
-      await page.getByLabel('Source').selectOption('edge_logs')
-      const text = await page.getByRole('region', { name: 'Send with: curl' }).textContent()
-      expect(text).toContain(`${stage.service().url}/api/logs?source=edge_logs`)
-      expect(text).not.toContain(token)
+      await follow(page, '/console/tokens')
+      await page.getByRole('heading', { name: 'Endpoints' }).waitFor()
     })
   })
+})
+
+const ofTeam = [
+  'Overview',
+  'Endpoints',
+  'Playground',
+  'Logs',
+  'Dashboards',
+  'Alerts',
+  'Sources',
+  'Tables',
+  'Projects',
+]
+
+test.each([
+  [['query'], shop, ['Endpoints', 'Usage'], '/console/logs', '/console/endpoints'],
+  [['query', 'search'], shop, ['Endpoints', 'Logs', 'Usage'], '/console/alerts', '/console/endpoints'],
+  [['query:logs.all'], null, ['Endpoints', 'Usage'], '/console/tokens', '/console/endpoints'],
+  [['search'], null, ['Logs'], '/', '/console/logs'],
+  [['ingest:auth_logs'], null, ['Send logs'], '/console/usage', '/console/sources'],
+  [['read'], null, ofTeam, '/console/audit', '/'],
+  [['read'], null, ofTeam, '/console/people', '/'],
+  [['read'], null, ofTeam, '/console/new-endpoint', '/'],
+  [['edit'], null, ofTeam, '/console/tokens', '/'],
+] as const)(
+  'a token with %j and project %j has the pages %j, and goes from %s to %s',
+  async (scopes, project, names, path, home) => {
+    const { token } = await makeToken(stage.service(), { scopes, ...(project !== null && { project }) })
+    const who = (await ask(stage.service(), token, 'GET', '/api/whoami')).body
+    const links = linksOf(who, true)
+    expect(links.map(({ name }) => name)).toEqual(names)
+    const paths = routesOf(who).map(([, one]) => one)
+    for (const { path } of links) expect(paths).toContain(path)
+    expect([paths.includes(path), elsewhere(who, path), homeOf(who)]).toEqual([false, home, home])
+    expect(elsewhere(who, '/console/nope')).toBeUndefined()
+  },
+)
+
+test('admins have the pages of the team and their own, of people only with an issuer', async () => {
+  const who = (await asAdmin('GET', '/api/whoami')).body
+  const names = (hasIssuer: boolean) => linksOf(who, hasIssuer).map(({ name }) => name)
+  expect(names(true)).toEqual([...ofTeam, 'Tokens', 'People', 'Audit'])
+  expect(names(false)).toEqual([...ofTeam, 'Tokens', 'Audit'])
+  expect(routesOf(who).map(([page]) => page)).toEqual(
+    expect.arrayContaining(['new-endpoint', 'people', 'audit']),
+  )
 })

@@ -62,33 +62,45 @@ export function onPage({ service, browser, tab }: Pick<Stage, 'service' | 'brows
   }
 }
 
-/** Loads a page once for all tests of a `describe`, none of which depends on what another one left there. */
-export function onOnePage(
+/**
+ * Loads the console once for all journeys of a `describe`. Each begins by following a link to its page, which loads nothing
+ * again. So what a journey looks at needs a name of its own, and exists before the journeys, or is shown on no page before.
+ */
+export function onOneLoad(
   visit: ReturnType<typeof onPage>,
-  path: string,
   options: () => ConsoleOptions,
-): () => Page {
+): (path: string, journey: (page: Page) => Promise<void>) => Promise<void> {
   let page: Page
   let leave = () => {}
-  let journey: Promise<void> | undefined
+  let whole: Promise<void> | undefined
   beforeAll(async () => {
     const left = new Promise<void>((resolve) => {
       leave = resolve
     })
     await new Promise<void>((resolve, reject) => {
-      journey = visit(path, options(), (opened) => {
+      whole = visit('/console/endpoints', options(), (opened) => {
         page = opened
         resolve()
         return left
       })
-      journey.catch(reject)
+      whole.catch(reject)
     })
   })
   afterAll(() => {
     leave()
-    return journey
+    return whole
   })
-  return () => page
+  return async (path, journey) => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await follow(page, path)
+    await journey(page)
+  }
+}
+
+/** Goes to another page as a link of the console does, without loading it again. */
+export async function follow(page: Page, path: string): Promise<void> {
+  await page.locator('#main').waitFor()
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
 }
 
 /** Replaces the SQL in the editor. */
