@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 
@@ -27,6 +27,14 @@ const isReady = () =>
     expect((await get('/ready')).status).toBe(200)
   })
 
+/** Waits until the engine runs the only query that has the word. */
+const runsOf = (word: string) =>
+  vi.waitFor(async () => {
+    const sql = `SELECT count() FROM system.processes WHERE query LIKE '%${word}%' AND query NOT LIKE '%system.%' AND read_rows > 0`
+    const { body } = await service.engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs: 60_000 })
+    expect(body.toString().trim()).toBe('1')
+  })
+
 beforeAll(async () => {
   service = await openService({ time, engine: 'embedded' })
   const request = { url: 'https://abc.example.com/rest/v1', path: '/rest/v1' }
@@ -51,22 +59,41 @@ test('cached results are served while the engine is down', async () => {
   expect([...seen]).toContain('Wellhead; hit; ttl')
 })
 
+test('a caller whose SQL stopped the engine twice is refused, and others are not', async () => {
+  const harmless = 'SELECT number FROM own LIMIT 1'
+  const query = `WITH own AS (SELECT number FROM numbers(1000000000000)) ${harmless}`
+  const scopes = { scopes: ['query'] }
+  const [attacker, other] = [await makeToken(service, scopes), await makeToken(service, scopes)]
+  const send = async (token: string, sql: string) => {
+    const path = `/api/endpoints/query/own.sql?sql=${encodeURIComponent(sql)}`
+    const { status, body } = await ask(service, token, 'GET', path)
+    return [status, body.error?.code]
+  }
+  await isReady()
+  expect((await post('/api/endpoints', { name: 'own.sql', query, sandbox: true })).status).toBe(201)
+  for (let crash = 0; crash < 2; crash++) {
+    expect(await send(attacker.token, harmless)).toEqual([200, undefined])
+    const crashed = send(attacker.token, 'SELECT sum(sipHash64(number)) AS stubborn FROM own')
+    await runsOf('stubborn')
+    killEngine()
+    // The query is tried again if the next engine is ready soon enough, and then it is refused.
+    expect([503, 429]).toContain((await crashed)[0])
+    await isReady()
+  }
+  expect(await send(attacker.token, harmless)).toEqual([429, 'rate_limited'])
+  expect(await send(other.token, harmless)).toEqual([200, undefined])
+})
+
 test('an endpoint is refused with the values that stopped the engine three times within a minute', async () => {
   await isReady()
   const query =
     "SELECT sum(sipHash64(number)) AS fatal, @now AS at FROM numbers(if(@n = '1', 1000000000000, 1))"
   expect((await post('/api/endpoints', { name: 'cached.fatal', query })).status).toBe(201)
   const call = (n: number) => get(`/api/endpoints/query/cached.fatal?n=${n}`)
-  const sql =
-    "SELECT count() FROM system.processes WHERE query LIKE '%fatal%' AND query NOT LIKE '%system.%' AND read_rows > 0"
-  const statement = { sql, format: 'TabSeparatedRaw' }
   for (let crash = 0; crash < 3; crash++) {
     expect((await call(2)).status).toBe(200)
     const crashed = call(1)
-    await vi.waitFor(async () => {
-      const { body } = await service.engine.query(statement, { deadlineMs: 60_000 })
-      expect(body.toString().trim()).toBe('1')
-    })
+    await runsOf('fatal')
     killEngine()
     expect((await crashed).body.error.code).toBe('engine_unavailable')
     await isReady()
