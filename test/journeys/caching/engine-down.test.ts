@@ -60,6 +60,7 @@ test('cached results are served while the engine is down', async () => {
 })
 
 test('a caller whose SQL stopped the engine twice is refused, and others are not', async () => {
+  await isReady()
   const harmless = 'SELECT number FROM own LIMIT 1'
   const query = `WITH own AS (SELECT number FROM numbers(1000000000000)) ${harmless}`
   const scopes = { scopes: ['query'] }
@@ -69,7 +70,6 @@ test('a caller whose SQL stopped the engine twice is refused, and others are not
     const { status, body } = await ask(service, token, 'GET', path)
     return [status, body.error?.code]
   }
-  await isReady()
   expect((await post('/api/endpoints', { name: 'own.sql', query, sandbox: true })).status).toBe(201)
   for (let crash = 0; crash < 2; crash++) {
     expect(await send(attacker.token, harmless)).toEqual([200, undefined])
