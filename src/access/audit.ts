@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts'
 import { auditSource } from '../catalog/built-in-sources.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { PlacedRecord } from '../catalog/catalog-log.ts'
+import { batchesOf } from '../catalog/catalog-state.ts'
 import { shippedBy } from '../definitions/definitions.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
@@ -137,11 +138,14 @@ export class Audit {
   async #follow(end: number, last: readonly PlacedRecord[]): Promise<void> {
     if (this.#next < 0) this.#next = await this.#stored()
     if (this.#next >= end) return
-    const isRest = last[0]?.position === this.#next && last.length === end - this.#next
-    // Only within a day, which is a partition, is a group stored atomically.
-    const isGroup = isRest && new Set(last.map(({ changed_at }) => changed_at.slice(0, 10))).size === 1
-    if (isGroup && this.#attempted < this.#next) return this.#storeChanges(last)
     const { catalog, clock, retentionDays } = this.#options
+    const isKnown = last[0]?.position === this.#next && last.length === end - this.#next
+    if (isKnown && this.#attempted < this.#next) {
+      // Only within a day, which is a partition, is a group stored atomically.
+      const isGroup = new Set(last.map(({ changed_at }) => changed_at.slice(0, 10))).size === 1
+      if (catalog.shared) return this.#storeEach(batchesOf(last))
+      if (isGroup) return this.#storeChanges(last)
+    }
     // Entries of older changes would be removed at once.
     const sinceMs = clock.now() - retentionDays() * 86_400_000
     const batches = (from: number, to: number) => catalog.log.batches(from, to, sinceMs)
@@ -151,7 +155,6 @@ export class Audit {
       await this.#storeChanges(failed)
       this.#next = this.#attempted + 1
     }
-    // Services that share the catalog begin at different changes, so they store each by itself.
     const most = catalog.shared ? 1 : maxGroup
     let waiting: PlacedRecord[][] = []
     for await (const batch of batches(this.#next, end)) {
@@ -160,8 +163,13 @@ export class Audit {
       await this.#storeChanges(waiting.flat())
       waiting = []
     }
-    for (const batch of waiting) await this.#storeChanges(batch)
+    await this.#storeEach(waiting)
     this.#next = end
+  }
+
+  /** Services that share the catalog begin at different changes, so they store each batch by itself. */
+  async #storeEach(batches: readonly PlacedRecord[][]): Promise<void> {
+    for (const batch of batches) await this.#storeChanges(batch)
   }
 
   async #storeChanges(records: readonly PlacedRecord[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { tooLarge } from '../base/errors.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { isQuorumBusy } from '../engine/engine-errors.ts'
@@ -17,6 +18,12 @@ const limits = { deadlineMs: 60_000 }
 
 /** Bytes of bodies that are read at once, far below the limit of a result. */
 const pageBytes = 16 * 2 ** 20
+
+/** Maximum bytes of a definition as JSON. */
+export const maxDefinitionBytes = 256 * 2 ** 10
+
+/** Rows that fit into a page, however long they are. */
+const fewRows = pageBytes / maxDefinitionBytes
 
 /** Older versions than the newest of a record are kept up to both limits. */
 const maxVersions = 100
@@ -43,6 +50,11 @@ export function placedFrom(position: number, records: readonly CatalogRecord[]):
 /** Whether a change can leave older versions that nobody needs. */
 export function isPrunable({ version, deleted }: CatalogChange): boolean {
   return deleted || version > 2
+}
+
+export function refuseLarge({ kind, body, deleted }: CatalogChange): void {
+  if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) return
+  throw tooLarge(`The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`)
 }
 
 /** The table of the catalog: rows in the order of their positions. */
@@ -84,6 +96,8 @@ export class CatalogLog {
   /** Batches of changes between two positions and since a time, in their order. */
   async *batches(from: number, end: number, sinceMs = 0): AsyncGenerator<PlacedRecord[]> {
     const isSince = `changed_at >= fromUnixTimestamp64Milli(toInt64(${sinceMs}))`
+    const few = end - from <= fewRows && (await this.few(from, `position < ${end} AND ${isSince}`))
+    if (few) return yield* batchesOf(few)
     const pages = await this.#pages(from, `position < ${end} AND ${isSince}`)
     let begun: PlacedRecord[] = []
     for (const [index, [after, last]] of pages.entries()) {
@@ -92,6 +106,13 @@ export class CatalogLog {
       begun = index < pages.length - 1 ? (batches.pop() ?? []) : []
       yield* batches
     }
+  }
+
+  /** The changes from a position on, in their order. Undefined: they may be too many for one page. */
+  async few(from: number, condition = '1'): Promise<PlacedRecord[] | undefined> {
+    const sql = `${rowSql} WHERE position >= {from:UInt64} AND ${condition} ORDER BY position, entry LIMIT ${fewRows + 1}`
+    const rows = await this.#query<CatalogRow>(sql, { from })
+    return rows.length <= fewRows ? rows.map(readRecord) : undefined
   }
 
   /** Every version that is kept, oldest first, also of what was deleted. */

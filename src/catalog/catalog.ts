@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
-import { engineUnavailable, invalidBody, nameTaken, tooLarge, versionConflict } from '../base/errors.ts'
+import { engineUnavailable, invalidBody, nameTaken, versionConflict } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { rememberChanges } from '../engine/tables.ts'
-import { CatalogLog, isPrunable, placedFrom } from './catalog-log.ts'
+import { CatalogLog, isPrunable, type PlacedRecord, placedFrom, refuseLarge } from './catalog-log.ts'
 import {
+  batchesOf,
   type CatalogChange,
   type CatalogRecord,
   CatalogState,
@@ -44,9 +45,6 @@ const askAgainMs = 200
 const maxAttempts = 10
 const retryAfterMs = 50
 const tidyAfterMs = 50
-
-/** Maximum bytes of a definition as JSON. */
-export const maxDefinitionBytes = 256 * 2 ** 10
 
 /**
  * Definitions, tokens, people, links and saved searches as an append-only log. Services that share a ClickHouse server append
@@ -236,7 +234,7 @@ export class Catalog {
     this.#stale = true
     const token = this.shared ? this.#token() : undefined
     if (!(await this.log.append(records, this.#next, token))) return false
-    await (this.shared ? this.#catchUp() : this.#applyOwn(records)).catch((error) =>
+    await (this.shared ? this.#catchUpOwn() : this.#applyOwn(records)).catch((error) =>
       this.#unlessOthers(error, changes),
     )
     const verdicts = records.flatMap(({ entry }) => this.#verdicts.get(entry) ?? [])
@@ -310,11 +308,24 @@ export class Catalog {
   async #catchUp(): Promise<void> {
     const end = await this.log.end()
     const isKnown = this.#next >= 0 && end >= this.#next
-    const changed = isKnown ? await this.#replay(this.#state, this.#next, end) : await this.#reload(end)
+    if (!isKnown) return this.#reach(end, await this.#reload(end))
+    const batches = end === this.#next ? [] : this.log.batches(this.#next, end)
+    await this.#reach(end, await this.#replay(this.#state, batches))
+  }
+
+  /** Reads the log after an own change, which is usually all that is new. */
+  async #catchUpOwn(): Promise<void> {
+    const rows = (await this.log.few(this.#next)) ?? []
+    const last = rows.at(-1)
+    if (!last) return this.#catchUp()
+    await this.#reach(last.position + 1, await this.#replay(this.#state, batchesOf(rows)))
+  }
+
+  #reach(end: number, changed: readonly CatalogRecord[]): Promise<void> {
     if (end !== this.#next) this.#ignored = 0
     this.#next = end
     this.#stale = false
-    await this.#notify(changed)
+    return this.#notify(changed)
   }
 
   /** Reads the newest version of everything. Only a log with conflicts is read whole. */
@@ -324,18 +335,21 @@ export class Catalog {
     if (await this.log.isRegular()) {
       for await (const records of this.log.newest()) read = read.concat(records)
       state.put(read)
-    } else read = await this.#replay(state, 0, end)
+    } else read = await this.#replay(state, this.log.batches(0, end))
     const known = this.#state
     this.#state = state
     return read.filter(({ kind, id, entry }) => known.current(kind, id)?.entry !== entry)
   }
 
   /** Returns the newest of the accepted changes to each record. */
-  async #replay(state: CatalogState, from: number, end: number): Promise<CatalogRecord[]> {
-    if (from === end) return []
+  async #replay(
+    state: CatalogState,
+    batches: AsyncIterable<PlacedRecord[]> | Iterable<PlacedRecord[]>,
+  ): Promise<CatalogRecord[]> {
     const changed = new Map<string, CatalogRecord>()
     const verdicts = new Map<string, Verdict>()
-    for await (const batch of this.log.batches(from, end)) {
+    for await (const batch of batches) {
+      if (state === this.#state) this.#rows.wrote(batch)
       const verdict = state.apply(...batch)
       for (const record of batch) {
         verdicts.set(record.entry, verdict)
@@ -384,9 +398,4 @@ export class Catalog {
     this.#last = run.catch(() => {})
     return run
   }
-}
-
-export function refuseLarge({ kind, body, deleted }: CatalogChange): void {
-  if (deleted || Buffer.byteLength(JSON.stringify(body)) <= maxDefinitionBytes) return
-  throw tooLarge(`The ${kind} has more than ${maxDefinitionBytes / 2 ** 10} KiB as JSON. Shorten its texts.`)
 }

@@ -5,7 +5,8 @@ import { Audit } from '../../../src/access/audit.ts'
 import { People } from '../../../src/access/people.ts'
 import { systemTime } from '../../../src/base/clock.ts'
 import { auditSource, builtInSources } from '../../../src/catalog/built-in-sources.ts'
-import { Catalog, maxDefinitionBytes } from '../../../src/catalog/catalog.ts'
+import { Catalog } from '../../../src/catalog/catalog.ts'
+import { maxDefinitionBytes } from '../../../src/catalog/catalog-log.ts'
 import type { CatalogRecord } from '../../../src/catalog/catalog-state.ts'
 import { migrate } from '../../../src/catalog/migrations.ts'
 import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
@@ -260,6 +261,32 @@ test('the audit gets changes in a row as a group without reading them again, eac
   const expected = Array.from({ length: 6 }, (_, n) => `catalog-${first + n}`)
   await vi.waitFor(() => expect([...stored.values()].flat().sort()).toEqual(expected.sort()))
   await catalog.stop()
+})
+
+test('a service at a shared catalog reads its change once, also for the audit, and changes of any number of records', async () => {
+  const { catalog: one } = await start(true)
+  const { catalog: other } = await start(true)
+  const { stored, options } = storing(one)
+  await new Audit(options).open()
+  await one.append('one', search('before-the-many', 1))
+  const first = Number(await read('SELECT max(position) + 1 FROM _catalog'))
+  await vi.waitFor(() => expect([...stored.values()].flat()).toContain(`catalog-${first - 1}`))
+  stored.clear()
+  const batches = vi.spyOn(one.log, 'batches')
+  await one.append('one', search('alone', 1))
+  await vi.waitFor(() => expect([...stored.values()]).toEqual([[`catalog-${first}`]]))
+  expect(batches).not.toHaveBeenCalled()
+  stored.clear()
+
+  const many = Array.from({ length: 65 }, (_, n) => search(`together-${n}`, 1))
+  await one.append('one', ...many)
+  await one.append('one', search('after-the-many', 1), search('with-it', 1))
+  const ids = Array.from({ length: 67 }, (_, n) => `catalog-${first + 1 + n}`)
+  await vi.waitFor(() => expect([...stored.values()]).toEqual([ids.slice(0, 65), ids.slice(65)]))
+  await expect(other.append('other', many[64] as (typeof many)[0])).rejects.toMatchObject({
+    code: 'version_conflict',
+  })
+  await Promise.all([one.stop(), other.stop()])
 })
 
 test('the sign-out of a person after a hundred others ends all of their sessions', async () => {
