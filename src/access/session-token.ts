@@ -86,7 +86,7 @@ export function narrowedRights(token: Rights, requested: SessionFields): Rights 
   }
   if (hasRole(scopes) && (rights.project !== null || Object.keys(rights.parameters).length > 0)) {
     const message =
-      'A session with the scope admin, edit or read cannot be limited. Name other scopes, such as query.'
+      'A session with the scope admin, deploy, edit or read cannot be limited. Name other scopes, such as query.'
     throw invalidParameter('scopes', message)
   }
   return rights

@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { parameterNames } from '../api/parameter-names.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { Alert } from '../api/shapes.ts'
 import { Conflict } from '../definitions/conflict.tsx'
@@ -27,8 +28,8 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
     saved: alert,
     start: { ...newAlert, ...start },
   })
-  const endpoint = endpoints.find(({ name }) => name === draft.endpoint)
-  const names = Object.keys(endpoint?.parameters ?? {})
+  const endpoint = endpoints.find(({ id, name }) => name === draft.endpoint || id === draft.endpoint)
+  const names = endpoint ? parameterNames(endpoint) : []
   const { parameters } = draft
   const body = {
     ...draft,
@@ -80,6 +81,7 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
         label="Endpoint"
         options={[['', 'Choose an endpoint'] as const, ...endpoints.map(({ name }) => [name] as const)]}
         {...field('endpoint')}
+        value={endpoint?.name ?? draft.endpoint}
       />
       {names.map((name) => (
         <TextField

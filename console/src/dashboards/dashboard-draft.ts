@@ -1,3 +1,4 @@
+import { parameterNames } from '../api/parameter-names.ts'
 import type { Dashboard, Endpoint, Parameter } from '../api/shapes.ts'
 import type { Kind } from '../definitions/definition.ts'
 import type { Item } from '../query/dashboard/model.ts'
@@ -31,11 +32,12 @@ export const dashboardKind: Kind<Dashboard, DashboardDraft> = {
 export function panelFor(endpoint: Endpoint, declared: DashboardDraft['parameters']) {
   const parameters: Record<string, string> = {}
   const added: Record<string, Parameter> = {}
-  for (const [name, parameter] of Object.entries(endpoint.parameters)) {
-    const isChosen = parameter.required || parameter.enum !== undefined || parameter.type === 'timestamp'
+  for (const name of parameterNames(endpoint)) {
+    const parameter = endpoint.parameters[name]
+    const isChosen = parameter?.required || parameter?.enum !== undefined || parameter?.type === 'timestamp'
     if (!Object.hasOwn(declared, name) && !isChosen) continue
     parameters[name] = `@${name}`
-    if (!Object.hasOwn(declared, name)) added[name] = parameter
+    if (!Object.hasOwn(declared, name) && parameter) added[name] = parameter
   }
   const item: Item = {
     endpoint: endpoint.name,

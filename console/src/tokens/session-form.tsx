@@ -7,7 +7,7 @@ import { FormDialog } from '../ui/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../ui/fields.tsx'
 import { SnippetBox } from '../ui/snippets/snippet.tsx'
 import { showInstant, useZone } from '../ui/text/instants.ts'
-import { readScopes, writeScopes } from './token-permissions.ts'
+import { hasRole, readScopes, writeScopes } from './token-permissions.ts'
 import { TokenSecret } from './token-secret.tsx'
 
 /** Creates a short-lived token for a browser, with the rights of the token or fewer. */
@@ -18,17 +18,18 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
   const [readsEntries, setReadsEntries] = useState(false)
   const zone = useZone()
   const { data: all = [] } = useQuery(queries.endpoints())
-  const { admin, query, search, ingest, read, edit, deploy, endpoints, sources } = readScopes(token.scopes)
-  const hasRole = admin || read || edit || deploy
+  const permissions = readScopes(token.scopes)
+  const { admin, query, search, ingest, endpoints, sources, others } = permissions
+  const isRole = hasRole(permissions)
   // Sessions are for browsers of customers, so they never have a role of the team.
-  const calls = hasRole || query
+  const calls = isRole || query
   const isTenant = token.project !== null || project !== ''
   const callable = all.filter(
     ({ name, published }) =>
       calls && (endpoints.length === 0 || endpoints.includes(name)) && (published || !isTenant),
   )
   const isLimited = endpoint !== '' || isTenant
-  const mayChooseEntries = hasRole ? isLimited || !admin : search && (query || ingest)
+  const mayChooseEntries = isRole ? isLimited || !admin : search && (query || ingest)
   const entries = mayChooseEntries ? readsEntries : search
   const narrowed = {
     // An admin cannot be restricted to a project.
@@ -41,6 +42,7 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
     ingest: ingest && endpoint === '',
     endpoints: endpoint === '' ? endpoints : [endpoint],
     sources,
+    others: endpoint === '' ? others : [],
   }
   const create = useMutation({
     mutationFn: () =>

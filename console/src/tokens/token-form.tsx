@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/api.ts'
+import { parameterNames } from '../api/parameter-names.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
 import { FormDialog } from '../ui/dialog.tsx'
@@ -9,7 +10,7 @@ import { fromLocalInput, toLocalInput } from '../ui/text/instants.ts'
 import { type Pair, readPairs } from './fixed-parameters.ts'
 import { FixedParametersFields } from './fixed-parameters-fields.tsx'
 import { NameChoices } from './name-choices.tsx'
-import { kinds, readScopes, writeScopes } from './token-permissions.ts'
+import { hasRole, kinds, readScopes, writeScopes } from './token-permissions.ts'
 
 interface NewTokenFormProps {
   onClose: () => void
@@ -91,26 +92,24 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const { data: sources = [] } = useQuery(queries.sources())
   const { data: tokens = [] } = useQuery(queries.tokens())
   const projects = new Set(tokens.flatMap((one) => one.project ?? []))
-  const { admin: isAdmin, query, ingest, read, edit, deploy } = permissions
+  const { admin: isAdmin, query, ingest } = permissions
   // A role is never limited.
-  const hasRole = isAdmin || read || edit || deploy
+  const isRole = hasRole(permissions)
   const callable = endpoints.filter(
     ({ name }) => permissions.endpoints.length === 0 || permissions.endpoints.includes(name),
   )
-  const parameterNames = [...new Set(callable.flatMap(({ parameters }) => Object.keys(parameters)))].filter(
-    (name) => name !== 'project',
-  )
+  const fixable = new Set(callable.flatMap(parameterNames).filter((name) => name !== 'project'))
   const submit = () => {
     setShowProblem(fixed.problem !== undefined)
-    if (fixed.problem && !hasRole) return
+    if (fixed.problem && !isRole) return
     const expires = fromLocalInput(fields.expires)
     // A field that was not touched keeps what it does not show: fractions of a second.
     const isSameTime = fields.expires === textsOf(token).expires
     mutation.mutate({
       description: fields.description,
       scopes: writeScopes(permissions),
-      project: isAdmin || !isLimited ? null : fields.project,
-      parameters: (!hasRole && fixed.parameters) || {},
+      project: isRole || !isLimited ? null : fields.project,
+      parameters: (!isRole && fixed.parameters) || {},
       expires_at: isSameTime
         ? (token?.expires_at ?? null)
         : expires === undefined
@@ -169,7 +168,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
           />
         )}
       </div>
-      {!hasRole && (
+      {!isRole && (
         <>
           <CheckField
             label="One project only"
@@ -185,7 +184,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
           </datalist>
           <FixedParametersFields
             pairs={pairs}
-            names={parameterNames}
+            names={[...fixable]}
             problem={showProblem ? fixed.problem : undefined}
             onChange={setPairs}
           />

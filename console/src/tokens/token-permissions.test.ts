@@ -13,6 +13,8 @@ describe('scopes in the form', () => {
     [['query:logs.all', 'query:usage.api-counts']],
     [['query:logs.all', 'ingest:edge_logs']],
     [['query', 'ingest:edge_logs', 'ingest:auth_logs']],
+    [['dashboard:traffic']],
+    [['query', 'dashboard:traffic', 'dashboard:errors']],
   ])('%j are written as they were read', (scopes) => {
     expect(writeScopes(readScopes(scopes))).toEqual(scopes)
   })

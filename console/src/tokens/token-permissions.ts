@@ -34,40 +34,40 @@ export interface Permissions extends Record<Kind, boolean> {
   endpoints: readonly string[]
   /** Empty: all sources. */
   sources: readonly string[]
+  /** Scopes that the form does not show, such as those of dashboards. */
+  others: readonly string[]
 }
 
+/** Whether there is one that shows every project, so that no project can limit the token. */
+export const hasRole = ({ admin, deploy, edit, read }: Record<Kind, boolean>): boolean =>
+  admin || deploy || edit || read
+
 export function readScopes(scopes: readonly string[]): Permissions {
-  const names = (scope: 'query' | 'ingest') =>
-    scopes.includes(scope)
-      ? []
-      : scopes.filter((one) => one.startsWith(`${scope}:`)).map((one) => one.slice(scope.length + 1))
-  const [endpoints, sources] = [names('query'), names('ingest')]
+  const namesOf = (kind: 'query' | 'ingest') =>
+    scopes.filter((scope) => scope.startsWith(`${kind}:`)).map((scope) => scope.slice(kind.length + 1))
+  const named = { query: namesOf('query'), ingest: namesOf('ingest') }
+  const isShown = (scope: string) =>
+    kinds.some(([kind]) => scope === kind) || /^(?:query|ingest):/.test(scope)
   return {
-    query: scopes.includes('query') || endpoints.length > 0,
-    search: scopes.includes('search'),
-    ingest: scopes.includes('ingest') || sources.length > 0,
-    read: scopes.includes('read'),
-    edit: scopes.includes('edit'),
-    deploy: scopes.includes('deploy'),
-    admin: scopes.includes('admin'),
-    endpoints,
-    sources,
+    ...(Object.fromEntries(kinds.map(([kind]) => [kind, scopes.includes(kind)])) as Record<Kind, boolean>),
+    query: scopes.includes('query') || named.query.length > 0,
+    ingest: scopes.includes('ingest') || named.ingest.length > 0,
+    endpoints: scopes.includes('query') ? [] : named.query,
+    sources: scopes.includes('ingest') ? [] : named.ingest,
+    others: scopes.filter((scope) => !isShown(scope)),
   }
 }
 
 export function writeScopes(permissions: Permissions): string[] {
-  const { query, search, ingest, read, edit, deploy, admin, endpoints, sources } = permissions
-  const scopes = (scope: 'query' | 'ingest', names: readonly string[]) =>
-    names.length === 0 ? [scope] : names.map((name) => `${scope}:${name}`)
-  if (admin) return ['admin']
-  return [
-    ...(query ? scopes('query', endpoints) : []),
-    ...(search ? ['search'] : []),
-    ...(ingest ? scopes('ingest', sources) : []),
-    ...(read ? ['read'] : []),
-    ...(edit ? ['edit'] : []),
-    ...(deploy ? ['deploy'] : []),
-  ]
+  if (permissions.admin) return ['admin']
+  const names: Partial<Record<Kind, readonly string[]>> = {
+    query: permissions.endpoints,
+    ingest: permissions.sources,
+  }
+  const scopesOf = (kind: Kind) =>
+    names[kind]?.length ? names[kind].map((name) => `${kind}:${name}`) : [kind]
+  const shown = kinds.flatMap(([kind]) => (permissions[kind] ? scopesOf(kind) : []))
+  return [...shown, ...permissions.others]
 }
 
 interface Limits {

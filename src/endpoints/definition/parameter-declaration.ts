@@ -200,6 +200,14 @@ export function reads(taken: TypeFields, handed: TypeFields): boolean {
   return (handed.type !== 'list' || taken.type === 'list') && (sent === type || sent === readable[type])
 }
 
+/** Whether a parameter accepts all requests that one of another type accepted. */
+export function accepts(now: TypeFields, then: TypeFields): boolean {
+  const { type } = itemOf(now)
+  const isAlikeList = (now.type === 'list') === (then.type === 'list')
+  // Text has any value; not every text is an expression.
+  return isAlikeList && (type === 'string' || (type !== 'regex' && reads(now, then)))
+}
+
 /** Whether the enum of a declaration has a value, or all values of a list. */
 export function isAllowed({ type, enum: allowed }: ParameterDeclaration, text: string): boolean {
   if (allowed === undefined) return true
@@ -214,6 +222,15 @@ export function declarationOf(declared: ParameterDeclarations, name: string): Pa
 }
 
 const undeclared = parameterShape.parse({})
+
+/** All parameters: those that are declared, and those that only the SQL uses. */
+export function allDeclarations(
+  declared: ParameterDeclarations,
+  used: readonly string[],
+): Record<string, ParameterDeclaration> {
+  const names = new Set([...Object.keys(declared), ...used])
+  return Object.fromEntries([...names].map((name) => [name, declarationOf(declared, name)]))
+}
 
 /** Values that fit, for checking a query without a request. */
 export function sampleValues(declared: ParameterDeclarations): Record<string, string> {
@@ -232,8 +249,7 @@ export function otherValues(
 ): Record<string, string> {
   const samples = sampleValues(declared)
   return Object.fromEntries(
-    [...new Set([...Object.keys(declared), ...names])].map((name) => {
-      const declaration = declarationOf(declared, name)
+    Object.entries(allDeclarations(declared, names)).map(([name, declaration]) => {
       const others = declaration.enum ?? typeOf(declaration).samples
       return [name, others.find((value) => value !== samples[name]) ?? samples[name] ?? '']
     }),

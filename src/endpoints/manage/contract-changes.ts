@@ -1,11 +1,12 @@
 import type { DefinitionChange } from '../../definitions/kind.ts'
 import { queryOf } from '../../sql/query.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
-import type { Endpoint } from '../definition/endpoint.ts'
+import { type Endpoint, sandboxViews } from '../definition/endpoint.ts'
 import {
-  declarationOf,
+  accepts,
+  allDeclarations,
   type ParameterDeclaration,
-  type ParameterDeclarations,
+  typeText,
 } from '../definition/parameter-declaration.ts'
 import { isJsonColumn, type ResultColumn } from '../definition/result-columns.ts'
 
@@ -115,7 +116,7 @@ function addSandboxChanges(was: EndpointDefinition, is: EndpointDefinition, add:
     add('sandbox_on', 'Callers can now send their own SQL over the views of the query.')
   }
   if (!was.sandbox || !is.sandbox) return
-  const viewsOf = ({ query }: EndpointDefinition) => queryOf(query).leadingWith?.names ?? []
+  const viewsOf = ({ query }: EndpointDefinition) => sandboxViews(query).names
   const [then, now] = [viewsOf(was), viewsOf(is)]
   for (const view of without(then, now)) {
     add('sandbox_view_removed', `View ${view} was removed from the sandbox.`)
@@ -128,6 +129,8 @@ function without(all: readonly string[], others: readonly string[]): string[] {
 }
 
 function addParameterChanges(before: EndpointDefinition, after: EndpointDefinition, add: Add): void {
+  const parametersOf = ({ query, parameters }: EndpointDefinition) =>
+    allDeclarations(parameters, queryOf(query).parameterNames)
   const [was, is] = [parametersOf(before), parametersOf(after)]
   const sent = after.strict ? 'requests that send it are refused' : 'it is ignored in requests that send it'
   for (const parameter of without(Object.keys(was), Object.keys(is))) {
@@ -140,11 +143,6 @@ function addParameterChanges(before: EndpointDefinition, after: EndpointDefiniti
       add('parameter_required', `Required parameter ${parameter} was added.`, { parameter })
     } else add('parameter_added', `Optional parameter ${parameter} was added.`, { parameter })
   }
-}
-
-function parametersOf({ query, parameters }: EndpointDefinition): ParameterDeclarations {
-  const names = [...Object.keys(parameters), ...queryOf(query).parameterNames]
-  return Object.fromEntries(names.map((name) => [name, declarationOf(parameters, name)]))
 }
 
 function addChangesOf(
@@ -161,11 +159,11 @@ function addChangesOf(
     const change = `changed from ${shown(was.default)} to ${shown(is.default)}`
     add('parameter_default_changed', `The default of parameter ${parameter} ${change}.`)
   }
-  if (was.type !== is.type) {
-    // Text accepts any value.
-    const isWider = is.type === 'string' || (was.type === 'integer' && is.type === 'number')
+  const [then, now] = [typeText(was), typeText(is)]
+  if (then !== now) {
+    const isWider = accepts(is, was)
     const outcome = isWider ? 'all previous values are still accepted' : 'some values are no longer accepted'
-    const message = `The type of parameter ${parameter} changed from ${was.type} to ${is.type}; ${outcome}.`
+    const message = `The type of parameter ${parameter} changed from ${then} to ${now}; ${outcome}.`
     add('parameter_type_changed', message, { breaking: !isWider })
   }
   if (was.enum && !is.enum) add('parameter_values_added', `Parameter ${parameter} now accepts any value.`)

@@ -2,7 +2,12 @@ import type { JsonSchema } from '../../base/validation.ts'
 import { listValues } from '../../shared/list-text.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
-import { itemOf, maxListValues, type ParameterDeclaration } from '../definition/parameter-declaration.ts'
+import {
+  allDeclarations,
+  itemOf,
+  maxListValues,
+  type ParameterDeclaration,
+} from '../definition/parameter-declaration.ts'
 import { isJsonColumn } from '../definition/result-columns.ts'
 import { columnSchema } from './column-schema.ts'
 
@@ -47,18 +52,16 @@ export function parameterSchemas(
   { definition, compiled }: Endpoint,
   fixed: Readonly<Record<string, string>>,
 ): ParameterSchema[] {
-  const { parameters: declared, sandbox } = definition
-  const names = new Set([...Object.keys(declared), ...compiled.names])
-  const own = [...names]
-    .filter((name) => !Object.hasOwn(fixed, name))
-    .map((name) => parameterOf(name, Object.hasOwn(declared, name) ? declared[name] : undefined))
+  const { parameters, sandbox } = definition
+  const own = Object.entries(allDeclarations(parameters, compiled.names))
+    .filter(([name]) => !Object.hasOwn(fixed, name))
+    .map(([name, declaration]) => parameterOf(name, declaration))
   const description = 'One SELECT over the views of the query. Replaces the last SELECT of the query.'
   const sql = { name: 'sql', description, schema: { type: 'string' } }
   return sandbox ? [...own, sql] : own
 }
 
-function parameterOf(name: string, declaration: ParameterDeclaration | undefined): ParameterSchema {
-  if (!declaration) return { name, description: '', schema: { type: 'string' } }
+function parameterOf(name: string, declaration: ParameterDeclaration): ParameterSchema {
   const { required, description, example, default: preset, enum: allowed } = declaration
   const isList = declaration.type === 'list'
   const { type } = itemOf(declaration)

@@ -96,6 +96,14 @@ describe('an unpublished endpoint', () => {
     expect(JSON.stringify(anonymous.body).includes('.totals')).toBe(false)
   })
 
+  test('is shown with the parameters that its SQL uses without a declaration, but not with fixed ones', async () => {
+    const query = 'SELECT @project AS p, @status AS status, @limit AS most'
+    await save('undeclared.parameters', { query, parameters: { limit: { description: 'The most.' } } })
+    const { endpoints } = (await ask(service, await tenantToken(), 'GET', '/api/whoami')).body
+    const shown = endpoints.find(({ name }: { name: string }) => name === 'undeclared.parameters')
+    expect(Object.keys(shown.parameters).toSorted()).toEqual(['limit', 'status'])
+  })
+
   test('can be called by admins and by tokens without a project', async () => {
     await save('internal', { published: false })
     for (const scopes of [['query'], ['query:internal'], ['admin']]) {

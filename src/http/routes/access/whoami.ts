@@ -7,7 +7,11 @@ import { newSourceShape } from '../../../catalog/source.ts'
 import { type Dashboards, maySee } from '../../../dashboards/dashboard-kind.ts'
 import { definitionShape } from '../../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../../endpoints/definition/endpoint.ts'
-import { parameterView, shownParameters } from '../../../endpoints/definition/parameter-declaration.ts'
+import {
+  allDeclarations,
+  parameterView,
+  shownParameters,
+} from '../../../endpoints/definition/parameter-declaration.ts'
 import { columnsView } from '../../../endpoints/definition/result-columns.ts'
 import type { Endpoints } from '../../../endpoints/manage/endpoints.ts'
 import type { SourceInfo } from '../../../sources/source-info.ts'
@@ -101,8 +105,8 @@ export function addWhoamiRoutes(server: FastifyInstance, parts: WhoamiParts): vo
 }
 
 /** An endpoint as its callers see it: without its SQL, and without parameters that the token fixes. */
-function callerView({ definition, version, columns }: Endpoint, caller: Caller) {
-  const parameters = Object.entries(definition.parameters).filter(
+function callerView({ definition, compiled, version, columns }: Endpoint, caller: Caller) {
+  const parameters = Object.entries(allDeclarations(definition.parameters, compiled.names)).filter(
     ([parameter]) => !Object.hasOwn(caller.parameters, parameter),
   )
   const shown = { version, columns, parameters: shownParameters(Object.fromEntries(parameters)) }
