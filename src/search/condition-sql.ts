@@ -1,4 +1,5 @@
 import { finiteNumber, textAtPath } from '../engine/tables.ts'
+import { countedLength } from '../shared/counted-values.ts'
 import { containsSql, foldCase, type WordReads, wordSql } from '../sql/word.ts'
 import {
   type FieldTest,
@@ -97,5 +98,5 @@ export function counted(field: SearchField, name: string): { raw: string; shown:
     const group = `if(${name} >= 100 AND ${name} < 600, concat(toString(floor(${name} / 100)), 'xx'), toString(${name}))`
     return { raw, shown: `ifNull(${group}, '')` }
   }
-  return { raw, shown: `substringUTF8(ifNull(toString(${name}), ''), 1, 100)` }
+  return { raw, shown: `substringUTF8(ifNull(toString(${name}), ''), 1, ${countedLength})` }
 }

@@ -1,6 +1,7 @@
 import { invalidParameter, type WellheadError } from '../base/errors.ts'
 import { valueText } from '../base/json/json-paths.ts'
 import type { TypedColumn } from '../catalog/source.ts'
+import { isOfKind } from '../shared/column-kind.ts'
 import { keysOf, pathOf } from '../shared/path-text.ts'
 import { foldCase, neededTokens, numberOf } from '../sql/word.ts'
 
@@ -178,5 +179,5 @@ export function isNumeric(field: SearchField): field is Extract<SearchField, { k
 
 /** Whether the field holds HTTP status codes, which are counted in groups such as 5xx. */
 export function isStatus(field: SearchField): boolean {
-  return isNumeric(field) && /(?:^|_)status(?:_code)?$/.test(field.column)
+  return isNumeric(field) && isOfKind({ name: field.column, path: pathOf(field.keys) }, 'status')
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnKindOf } from './column-kind.ts'
+import { columnKindOf, isOfKind } from './column-kind.ts'
 
 test.each([
   ['level', ['level', 'log_level', 'severity_text', 'record.errorSeverity']],
@@ -11,4 +11,13 @@ test.each([
   [undefined, ['items', 'http.status_text', 'zoom_level', 'file_path', 'terrors', 'timestamps', '']],
 ])('recognizes paths of kind %s', (kind, paths) => {
   expect(paths.filter((path) => columnKindOf(path) !== kind)).toEqual([])
+})
+
+test('a column has the kind of its name or of its path', () => {
+  const isStatus = (name: string, path: string) => isOfKind({ name, path }, 'status')
+  expect([isStatus('code', 'response.status_code'), isStatus('http_status', 'http.response.code')]).toEqual([
+    true,
+    true,
+  ])
+  expect(isStatus('zoom_level', 'zoom')).toBe(false)
 })

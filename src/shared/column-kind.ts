@@ -34,6 +34,11 @@ export function columnKindOf(path: string): ColumnKind | undefined {
   )
 }
 
+/** Whether a column, by its name or its path, has values of a kind. */
+export function isOfKind({ name, path }: { name: string; path: string }, kind: ColumnKind): boolean {
+  return columnKindOf(path) === kind || columnKindOf(name) === kind
+}
+
 /** Position among the names of a kind, by the last key, or by the last two as in err.message; -1 for other paths. */
 export function placeOf(path: string, kind: ColumnKind): number {
   const keys = keysOf(path).map(lettersOf)

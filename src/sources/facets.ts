@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { queryTimeout } from '../base/errors.ts'
 import { present } from '../search/condition-sql.ts'
 import { isStatus, requiredField, searchField } from '../search/search-condition.ts'
-import { keysOf } from '../shared/path-text.ts'
+import { columnKindOf } from '../shared/column-kind.ts'
+import { countedLength } from '../shared/counted-values.ts'
 import type { Search } from './entry-queries.ts'
 import { countNewest } from './search-slices.ts'
 import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
@@ -113,7 +114,7 @@ async function countFields(
   isAll: boolean,
 ): Promise<Facet[]> {
   if (fields.length === 0) return []
-  const shown = ({ value }: Field) => `substringUTF8(${value}, 1, 500)`
+  const shown = ({ value }: Field) => `substringUTF8(${value}, 1, ${countedLength})`
   const read = <Row>(sql: string) =>
     search.rows<Row>(sql, { settings: { ...countWithin, ...(!isAll && parsedBlocks) } })
   // The engine counts this many times as many values exactly.
@@ -158,8 +159,7 @@ async function countFields(
 /** Fields that split the entries come first, those with one value last; of each, level and status first. */
 function rankOf({ field, distinct }: Facet): number {
   const group = distinct === null ? 2 : distinct < 2 ? 4 : 0
-  const last = keysOf(field).at(-1) ?? ''
-  return /(?:^|[._])(?:level|severity|severity_text|status|status_code)$/i.test(last) ? group : group + 1
+  return ['level', 'status'].includes(columnKindOf(field) ?? '') ? group : group + 1
 }
 
 function byCount(one: Facet['values'][number], other: Facet['values'][number]): number {

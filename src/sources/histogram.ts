@@ -1,11 +1,11 @@
 import { counted } from '../search/condition-sql.ts'
 import { requiredField } from '../search/search-condition.ts'
+import { otherValues } from '../shared/counted-values.ts'
 import { rangeOf, type Search } from './entry-queries.ts'
 import { countNewest, type Slice } from './search-slices.ts'
 
 /** Values of a histogram that have counts of their own. */
 const maxGroups = 8
-const others = '…'
 /** With more groups than this, the most frequent values are found first. */
 const maxCountedGroups = 20_000
 
@@ -74,7 +74,7 @@ function countBy(by: string): Count {
       `(SELECT groupArray(_g) FROM (SELECT ${shown} AS _g FROM (SELECT ${raw} AS _raw, count() AS _c FROM ${where} GROUP BY _raw) ` +
       `GROUP BY _g ORDER BY sum(_c) DESC, _g LIMIT ${maxGroups}))`
     const value = shown.replaceAll('_raw', raw)
-    return read(`if(has(${top}, ${value} AS _v), _v, '${others}')`, '_raw', {})
+    return read(`if(has(${top}, ${value} AS _v), _v, '${otherValues}')`, '_raw', {})
   }
 }
 
@@ -82,13 +82,13 @@ function countBy(by: string): Count {
 function bucketsOf(rows: readonly CountRow[], isSplit: boolean): Bucket[] {
   const totals = new Map<string, number>()
   for (const { _value: value, _n: n } of rows) totals.set(value, (totals.get(value) ?? 0) + n)
-  totals.delete(others)
+  totals.delete(otherValues)
   const top = [...totals].sort(([one, n], [other, m]) => m - n || (one < other ? -1 : 1)).slice(0, maxGroups)
   const shown = new Set(top.map(([value]) => value))
   const buckets = new Map<number, { count: number; counts: Map<string, number> }>()
   for (const { _bucket: at, _value, _n: n } of rows) {
     const bucket = buckets.get(at) ?? { count: 0, counts: new Map<string, number>() }
-    const value = shown.has(_value) ? _value : others
+    const value = shown.has(_value) ? _value : otherValues
     bucket.count += n
     bucket.counts.set(value, (bucket.counts.get(value) ?? 0) + n)
     buckets.set(at, bucket)

@@ -10,6 +10,7 @@ import {
   type WordCondition,
 } from '../search/search-condition.ts'
 import { nextPage, readNext, type SearchCursor } from '../search/search-cursor.ts'
+import { countedLength } from '../shared/counted-values.ts'
 import { pathOf, shownPath } from '../shared/path-text.ts'
 import { closestPath } from '../sql/warnings/path-warnings.ts'
 import { containsSql, foldCase } from '../sql/word.ts'
@@ -153,7 +154,7 @@ export class LogSearch extends EntryQueries {
     const folded = foldCase(wanted)
     const isWanted = wanted === '' ? '' : ` AND ${containsSql(value, '{wanted:String}', folded)}`
     const rows = await search.rows<{ _value: string; _n: number }>(
-      `SELECT substringUTF8(${value}, 1, 500) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}${isWanted} ` +
+      `SELECT substringUTF8(${value}, 1, ${countedLength}) AS _value, count() AS _n FROM ${search.table} WHERE ${search.sql}${isWanted} ` +
         "GROUP BY _value HAVING _value != '' ORDER BY _n DESC, _value LIMIT {limit:UInt32}",
       { parameters: { limit, wanted: folded } },
     )

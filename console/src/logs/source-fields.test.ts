@@ -49,7 +49,12 @@ test('splits by the status, else by the level', () => {
   ])
   expect(defaultSplit(columns)).toBe('status_code')
   expect(defaultSplit([column('error_severity', 'parsed.error_severity')])).toBe('error_severity')
-  expect(defaultSplit([column('topic')])).toBeUndefined()
+  expect(defaultSplit([column('topic'), column('zoom_level')])).toBeUndefined()
+  const upstream = [column('upstream_status', 'upstream_status', 'number'), column('size', 'size', 'number')]
+  expect([splitFields(upstream, []), defaultSplit(upstream)]).toEqual([
+    ['upstream_status'],
+    'upstream_status',
+  ])
 })
 
 test('names a path so that it does not mean a column or a field of the entry', () => {

@@ -1,3 +1,4 @@
+import { isOfKind } from '../../../src/shared/column-kind.ts'
 import { keysOf, pathOf, shownPath } from '../../../src/shared/path-text.ts'
 import type { Facet, Facets, TypedColumn } from '../api/shapes.ts'
 import { counted, percent } from '../ui/text/format.ts'
@@ -13,15 +14,16 @@ interface SearchableField {
 }
 
 const lastKey = (path: string) => keysOf(path).at(-1) ?? path
-const isStatus = ({ name, path }: Named) =>
+const isStatus = (column: Named) => isOfKind(column, 'status')
+const isLevel = (column: Named) => isOfKind(column, 'level')
+/** Whether a search means this column by `status`, if no other one is named alike. */
+const isMeantByStatus = ({ name, path }: Named) =>
   [name, lastKey(path)].some((each) => each === 'status' || each.startsWith('status_'))
-const isLevel = ({ name, path }: Named) =>
-  [name, lastKey(path)].some((each) => /(?:^|_)(?:level|severity|severity_text)$/.test(each))
 
 /** Typed columns first, then the fields that every entry has, then detected ones. */
 export function fieldsOf(columns: readonly Column[], detected: readonly Facet[]): SearchableField[] {
   const all = [
-    ...(columns.filter(isStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
+    ...(columns.filter(isMeantByStatus).length === 1 ? [{ name: 'status', note: 'short name' }] : []),
     ...columns.map(({ name, path }) => ({ name, note: path })),
     { name: 'message', note: 'text of the entry' },
     { name: 'project', note: 'project of the entry' },

@@ -1,3 +1,4 @@
+import { otherValues } from '../../../src/shared/counted-values.ts'
 import type { Histogram } from '../api/shapes.ts'
 import { sum } from '../ui/text/format.ts'
 import { levelTone } from './levels.ts'
@@ -14,8 +15,6 @@ export interface SplitSeries {
   total: number
 }
 
-/** Values beyond the most frequent ones. */
-const otherValues = '…'
 const statusTones = new Map(
   Object.entries({
     '5xx': 'bad',

@@ -35,6 +35,8 @@ export function countingEntries(running: () => RunningService): void {
       const many = Array.from({ length: 30 }, (_, index) => ({
         metadata: { kind: index < 12 ? `__proto__${index % 3}` : `k${index}` },
       }))
+      const long = 'x'.repeat(300)
+      Object.assign(many[0]?.metadata ?? {}, { long })
       many.push({ metadata: { kind: '__proto__' } }, { metadata: { kind: '__proto__' } })
       await logClient(running).send('grouped', JSON.stringify(many))
       const { body } = await admin('POST', '/api/sources/grouped/histogram', { by: 'kind', buckets: 1 })
@@ -42,6 +44,8 @@ export function countingEntries(running: () => RunningService): void {
       expect(Object.keys(first.counts)).toHaveLength(9)
       expect(first.counts).toMatchObject({ __proto__0: 4, __proto__1: 4, __proto__2: 4, '…': 14 })
       expect(Object.hasOwn(first.counts, '__proto__')).toBe(true)
+      const byLong = (await admin('POST', '/api/sources/grouped/histogram', { by: 'long', buckets: 1 })).body
+      expect(byLong.buckets[0].counts).toEqual({ [long]: 1, '': 31 })
     })
 
     test('reads columns that have the names of results', async () => {

@@ -1,8 +1,6 @@
+import { countedLength } from '../../../../src/shared/counted-values.ts'
 /** A phrase, an escaped character, spaces, or one character. */
 export const piece = /"(?:[^"\\]|\\.)*"?|\\.|\s+|./g
-
-/** The service counts values by as many characters, and returns no more of them. */
-const countedLength = 500
 
 /** The condition `path:value`, as the search language writes it. A value that may be cut is searched as a phrase. */
 export function conditionOf(field: string, value: string, exclude = false): string {
