@@ -1,3 +1,4 @@
+import { consolePages } from '../../src/shared/console-pages.ts'
 import { edits, reads } from './api/rights.ts'
 import type { Whoami } from './api/shapes.ts'
 
@@ -74,8 +75,9 @@ export function linksOf({ admin, role, query, ingest, logs, dashboards }: Whoami
 export const homeOf = (who: Whoami): string => linksOf(who, false)[0]?.path ?? '/console/endpoints'
 
 /** Pages that another caller may have. */
-const isForOthers =
-  /^\/(?:console\/?)?$|^\/console\/(?:new-endpoint|playground|logs|alerts|dashboards|sources|tokens|usage|audit|people|projects|tables)(?:\/|$)/
+const isForOthers = new RegExp(
+  `^/(?:console/?)?$|^/console/(?:${consolePages.filter((name) => name !== 'endpoints').join('|')})(?:/|$)`,
+)
 
 /** Where somebody goes from a path without a page for them; undefined if nobody has one. */
 export const elsewhere = (who: Whoami, path: string): string | undefined =>

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { onFirstUse } from '../base/on-first-use.ts'
+import { headerComponents } from './openapi/headers.ts'
 
 /** For data: a browser must not render it as a page. */
 export const dataHeaders = { 'X-Content-Type-Options': 'nosniff' } as const
@@ -27,17 +29,12 @@ export function addSecurityHeaders(server: FastifyInstance): void {
   server.removeContentTypeParser('text/plain')
 }
 
-const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+/** Request headers that may come with any request. Others are those that a route describes. */
+const anyHeaders =
+  'X-API-KEY, Authorization, Content-Type, Content-Encoding, If-None-Match, Cache-Control, Last-Event-ID, ' +
+  'MCP-Protocol-Version, X-Request-Id, traceparent, tracestate'
 
-const allowedHeaders =
-  'X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Cache-Control, Last-Event-ID, ' +
-  'MCP-Protocol-Version, X-Request-Id'
-
-const exposedHeaders =
-  'Age, Cache-Status, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, ' +
-  'Wellhead-Export-Limit, Wellhead-Next, Wellhead-Read-Bytes, Wellhead-Read-Rows, Wellhead-Searched-Since, Wellhead-Truncated, ' +
-  'Wellhead-Version, ' +
-  'Wellhead-Without-Project, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id'
+const exposedHeaders = Object.keys(headerComponents).join(', ')
 
 const maxAgeSeconds = 600
 
@@ -45,9 +42,17 @@ export function variesByOrigin(origins: readonly string[]): boolean {
   return origins.length > 0 && !origins.includes('*')
 }
 
+interface CrossOrigin {
+  origins: readonly string[]
+  methods: readonly string[]
+  /** Of requests, as the routes describe them. */
+  headers: () => string[]
+}
+
 /** Pages of these origins set the token in a header themselves, so browser credentials are not allowed. */
-export function addCrossOrigin(server: FastifyInstance, origins: readonly string[]): void {
+export function addCrossOrigin(server: FastifyInstance, { origins, methods, headers }: CrossOrigin): void {
   if (origins.length === 0) return
+  const allowedHeaders = onFirstUse(() => [...new Set([anyHeaders, ...headers()])].join(', '))
   const everybody = origins.includes('*')
   const allowed = new Set(origins)
   server.addHook('onRequest', async (request, reply) => {
@@ -59,8 +64,8 @@ export function addCrossOrigin(server: FastifyInstance, origins: readonly string
     // Browsers send preflight requests without a token.
     return reply
       .code(204)
-      .header('Access-Control-Allow-Methods', allowedMethods)
-      .header('Access-Control-Allow-Headers', allowedHeaders)
+      .header('Access-Control-Allow-Methods', methods.join(', '))
+      .header('Access-Control-Allow-Headers', allowedHeaders())
       .header('Access-Control-Max-Age', String(maxAgeSeconds))
       .send()
   })

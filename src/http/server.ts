@@ -125,7 +125,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   listRoutes(server)
   recorder.addTo(server)
   addSecurityHeaders(server)
-  addCrossOrigin(server, options.corsOrigins)
+  const headers = () =>
+    server.routeList.flatMap(({ operation }) => Object.keys(operation?.headers?.shape ?? {}))
+  addCrossOrigin(server, { origins: options.corsOrigins, methods, headers })
   server.decorateRequest('caller', undefined)
   server.decorateRequest('cookieToken', undefined)
   server.addHook('onRequest', async (request, reply) => {

@@ -68,6 +68,18 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('describes the part of the API that each operation belongs to', () => {
+    const { paths, tags } = openApiDocument({ version: '1', endpoints: [endpointWith({})] })
+    const operations = Object.values(paths).flatMap((path) => Object.values(path ?? {})) as {
+      tags: string[]
+    }[]
+    const described = tags.map(({ name }) => name as string)
+    expect(
+      operations.flatMap((operation) => operation.tags).filter((tag) => !described.includes(tag)),
+    ).toEqual([])
+    expect(operations.length).toBeGreaterThan(100)
+  })
+
   test('has no dangling references', () => {
     const document = openApiDocument({ version: '1', endpoints: [endpointWith({})] })
     const references = new Set(

@@ -8,6 +8,7 @@ import type { Content, ListedRoute, Operation, Response } from '../routes/route.
 import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
 import { type HeaderName, headerComponents, headersOf } from './headers.ts'
 import { componentSchemas, type Direction, jsonSchema, nameComponents } from './json-schema.ts'
+import { tags } from './tags.ts'
 
 interface DocumentOptions {
   version: string
@@ -21,21 +22,6 @@ type DescribedParameter = Omit<ReturnType<typeof parameterSchemas>[number], 'exa
   in: 'path' | 'query' | 'header'
   example?: unknown
 }
-
-const tags = [
-  { name: 'Saved endpoints', description: 'The endpoints that this token can call.' },
-  { name: 'Calling endpoints', description: 'Call any endpoint by its id or name.' },
-  { name: 'Sending logs', description: 'Send entries as JSON or with OpenTelemetry.' },
-  { name: 'Endpoints', description: 'Create, change and delete endpoints.' },
-  { name: 'Sources', description: 'Where entries are stored, and for how long.' },
-  { name: 'Access tokens', description: 'Who can call endpoints and send entries.' },
-  { name: 'Signing in', description: 'Sessions of the console, in a cookie.' },
-  { name: 'Backups', description: 'Back up everything that the service stores.' },
-  { name: 'Alerts', description: 'Evaluate endpoints at intervals, and notify when a condition is met.' },
-  { name: 'Exploring', description: 'Search entries, and try endpoints before you save them.' },
-  { name: 'State and description', description: 'State of the service, and this document.' },
-  { name: 'Console', description: 'The web console.' },
-]
 
 const securitySchemes = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
@@ -131,9 +117,9 @@ export function documentsOf(routes: readonly ListedRoute[]) {
 }
 
 /** Without tags and components that no operation uses. */
-function withoutUnused<T extends { paths: Paths; tags: typeof tags; components: Components }>(
-  document: T,
-): T {
+function withoutUnused<
+  T extends { paths: Paths; tags: readonly (typeof tags)[number][]; components: Components },
+>(document: T): T {
   const { components } = document
   const paths = JSON.stringify(document.paths)
   const used = new Set<string>()

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../base/errors.ts'
 import type { Settings } from '../../base/settings.ts'
+import { consolePages } from '../../shared/console-pages.ts'
 import { pathOf } from '../request-recorder.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
@@ -47,10 +48,8 @@ interface ConsoleParts {
   embedOrigins: readonly string[]
 }
 
-/** All are the same HTML, which reads its URL. Without a name, it is the first page. */
-const consolePages = new Set(
-  ' endpoints new-endpoint playground logs alerts dashboards sources tokens usage audit people'.split(' '),
-)
+/** Without a name, it is the first page. */
+const pageNames = new Set<string>(['', ...consolePages])
 
 const options = { logLevel: 'warn' } as const
 
@@ -86,7 +85,7 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
   }
   // A browser gets a page that says so, with the way back.
   const sendKnownPage = (request: FastifyRequest<{ Params: { page: string } }>, reply: FastifyReply) =>
-    sendPage(request, consolePages.has(request.params.page) ? reply : reply.code(404))
+    sendPage(request, pageNames.has(request.params.page) ? reply : reply.code(404))
   route('GET /', 'getConsole', 'Open the console', {
     ...first,
     description: 'It asks for a token and shows nothing without one.',

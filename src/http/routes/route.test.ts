@@ -10,7 +10,7 @@ const query = z.object({ text: z.string('was sent twice').optional() })
 function serverWith(unchecked: boolean) {
   const server = fastify()
   server.setErrorHandler(handleError)
-  const route = routesOf(server, { tag: 'Tests', access: 'public' })
+  const route = routesOf(server, { tag: 'Exploring', access: 'public' })
   const responses = { 201: json('Created.') }
   const handler = async (request: { params: object; query: object }) => ({
     ...request.params,

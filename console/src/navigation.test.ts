@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { consolePages } from '../../src/shared/console-pages.ts'
+import type { Whoami } from './api/shapes.ts'
+import { elsewhere, routesOf } from './navigation.ts'
+
+const admin = { admin: true, role: 'admin', query: true, logs: true, dashboards: true } as Whoami
+const customer = { ...admin, admin: false, role: null }
+
+test('every page of the console has a name that the service knows', () => {
+  const paths = [...routesOf(admin), ...routesOf(customer)].map(([, path]) => path)
+  const names = paths.flatMap((path) => /^\/console\/([^/]+)/.exec(path)?.[1] ?? [])
+  expect(new Set(names)).toEqual(new Set(consolePages))
+})
+
+test('a path that others have leads to the first page, and other paths lead nowhere', () => {
+  for (const path of ['/', '/console', '/console/projects', '/console/tables/plans', '/console/tokens/']) {
+    expect([path, elsewhere(customer, path)]).toEqual([path, '/console/endpoints'])
+  }
+  for (const path of ['/console/endpoints', '/console/endpointsx', '/console/nothing', '/other']) {
+    expect([path, elsewhere(customer, path)]).toEqual([path, undefined])
+  }
+})
