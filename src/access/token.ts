@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { listText } from '../shared/list-text.ts'
+import { parameterForm } from '../shared/names.ts'
 import { hasRole, scopeNames, scopePattern } from './caller.ts'
 
 const day = 86_400
@@ -23,13 +24,13 @@ export const tokenFields = {
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
     .describe(
-      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
+      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `dashboard:<name>` to open a dashboard; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
     ),
   project: project
     .nullable()
     .describe('Limits the token to the rows and entries of this project. Null: no limit.'),
   parameters: z
-    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name of a parameter'), fixedValues)
+    .record(z.string().regex(parameterForm, 'must be the name of a parameter'), fixedValues)
     .refine((parameters) => !Object.hasOwn(parameters, 'project'), {
       error: 'must not contain project; set the field project instead',
     })

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
+import { parameterForm } from '../shared/names.ts'
 import { mailSender, mailServer } from './mail-server.ts'
 import {
   byteSize,
@@ -274,7 +275,7 @@ const definitions = {
       'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
   },
   planParameter: {
-    schema: z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
+    schema: z.string().regex(parameterForm),
     expected: 'the name of a parameter, such as project_tier',
     description:
       'Parameter of endpoints that is fixed to the name of the plan, for all tokens of a project with a plan. Default: none.',

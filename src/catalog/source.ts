@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sourceForm } from '../shared/names.ts'
 import { keysOf } from '../shared/path-text.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
 import { metadataPath, ownFields } from './metadata-path.ts'
@@ -6,7 +7,7 @@ import { rulesShape } from './source-rules.ts'
 
 /** A path of `metadata` that queries read often; the engine stores it as a column of its own. */
 export const typedColumnShape = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
+  name: z.string().regex(sourceForm),
   path: metadataPath.describe('Position in `metadata`, such as `request.path` or `attributes."http.route"`.'),
   type: z.enum(['text', 'number']),
   /** Adds an index with which regular expressions skip data that cannot match. */
@@ -19,10 +20,7 @@ export const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_mes
 
 export const sourceName = z
   .string()
-  .regex(
-    /^[a-z][a-z0-9_]{0,63}$/,
-    'must be lowercase letters, digits and _, starting with a letter, at most 64 characters',
-  )
+  .regex(sourceForm, 'must be lowercase letters, digits and _, starting with a letter, at most 64 characters')
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
 
 export const maxTypedColumns = 32

@@ -16,12 +16,12 @@ import {
 } from '../endpoints/definition/parameter-declaration.ts'
 import { columnProblem, columnsView } from '../endpoints/definition/result-columns.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+import { referenceIn } from '../shared/names.ts'
 import {
   type DashboardFields,
   dashboardShape,
   type Panel,
   panelsOf,
-  referenceIn,
   type SavedDashboard,
 } from './dashboard.ts'
 

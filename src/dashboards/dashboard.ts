@@ -84,8 +84,3 @@ export function panelsOf({ rows }: Pick<DashboardFields, 'rows'>): { path: strin
     ),
   )
 }
-
-/** The parameter of the dashboard that a value stands for. */
-export function referenceIn(value: string): string | undefined {
-  return /^@([A-Za-z][A-Za-z0-9_]{0,63})$/.exec(value)?.[1]
-}

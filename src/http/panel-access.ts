@@ -1,10 +1,11 @@
 import type { Caller } from '../access/caller.ts'
 import { forbidden } from '../base/errors.ts'
-import { type Panel, panelsOf, referenceIn, type SavedDashboard } from '../dashboards/dashboard.ts'
+import { type Panel, panelsOf, type SavedDashboard } from '../dashboards/dashboard.ts'
 import type { Dashboards } from '../dashboards/dashboard-kind.ts'
 import { declarationOf } from '../endpoints/definition/parameter-declaration.ts'
 import { readValue } from '../endpoints/definition/parameters.ts'
 import type { Endpoints, SavedEndpoint } from '../endpoints/manage/endpoints.ts'
+import { referenceIn } from '../shared/names.ts'
 import { type SentParameters, textsFor } from './request-parameters.ts'
 
 type Values = Readonly<Record<string, string>>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { must, text } from '../base/validation.ts'
 import { readerOf } from '../definitions/kind.ts'
+import { endpointForm } from '../shared/names.ts'
 
 /** Null: no limit. */
 function limit(most: number, description: string) {
@@ -14,7 +15,7 @@ const perDay = 'per project and UTC day. Null: no limit.'
 export const planShape = z.strictObject({
   name: text
     .regex(
-      /^[A-Za-z][A-Za-z0-9._-]{0,127}$/,
+      endpointForm,
       'must be letters, digits, dots, - and _, starting with a letter, at most 128 characters',
     )
     .describe('Unique among plans. `default` holds for projects without another plan.'),

@@ -2,6 +2,9 @@
 const isoForm =
   /^(?<date>\d{4}-\d\d-\d\d)[Tt ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?(?<zone>[Zz]|[+\- ]\d\d(?::?\d\d)?)?$/
 
+/** Before every entry. */
+export const beginningOfTime = '1970-01-01T00:00:00Z'
+
 /** Reads an ISO 8601 date and time with Z, an offset or neither, which means UTC. Digits after the microseconds are cut off. */
 export function parseIsoTimestamp(text: string): bigint | undefined {
   const groups = isoForm.exec(text)?.groups

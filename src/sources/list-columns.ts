@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { columnKindOf, columnKinds, placeOf } from '../shared/column-kind.ts'
+import { beginningOfTime } from '../shared/timestamps.ts'
 import type { EntryQueries, EntryReader } from './entry-queries.ts'
 import { entryFilterShape } from './search-shape.ts'
 import { leavesOf, newestSql } from './seen-paths.ts'
@@ -24,7 +25,7 @@ export async function listColumns(queries: EntryQueries, name: string, reader: E
     )
     return { proposed: false, columns }
   }
-  const search = queries.search(name, entryFilterShape.parse({ from: '1970-01-01T00:00:00Z' }), reader)
+  const search = queries.search(name, entryFilterShape.parse({ from: beginningOfTime }), reader)
   const { table, sql } = search
   const newest = newestSql(`${table} WHERE ${sql}`, inspectedEntries, maxInspectedBytes, maxEntryBytes)
   const rows = await search.rows<{ metadata: string }>(newest)

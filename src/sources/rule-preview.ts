@@ -6,6 +6,7 @@ import type { Source } from '../catalog/source.ts'
 import { rulesShape } from '../catalog/source-rules.ts'
 import type { RuledEntry } from '../rules/rules.ts'
 import { rulesOf, type SourceRules } from '../rules/source-rules.ts'
+import { beginningOfTime } from '../shared/timestamps.ts'
 import type { EntryReader } from './entry-queries.ts'
 import type { LogSearch } from './log-search.ts'
 import { linesOf } from './related-entries.ts'
@@ -16,7 +17,6 @@ export const previewShape = z.strictObject({
 })
 
 const maxPreviewed = 100
-const beginningOfTime = '1970-01-01T00:00:00Z'
 
 /** Applies rules to the newest entries of a source, which its current rules have left. */
 export async function previewRules(

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { grouped } from '../base/grouped.ts'
+import { sourceForm } from '../shared/names.ts'
 import { parametersIn } from '../shared/sql-tokens.ts'
 import { positionOf, type SqlPosition } from './edits.ts'
 import { findPaths } from './paths.ts'
@@ -76,7 +77,7 @@ export class Query {
   get possibleSources(): ReadonlySet<string> {
     return this.#once('possibleSources', () => {
       const names = this.tokens.flatMap((token) => identifierOf(token) ?? [])
-      return new Set(names.filter((name) => /^[a-z][a-z0-9_]{0,63}$/.test(name)))
+      return new Set(names.filter((name) => sourceForm.test(name)))
     })
   }
 

@@ -1,4 +1,5 @@
 import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import { beginningOfTime } from '../../../src/shared/timestamps.ts'
 import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
 import type {
@@ -161,15 +162,22 @@ export const queries = {
         }),
       refetchInterval: 5_000,
     }),
+  /** The newest entry of a source, if there is any. */
+  newestEntry: (source: string) =>
+    queryOptions({
+      queryKey: ['has-entries', source],
+      queryFn: ({ signal }) => {
+        const body = { from: beginningOfTime, limit: 1 }
+        return api<Entry[]>(`/api/sources/${at(source)}/search`, { body, signal })
+      },
+      staleTime: 60_000,
+    }),
   audit: (query: string) =>
     queryOptions({
       queryKey: ['audit', query],
       queryFn: ({ signal }) => {
-        const from = new Date(Date.now() - 90 * 86_400_000).toISOString()
-        return api<AuditEntry[]>('/api/sources/audit_events/search', {
-          body: { query, limit: 200, from },
-          signal,
-        })
+        const body = { query, limit: 200, from: beginningOfTime }
+        return api<AuditEntry[]>('/api/sources/audit_events/search', { body, signal })
       },
       placeholderData: keepPreviousData,
       refetchInterval: 10_000,

@@ -1,14 +1,12 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { api, at } from '../api/api.ts'
 import { queries } from '../api/queries.ts'
 import { reads } from '../api/rights.ts'
-import type { Entry, LogSource, Whoami } from '../api/shapes.ts'
+import type { LogSource, Whoami } from '../api/shapes.ts'
 import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'
 import { readPreference, writePreference } from '../ui/preference.ts'
 
 const lastKey = 'wellhead.logs.source'
 const fallback = 'edge_logs'
-const longestRetentionMs = 90 * 86_400_000
 const maxAsked = 20
 
 export const rememberSource = (name: string): void => writePreference(lastKey, name)
@@ -21,14 +19,7 @@ export function useFirstSource(who: Whoami, sources: readonly LogSource[], isWan
   const usage = useQuery({ ...queries.usage(), enabled: reads(who), select: ({ sources: used }) => used })
   // Others may not read the usage.
   const newest = useQueries({
-    queries: names.slice(0, isWanted && !isKnown && !reads(who) ? maxAsked : 0).map((name) => ({
-      queryKey: ['has-entries', name],
-      queryFn: ({ signal }: { signal: AbortSignal }) => {
-        const body = { from: new Date(Date.now() - longestRetentionMs).toISOString(), limit: 1 }
-        return api<Entry[]>(`/api/sources/${at(name)}/search`, { body, signal })
-      },
-      staleTime: 60_000,
-    })),
+    queries: names.slice(0, isWanted && !isKnown && !reads(who) ? maxAsked : 0).map(queries.newestEntry),
   })
   const filled = usage.data && new Set(usage.data.flatMap(({ name, entries }) => (entries > 0 ? [name] : [])))
   if (isKnown) return { first: last as string, filled }

@@ -1,3 +1,5 @@
+import { parameterForm } from '../../../src/shared/names.ts'
+
 /** A row of the form. Empty rows are ignored. */
 export interface Pair {
   name: string
@@ -20,7 +22,7 @@ export function readPairs(pairs: readonly Pair[]): ReadPairs {
     const message =
       name === ''
         ? 'Enter the name of the parameter.'
-        : !/^[A-Za-z]\w*$/.test(name)
+        : !parameterForm.test(name)
           ? `“${name}” is not a parameter name. Use letters, digits and _, starting with a letter.`
           : Object.hasOwn(parameters, name)
             ? `${name} is declared twice.`

@@ -1,3 +1,4 @@
+import { beginningOfTime } from '../../shared/timestamps.ts'
 import type { CommandOutput } from '../command-io.ts'
 import { visible } from '../output/format.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
@@ -77,7 +78,7 @@ export async function newestEntries(
   count: number,
 ): Promise<FoundEntry[]> {
   const found: FoundEntry[] = []
-  const ever = { ...search, from: '1970-01-01T00:00:00Z' }
+  const ever = { ...search, from: beginningOfTime }
   for await (const one of searchEntries(client, source, ever, count)) found.push(one)
   return found.reverse()
 }

@@ -10,6 +10,7 @@ import {
   text,
   trueOrFalse,
 } from '../../base/validation.ts'
+import { endpointForm, parameterForm } from '../../shared/names.ts'
 import { reservedName, type SqlToken, sqlTokens } from '../../shared/sql-tokens.ts'
 import { inferredTypes } from '../../sql/parameter-types.ts'
 import { queryOf } from '../../sql/query.ts'
@@ -17,7 +18,7 @@ import { parameterShape } from './parameter-declaration.ts'
 
 const parameterName = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, {
+  .regex(parameterForm, {
     error: 'must start with a letter and have at most 64 letters, digits and underscores',
   })
   .refine((name) => name !== reservedName, { error: 'is set by the service and cannot be declared' })
@@ -75,7 +76,7 @@ const fields = z.strictObject({
     .toLowerCase()
     .describe('Stays the same if the name changes. The service chooses one by default.'),
   name: text
-    .regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/, {
+    .regex(endpointForm, {
       error: 'must start with a letter and have at most 128 letters, digits, dots, underscores and dashes',
     })
     .describe('Unique. Callers can use it in place of the id.'),

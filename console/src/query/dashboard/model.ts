@@ -1,3 +1,4 @@
+import { referenceIn } from '../../../../src/shared/names.ts'
 import type { Dashboard, Parameter, Row } from '../../api/shapes.ts'
 
 type DashboardRow = Dashboard['rows'][number]
@@ -86,7 +87,7 @@ export function callOf(
 ): Call {
   const call: Call = { values: {}, missing: [] }
   for (const [name, value] of Object.entries(parameters)) {
-    const reference = /^@([A-Za-z][A-Za-z0-9_]{0,63})$/.exec(value)?.[1]
+    const reference = referenceIn(value)
     const chosen = reference === undefined ? value : values[reference]
     if (chosen !== undefined) call.values[name] = chosen
     else if (reference !== undefined && declared[reference]?.required) call.missing.push(reference)

@@ -1,10 +1,12 @@
+import { endpointForm, sourceForm } from '../../../../src/shared/names.ts'
+
 const source = {
-  pattern: /^[a-z][a-z0-9_]{0,63}$/,
+  pattern: sourceForm,
   rule: 'Start with a lowercase letter. Then use lowercase letters, digits and "_", at most 64 characters in all.',
 }
 const rules = {
   endpoint: {
-    pattern: /^[A-Za-z][A-Za-z0-9._-]{0,127}$/,
+    pattern: endpointForm,
     rule: 'Start with a letter. Then use letters, digits, ".", "_" and "-", at most 128 characters in all.',
   },
   source,

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { FieldShapes } from '../../../base/validation.ts'
 import { readShape } from '../../../base/validation.ts'
 import { arrayOfLines } from '../../../search/search-cursor.ts'
+import { beginningOfTime } from '../../../shared/timestamps.ts'
 import type { EntryReader } from '../../../sources/entry-queries.ts'
 import { facetShape, valueCounts } from '../../../sources/facets.ts'
 import { listColumnShape, listColumns } from '../../../sources/list-columns.ts'
@@ -64,8 +65,6 @@ function numberOfEntries(min: number, max: number, preset: number) {
 }
 
 const around = numberOfEntries(0, 500, 50)
-
-const beginningOfTime = '1970-01-01T00:00:00Z'
 
 export function addSearchRoutes(
   server: FastifyInstance,
