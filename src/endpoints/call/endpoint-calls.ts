@@ -1,6 +1,5 @@
 import type { Arrivals } from '../../base/arrivals.ts'
 import { notCached } from '../../base/errors.ts'
-import { contentTag } from '../../base/text/content-tag.ts'
 import type { CallResponse } from '../../cache/cacheable.ts'
 import type { Result } from '../../cache/result.ts'
 import type { ResultCache } from '../../cache/result-cache.ts'
@@ -83,12 +82,11 @@ export class EndpointCalls {
     this.#checkIsolation(call)
     // Taken before the run: entries that arrived later may be missing from the result.
     const mark = this.#options.arrivals?.mark()
-    if (!isCached(call)) {
-      const own = caller === undefined ? onBehalfOfAll(call, 'follow', signal) : { ...call, caller, signal }
-      const { body, truncated } = await this.run(own)
-      return { etag: `"${contentTag(`${truncated}\n`, body)}"`, mark, body, truncated }
-    }
-    const { body, etags, truncated } = orNotCached(await this.cache.get({ ...call, signal })).result
+    const run = () =>
+      this.run(caller === undefined ? onBehalfOfAll(call, 'follow', signal) : { ...call, caller, signal })
+    const { body, etags, truncated } = isCached(call)
+      ? orNotCached(await this.cache.get({ ...call, signal })).result
+      : await run()
     return { etag: etags.identity, mark, body, truncated }
   }
 

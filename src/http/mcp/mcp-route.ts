@@ -31,6 +31,7 @@ import { errorBody, handleError, logServerError, toKnownError } from '../error-r
 import { endpointCall, readParameters } from '../request-parameters.ts'
 import { addResponse, beginRecord, type RequestRecorder, recordOf, text } from '../request-recorder.ts'
 import { checkQuota, isAllowed, tokenOf } from '../route-access.ts'
+import { readerOf } from '../routes/logs/entry-access.ts'
 import { authorOf } from '../routes/management.ts'
 import { json, jsonBody, routesOf } from '../routes/route.ts'
 
@@ -123,8 +124,7 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
     return endpoint
   }
   const signal = goneSignal(reply)
-  const { id, project, retentionDays, isAdmin } = caller
-  const reader = { id, project, retentionDays, isAdmin, signal, author: authorOf(request) }
+  const reader = { ...readerOf(caller, signal), author: authorOf(request) }
   let requests = 0
   // The first one of a batch is counted with the batch.
   const count = () => {

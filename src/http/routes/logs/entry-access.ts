@@ -12,11 +12,11 @@ export function entryReader(request: FastifyRequest, reply: FastifyReply): Entry
   const caller = request.caller as Caller
   const { project: wanted } = (request.body ?? {}) as { project?: unknown }
   readableProject(caller, wanted)
-  return {
-    id: caller.id,
-    project: caller.project,
-    retentionDays: caller.retentionDays,
-    isAdmin: caller.isAdmin,
-    signal: goneSignal(reply),
-  }
+  return readerOf(caller, goneSignal(reply))
+}
+
+/** Who reads entries when the caller does. */
+export function readerOf(caller: Caller, signal: AbortSignal): EntryReader {
+  const { id, project, retentionDays, isAdmin } = caller
+  return { id, project, retentionDays, isAdmin, signal }
 }
