@@ -2,8 +2,9 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { elsewhere, homeOf, linksOf, routesOf } from '../../../console/src/navigation.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
+import { follow } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { follow, onPage, openStage } from './stage/stage.ts'
+import { onPage, openStage } from './stage/stage.ts'
 
 const [shop, notes] = projects
 const query = '/api/endpoints/query'

@@ -5,12 +5,16 @@ import {
   faultsInThemes,
   faultsOf,
   faultsOn,
+  follow,
   type LoadedPage,
   type OpenConsole,
   openConsole,
 } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
 import { expectFit, onPage, openStage, show } from './stage/stage.ts'
+
+/** Five entries of each project, one of them an error: more of them look the same. */
+const few = 'origin_time:<=24'
 
 /** Every page, and how to wait until it is loaded. */
 const pages: LoadedPage[] = [
@@ -73,31 +77,36 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    '/console/logs?source=edge_logs&range=24h',
+    `/console/logs?source=edge_logs&range=24h&q=${few}`,
     async (page) => {
       await page.getByText('Fields', { exact: true }).click()
-      await page.locator('.facets section').first().waitFor()
+      await page.locator('.facets:not(.old) section').first().waitFor()
       await page.locator('.split-legend').waitFor()
       await page.locator('.entry').first().click()
       await page.locator('.json').waitFor()
     },
   ],
   [
-    '/console/logs?source=edge_logs&live=1',
+    `/console/logs?source=edge_logs&live=1&q=${few}`,
     async (page) => {
       await page.getByText('New entries appear here as they arrive.').waitFor()
       await page.locator('.entry').first().waitFor()
+      await page.locator('.facets.old').waitFor({ state: 'detached' })
     },
   ],
   [
     '/console/logs?source=edge_logs&q=nowhere',
-    (page) => page.getByRole('button', { name: 'Remove nowhere' }).waitFor(),
+    async (page) => {
+      await page.getByRole('button', { name: 'Remove nowhere' }).waitFor()
+      await page.locator('.facets.old').waitFor({ state: 'detached' })
+    },
   ],
   [
     '/docs',
     async (page) => {
       await page.getByText('/api/endpoints/query/{reference}').first().click()
       await page.getByRole('button', { name: 'Send request' }).waitFor()
+      await page.getByRole('searchbox', { name: 'Search' }).fill('endpoints')
     },
   ],
   ['/console/sources', (page) => page.getByRole('link', { name: 'edge_logs', exact: true }).waitFor()],
@@ -132,7 +141,7 @@ const tenantPages: LoadedPage[] = [
     '/console/endpoints/logs.all?_tab=docs',
     (page) => page.getByRole('region', { name: 'Parameters' }).waitFor(),
   ],
-  ['/console/logs', (page) => page.locator('.entry').first().waitFor()],
+  [`/console/logs?q=${few}`, (page) => page.locator('.entry').first().waitFor()],
   ['/console/usage', (page) => page.getByText('400 invalid_parameter').waitFor()],
   ['/console/sources', (page) => page.getByRole('region', { name: 'Send with: curl' }).waitFor()],
 ]
@@ -170,7 +179,7 @@ describe('every page of the console', () => {
     test('has no accessibility violations in the views of a result', async () => {
       const { page } = tab
       await page.setViewportSize({ width: 1440, height: 900 })
-      await page.goto(`/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely`)
+      await follow(page, `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely`)
       for (const [view, shown] of [
         ['JSON', '.json-text'],
         ['Request', '.snippet'],

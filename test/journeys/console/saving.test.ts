@@ -1,9 +1,9 @@
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
-import { faultsOf } from './stage/browser.ts'
+import { faultsOf, follow } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { boxOf, follow, onOneLoad, onPage, openStage, ownRun, write } from './stage/stage.ts'
+import { boxOf, onOneLoad, onPage, openStage, ownRun, write } from './stage/stage.ts'
 
 const [shop, notes] = projects
 

@@ -2,7 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { ask } from '../../../support/callers.ts'
 import type { RunningService } from '../../../support/service.ts'
-import { type ConsoleOptions, faultsOf, inBrowser, sharedBrowser } from './browser.ts'
+import { type ConsoleOptions, faultsOf, follow, inBrowser, sharedBrowser } from './browser.ts'
 import { fillWithTraffic } from './data.ts'
 import { openTab, type Tab } from './tab.ts'
 
@@ -95,12 +95,6 @@ export function onOneLoad(
     await follow(page, path)
     await journey(page)
   }
-}
-
-/** Goes to another page as a link of the console does, without loading it again. */
-export async function follow(page: Page, path: string): Promise<void> {
-  await page.locator('#main').waitFor()
-  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
 }
 
 /** Replaces the SQL in the editor. */
