@@ -71,7 +71,9 @@ function npmOf(scratch) {
     existsSync(own) ? readFileSync(own, 'utf8') : '',
     `registry=${run('npm', ['config', 'get', 'registry'])}`,
   ]
-  const authorities = process.env.NODE_EXTRA_CA_CERTS ?? run('npm', ['config', 'get', 'cafile'])
+  const { NODE_EXTRA_CA_CERTS, WELLHEAD_TEST_AUTHORITIES } = process.env
+  const authorities =
+    NODE_EXTRA_CA_CERTS ?? WELLHEAD_TEST_AUTHORITIES ?? run('npm', ['config', 'get', 'cafile'])
   const volumes = []
   if (existsSync(authorities)) {
     lines.push('cafile=/run/authorities.pem')

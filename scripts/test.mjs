@@ -11,6 +11,7 @@ import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
 import { ensureChromium, ensureNginx } from './ensure-program.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
+import { memoryScratch } from './support/memory-scratch.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
@@ -21,14 +22,19 @@ const checks = process.argv.includes('--check')
 await buildIfStale()
 const check = checks ? startCheck() : undefined
 
-const scratch = mkdtempSync(join(tmpdir(), 'wellhead-test-'))
+const temporary = process.env.TMPDIR || memoryScratch() || tmpdir()
+const scratch = mkdtempSync(join(temporary, 'wellhead-test-'))
 const report = join(scratch, 'report.json')
+// Node reads these certificates at each start, for 50 ms, and tests connect to this machine only; npm gets them back.
+const { NODE_EXTRA_CA_CERTS: authorities, ...inherited } = process.env
 const environment = {
   // Tests keep every core busy, so an engine of a service that they start may have to wait for one.
   WELLHEAD_ENGINE_PATIENCE: '4',
-  ...process.env,
+  ...inherited,
   ...(await engineEnvironment()),
+  TMPDIR: temporary,
   WELLHEAD_TEST_SCRATCH: scratch,
+  ...(authorities && { WELLHEAD_TEST_AUTHORITIES: authorities }),
 }
 const promtool = await ensurePromtool()
 if (promtool) environment.PROMTOOL = promtool

@@ -30,9 +30,10 @@ export interface CommandChoices {
 
 /** Commands that start an engine need to know which one this machine has. */
 function environmentOf({ environment = {} }: Pick<CommandChoices, 'environment'>): NodeJS.ProcessEnv {
-  const { PATH, WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } = process.env
+  const { PATH, TMPDIR, WELLHEAD_ENGINE_NODE, WELLHEAD_ENGINE_PATIENCE } = process.env
   return {
     PATH,
+    ...(TMPDIR && { TMPDIR }),
     ...(WELLHEAD_ENGINE_NODE && { WELLHEAD_ENGINE_NODE }),
     ...(WELLHEAD_ENGINE_PATIENCE && { WELLHEAD_ENGINE_PATIENCE }),
     ...environment,

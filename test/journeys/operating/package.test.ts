@@ -70,7 +70,10 @@ describe('the package', () => {
   })
 })
 
-const hasRegistry = spawnSync('npm', ['view', 'chdb', 'version'], { stdio: 'ignore' }).status === 0
+/** What npm needs to trust the registry. */
+const { WELLHEAD_TEST_AUTHORITIES: authorities } = process.env
+const env = { ...process.env, ...(authorities && { NODE_EXTRA_CA_CERTS: authorities }) }
+const hasRegistry = spawnSync('npm', ['view', 'chdb', 'version'], { stdio: 'ignore', env }).status === 0
 
 test.runIf(hasRegistry)(
   'is installed in an empty folder, serves with npx, and stops with npx',
@@ -80,7 +83,7 @@ test.runIf(hasRegistry)(
     execFileSync('mkdir', [home])
     writeFileSync(join(home, 'package.json'), '{}')
     const flags = ['--no-audit', '--no-fund', '--prefer-offline']
-    await promisify(execFile)('npm', ['install', archive, ...flags], { cwd: home })
+    await promisify(execFile)('npm', ['install', archive, ...flags], { cwd: home, env })
     // The engine, and nothing that is bundled.
     expect(readdirSync(join(home, 'node_modules'))).not.toContain('fastify')
     const npx = spawn('npx', ['wellhead', 'serve', '--port', '0'], { cwd: home, stdio: 'ignore' })
