@@ -17,7 +17,7 @@ function open() {
       const acts = lines.toString().trim().split('\n')
       groups.push(
         acts.map((line) => {
-          const { address, count } = JSON.parse(JSON.parse(line).metadata)
+          const { address, count } = JSON.parse(line).metadata
           return `${address} ${count}`
         }),
       )

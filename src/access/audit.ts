@@ -5,6 +5,7 @@ import type { RequestAuthor } from '../base/author.ts'
 import type { Clock, Timers } from '../base/clock.ts'
 import { readRestored, restoredFile } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
+import { serviceLine } from '../base/service-line.ts'
 import { auditSource } from '../catalog/built-in-sources.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { PlacedRecord } from '../catalog/catalog-log.ts'
@@ -214,9 +215,8 @@ export class Audit {
 
   #store(acts: readonly Act[], token: string): Promise<void> {
     const lines = acts.map(({ id, at, ...act }) => {
-      const timestamp = (Date.parse(at) / 1000).toFixed(6)
-      const event_message = `${act.actor.name || act.actor.id || 'somebody'}: ${act.action} ${act.target}`
-      return `${JSON.stringify({ project: '', id, timestamp, event_message, metadata: JSON.stringify(act) })}\n`
+      const message = `${act.actor.name || act.actor.id || 'somebody'}: ${act.action} ${act.target}`
+      return serviceLine({ id, atMs: Date.parse(at), message, metadata: act })
     })
     return this.#options.store(Buffer.from(lines.join('')), token)
   }

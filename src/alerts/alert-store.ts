@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { tooLarge } from '../base/errors.ts'
+import { serviceLine } from '../base/service-line.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import type { SavedAlert } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
@@ -80,15 +81,14 @@ export class AlertStore {
   }
 
   /** An entry of the source of alerts, stored by the next flush. */
-  record({ id: alert_id, definition }: SavedAlert, event_message: string, fields: EventFields): void {
+  record({ id: alert_id, definition }: SavedAlert, message: string, fields: EventFields): void {
+    if (this.#events.length >= maxEvents) return
     const atMs = this.#parts.time.wall.now()
-    const timestamp = (atMs / 1000).toFixed(6)
     // An erasure of the project finds it by this.
     const { project } = definition.parameters
-    const metadata = JSON.stringify({ alert_id, ...(project !== undefined && { project }), ...fields })
+    const metadata = { alert_id, ...(project !== undefined && { project }), ...fields }
     // Ids are in the order of events that happened at the same time.
-    const entry = { project: '', id: uuidv7(), timestamp, event_message, metadata }
-    if (this.#events.length < maxEvents) this.#events.push(`${JSON.stringify(entry)}\n`)
+    this.#events.push(serviceLine({ id: uuidv7(), atMs, message, metadata }))
   }
 
   /** Stores what has changed. Returns whether the states are on disk. While one flush runs, at most one more waits. */

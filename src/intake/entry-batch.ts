@@ -1,9 +1,9 @@
 import { tooLarge } from '../base/errors.ts'
 import { JsonScanner } from '../base/json/json-scanner.ts'
+import { serviceLine } from '../base/service-line.ts'
 import { uuidsAt } from '../base/text/uuid.ts'
 import type { Rules } from '../rules/rules.ts'
 import { rulesOf } from '../rules/source-rules.ts'
-import { formatMicros } from '../shared/timestamps.ts'
 import { EntryReader } from './entry.ts'
 import { type EntryTerms, entryLimits, type NotStored } from './entry-terms.ts'
 import { type Lines, LineWriter } from './lines.ts'
@@ -188,21 +188,13 @@ export function writeQuarantineLine(
 ): void {
   const cut = bytes.length > maxTextBytes
   const text = bytes.toString('utf8', 0, maxTextBytes)
-  const row = {
-    project: owner,
-    id: uuidsAt(nowMs)(),
-    timestamp: formatMicros(BigInt(nowMs) * 1000n),
-    // The cut may split the last character.
-    event_message: cut ? text.replace(/\ufffd$/, '') : text,
-    metadata: {
-      source: source.toWellFormed(),
-      index,
-      reason: reason.toWellFormed(),
-      ...rest,
-      ...(cut && { cut }),
-    },
-  }
-  lines.utf8(JSON.stringify(row))
+  // The cut may split the last character.
+  const message = cut ? text.replace(/\ufffd$/, '') : text
+  const about = { source: source.toWellFormed(), index, reason: reason.toWellFormed() }
+  const metadata = { ...about, ...rest, ...(cut && { cut }) }
+  lines.utf8(
+    serviceLine({ project: owner, id: uuidsAt(nowMs)(), atMs: nowMs, message, metadata }).slice(0, -1),
+  )
   lines.endLine()
 }
 

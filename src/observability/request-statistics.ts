@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../base/clock.ts'
 import { engineUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { formatMicros } from '../shared/timestamps.ts'
+import { serviceLine } from '../base/service-line.ts'
 import type { RequestRecord } from './request-record.ts'
 
 interface RequestStatisticsOptions {
@@ -189,12 +189,12 @@ function commonTo(call: RequestRecord): string {
 
 export function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq: number): string {
   const { endpoint, method, status, cache, code } = call
-  const row = {
+  return serviceLine({
     project: call.project,
     // Requests of the same millisecond stay in order.
     id: uuidv7({ msecs: Math.floor(wallMs), seq }),
-    timestamp: formatMicros(BigInt(Math.round(wallMs * 1000))),
-    event_message: `${method} ${endpoint} ${status}${cache === 'none' ? '' : ` ${cache}`}`,
+    atMs: wallMs,
+    message: `${method} ${endpoint} ${status}${cache === 'none' ? '' : ` ${cache}`}`,
     metadata: {
       endpoint,
       endpoint_id: call.endpointId,
@@ -213,8 +213,7 @@ export function lineOf({ call, wallMs, calls, rows, bytes, totalMs }: Entry, seq
       // Hits are many, and nobody looks for one of them.
       ...(cache !== 'hit' && { request_id: call.requestId }),
     },
-  }
-  return `${JSON.stringify(row)}\n`
+  })
 }
 
 function rounded(ms: number): number {

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { serviceLine } from '../base/service-line.ts'
 import type { Engine } from '../engine/engine.ts'
 import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
-import { formatMicros } from '../shared/timestamps.ts'
 import { type Counts, type DayCount, DayCounts, type QuotaEvent } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
 
@@ -216,12 +216,7 @@ export class ProjectUsage {
 }
 
 function lineOf({ project, ...event }: QuotaEvent, nowMs: number): Buffer {
-  const row = {
-    project,
-    id: uuidv7({ msecs: nowMs }),
-    timestamp: formatMicros(BigInt(nowMs) * 1000n),
-    event_message: `Project ${project} has used ${event.percent} % of ${event.limit} of its plan ${event.plan}`,
-    metadata: { kind: 'quota', ...event },
-  }
-  return Buffer.from(`${JSON.stringify(row)}\n`)
+  const message = `Project ${project} has used ${event.percent} % of ${event.limit} of its plan ${event.plan}`
+  const metadata = { kind: 'quota', ...event }
+  return Buffer.from(serviceLine({ project, id: uuidv7({ msecs: nowMs }), atMs: nowMs, message, metadata }))
 }

@@ -72,6 +72,14 @@ export function liveJourneys(running: () => RunningService): void {
       })
     })
 
+    test('sends entries that the service writes itself in the form of a listing, if their fields match', async () => {
+      const audit = await open('/api/sources/audit_events/tail?query=target:live_audited')
+      await admin('POST', '/api/sources', { name: 'live_audited' })
+      const seen = JSON.parse((await audit.next())?.data as string)
+      expect(seen.metadata).toMatchObject({ action: 'source.create', target: 'live_audited' })
+      expect(await recent('audit_events')).toContainEqual(seen)
+    })
+
     test('sends missed entries after a reconnect', async () => {
       const before = await open('/api/sources/live_logs/tail?project=a')
       await send('live_logs', JSON.stringify([{ project: 'a', id: '4' }]))
