@@ -34,11 +34,12 @@ export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
 function decodeOtlp(body: Buffer, job: DecodeJob & { kind: 'otlp' }): EntryBatch[] {
   const router = new EntryRouter(job)
   for (const record of decodeOtlpLogs(body, job.encoding)) {
-    const { source, scopeName = '', more, problem } = record
+    const { source, scopeName = '', more, problem, isProjectLast } = record
     const text = entryText(record)
     const reader = new EntryReader(new JsonScanner(text))
     const name = source ?? (job.sources.get(scopeName)?.isOpen ? scopeName : job.defaultSource)
-    if (reader.scan()) router.addTo(name, reader, text, { problem, isEvent: more !== undefined })
+    const about = { problem, isEvent: more !== undefined, isProjectLast }
+    if (reader.scan()) router.addTo(name, reader, text, about)
   }
   return router.finish()
 }

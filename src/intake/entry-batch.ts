@@ -5,7 +5,7 @@ import { uuidsAt } from '../base/text/uuid.ts'
 import type { Rules } from '../rules/rules.ts'
 import { rulesOf } from '../rules/source-rules.ts'
 import { EntryReader } from './entry.ts'
-import { type EntryTerms, entryLimits, type NotStored } from './entry-terms.ts'
+import { type EntryNature, type EntryTerms, entryLimits, type NotStored } from './entry-terms.ts'
 import { type Lines, LineWriter } from './lines.ts'
 import { withheld } from './ruled-line.ts'
 
@@ -56,11 +56,9 @@ const maxReasonLength = 300
 /** A plain value: the rules are text. */
 export type BatchTerms = Omit<EntryTerms, 'rules'> & { rules?: string | undefined }
 
-interface Place {
+interface Place extends EntryNature {
   /** Of the entry in the request. */
   index?: number
-  isEvent?: boolean | undefined
-  problem?: string | undefined
   /** As the sender named it. */
   source?: string
 }
@@ -95,10 +93,9 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
     this.#names.add(name)
   }
 
-  /** Adds the scanned entry. With a problem it is rejected, whatever it is. */
+  /** Adds the scanned entry. */
   add(reader: EntryReader, text: Buffer, { index = this.#count, ...place }: Place = {}): void {
-    const { isEvent, problem } = place
-    const result = reader.store(this.#terms, this.#lines, { isEvent, problem, hits: this.#hits })
+    const result = reader.store(this.#terms, this.#lines, { ...place, hits: this.#hits })
     if (result === undefined) this.#indices.push(this.#counted(index))
     else if (!result.dropped) this.#reject(result.reason, result.kept ?? text, { ...place, index })
     else {

@@ -2,6 +2,7 @@ import { sourceNotFound, tooLarge } from '../base/errors.ts'
 import { quarantineSource } from '../catalog/built-in-sources.ts'
 import type { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter, type EntrySink } from './entry-batch.ts'
+import type { EntryNature } from './entry-terms.ts'
 import { otlpLimits } from './otlp/budget.ts'
 import { withheld } from './ruled-line.ts'
 
@@ -57,12 +58,7 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
   }
 
   /** Adds the scanned entry to the source of this name. */
-  addTo(
-    name: string,
-    reader: EntryReader,
-    text: Buffer,
-    { isEvent, problem }: { isEvent: boolean; problem?: string | undefined },
-  ): void {
+  addTo(name: string, reader: EntryReader, text: Buffer, nature: EntryNature): void {
     this.#names.add(name)
     if (this.#names.size > otlpLimits.maxSources) {
       throw tooLarge(`A request may name at most ${otlpLimits.maxSources} sources. Send smaller batches.`)
@@ -72,7 +68,7 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
     const batch = this.#batch(source?.name ?? quarantineSource)
     batch.addName(source?.name ?? name)
     const index = this.#index++
-    if (source) batch.add(reader, text, { index, problem, isEvent })
+    if (source) batch.add(reader, text, { index, ...nature })
     else batch.add(reader, text, { index, problem: sourceNotFound(name).message, source: name })
   }
 

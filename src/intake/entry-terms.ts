@@ -22,6 +22,16 @@ export interface EntryTerms {
   rules?: Rules | undefined
 }
 
+/** What is known of an entry beside its text. */
+export interface EntryNature {
+  /** It gets the project of the sender, and keeps another one in its metadata. */
+  isEvent?: boolean | undefined
+  /** Its field `project` counts only if nothing else in it names a project. */
+  isProjectLast?: boolean | undefined
+  /** It is rejected in any case. */
+  problem?: string | undefined
+}
+
 /** Why an entry is not stored. */
 export interface NotStored {
   reason: string

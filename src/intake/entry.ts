@@ -3,7 +3,7 @@ import { uuidsAt } from '../base/text/uuid.ts'
 import { maxProjectLength } from '../projects/line-projects.ts'
 import type { Rules } from '../rules/rules.ts'
 import { canonical, entryKeys, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
-import { type EntryTerms, entryLimits, type NotStored, problems } from './entry-terms.ts'
+import { type EntryNature, type EntryTerms, entryLimits, type NotStored, problems } from './entry-terms.ts'
 import { readTimestamp, readUsualTimestamp, timeText } from './entry-timestamp.ts'
 import { LineWriter, syntax } from './lines.ts'
 import { applyToLine, type LineParts, withheld } from './ruled-line.ts'
@@ -62,24 +62,17 @@ export class EntryReader {
     return isText ? (this.#scalar(span) as string) || undefined : undefined
   }
 
-  /**
-   * Writes the line of the scanned entry, unless it is not stored. An event gets the project of the sender, and keeps
-   * another one in its metadata. With a problem, the entry is rejected in any case.
-   */
+  /** Writes the line of the scanned entry, unless it is not stored. */
   store(
     terms: EntryTerms,
     lines: LineWriter,
-    {
-      isEvent = false,
-      problem,
-      hits = [],
-    }: { isEvent?: boolean | undefined; problem?: string | undefined; hits?: number[] } = {},
+    { hits = [], ...nature }: EntryNature & { hits?: number[] } = {},
   ): NotStored | undefined {
     const { rules } = terms
     const isDeep = this.#scanner.problem === 'depth'
-    this.#reason = this.#problemOf() ?? problem
+    this.#reason = this.#problemOf() ?? nature.problem
     if (!this.#isObject || isDeep || (this.#reason && !rules)) return this.#rejected(rules)
-    this.#writeLine(terms, lines, isEvent)
+    this.#writeLine(terms, lines, nature)
     const { maxBytes } = entryLimits
     const isTooLarge = lines.lineLength >= maxBytes
     if (rules && !isTooLarge && !applyToLine(rules, lines, this.#at, hits)) {
@@ -179,7 +172,7 @@ export class EntryReader {
     return true
   }
 
-  #writeLine(terms: EntryTerms, lines: LineWriter, isEvent: boolean): void {
+  #writeLine(terms: EntryTerms, lines: LineWriter, nature: EntryNature): void {
     const message = this.#present(this.#alias(this.#alias(this.#eventMessage, this.#message), this.#msg))
     const time = this.#time
     const isTime =
@@ -187,7 +180,7 @@ export class EntryReader {
     if (time && !isTime) this.#others.push(time)
     this.micros = this.#microsOf(isTime ? time.value : this.#timestamp, terms)
     lines.copy(syntax.project)
-    this.#writeProject(terms, lines, isEvent)
+    this.#writeProject(terms, lines, nature)
     lines.copy(syntax.id)
     this.#at.id = lines.lineLength
     this.#writeId(terms, lines)
@@ -266,22 +259,23 @@ export class EntryReader {
     else lines.copy(this.#bytes, start, end)
   }
 
-  #writeProject({ owner, projectPath }: EntryTerms, lines: LineWriter, isEvent: boolean): void {
+  #writeProject({ owner, projectPath }: EntryTerms, lines: LineWriter, nature: EntryNature): void {
+    const sent = this.#present(this.#project?.value)
     const span =
-      this.#present(this.#project?.value) ??
+      (nature.isProjectLast ? undefined : sent) ??
       (projectPath && this.#scalarAt(projectPath)) ??
       this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
-      this.#present(this.#innerProject)
+      this.#present(this.#innerProject) ??
+      sent
     if (owner === undefined) {
       if (span) this.#writeName(span, 'project', maxProjectLength, lines)
       else lines.copy(syntax.emptyText)
       return
     }
     const own = Buffer.from(JSON.stringify(owner))
-    if (isEvent) {
-      const sent = this.#project
-      if (sent && this.#present(sent.value) && !own.equals(this.#text(sent.value, 'project')))
-        this.#others.push(sent)
+    if (nature.isEvent) {
+      if (this.#project && sent && sent === span && !own.equals(this.#text(sent, 'project')))
+        this.#others.push(this.#project)
       lines.copy(own)
       return
     }

@@ -6,6 +6,7 @@ import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { describe, expect, test } from 'vitest'
+import { decodeBody } from '../decode-body.ts'
 import { otlpLimits } from './budget.ts'
 import { decodeOtlpLogs, encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from './otlp.ts'
 
@@ -154,6 +155,33 @@ describe('records of the OpenTelemetry SDK', () => {
   ])('resource %j and record %j have the project %s', async (resource, attributes, project) => {
     const [record] = await throughSdk((logger) => logger.emit({ body: 'x', attributes }), resource)
     expect(record?.entry.project).toBe(project)
+  })
+})
+
+describe('events', () => {
+  const text = (stringValue: string) => ({ stringValue })
+  const list = (members: Record<string, object>) => ({
+    kvlistValue: { values: Object.entries(members).map(([key, value]) => ({ key, value })) },
+  })
+  const source = { name: 'logs', retentionDays: 36_500, projectPath: ['customer', 'id'] }
+  const sources = new Map([['logs', { ...source, isOpen: true, hides: false }]])
+
+  test.each<[body: Record<string, object>, project: string, attribute?: string]>([
+    [{}, 'theirs'],
+    [{ project: text('own') }, 'own'],
+    [{ project_ref: text('own') }, 'own'],
+    [{ customer: list({ id: text('own') }) }, 'own'],
+    [{ metadata: list({ customer: list({ id: text('own') }) }) }, 'own'],
+    [{ metadata: list({ project: text('own') }) }, 'own'],
+    [{ metadata: list({ project_ref: text('own') }) }, 'own'],
+    [{ project_ref: text('own') }, 'theirs', 'wellhead.project'],
+  ])('with the body %j has the project %s', (members, project, attribute = 'project') => {
+    const resource = { attributes: [{ key: attribute, value: text('theirs') }] }
+    const logRecords = [{ eventName: 'happened', body: list(members) }]
+    const body = Buffer.from(JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] }))
+    const job = { kind: 'otlp', encoding: 'json', defaultSource: 'logs', sources } as const
+    const [batch] = decodeBody(body, { ...job, nowMs: Date.UTC(2026, 0, 1), owner: undefined })
+    expect(JSON.parse(String(batch?.lines.at(0))).project).toBe(project)
   })
 })
 

@@ -14,6 +14,8 @@ export interface OtlpRecord {
   entry: Members
   /** Of an event: more members of the entry, whose keys the event may have too. */
   more?: Members
+  /** Of an event: whether its `project` counts only if nothing else in it names one. */
+  isProjectLast?: boolean
   /** What may be the name of a source. */
   scopeName?: string
   /** Why the record cannot be stored. */
@@ -102,8 +104,9 @@ function recordOf(
   if (isStructured && !Array.isArray(body) && eventName !== '') {
     const event = body as Members
     const times = { time: isoMicros(time), observed: isoMicros(observedTime) }
-    const isNamed = ownProject !== undefined || !hasProject(event)
-    return { ...named, ...eventOf(event, fields, times, isNamed ? project : undefined) }
+    const isProjectLast = ownProject === undefined && !isPresent(event.project)
+    const entry = eventOf(event, fields, times, isProjectLast ? project : ownProject)
+    return { ...named, ...entry, isProjectLast }
   }
   // An event may consist of a name and attributes only.
   const message = isStructured ? JSON.stringify(body) : String(body ?? eventName)
@@ -143,11 +146,6 @@ function eventOf(
     define(Object.hasOwn(first, key) ? more : entry, key, event[key])
   }
   return { entry, more }
-}
-
-function hasProject({ project, metadata }: Members): boolean {
-  const { project: inner, project_ref: ref } = (metadata ?? {}) as Members
-  return isPresent(project) || isPresent(inner) || isPresent(ref)
 }
 
 function isSameTime(event: Members, record: Members): boolean {
