@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { OperatorError } from '../operator-error.ts'
 
 /** With less space the engine cannot merge its data. */
-const minFreeBytes = 256 * 2 ** 20
+export const minFreeBytes = 256 * 2 ** 20
 
 /** Creates the directory if it does not exist. Throws if it cannot be used. */
 export function prepareDataDirectory(dataDir: string): void {

@@ -42,6 +42,14 @@ describe('wellhead doctor', () => {
     expect([rejected.code, rejected.find('data')?.status]).toEqual([1, 'problem'])
   })
 
+  test('expects a reserve only on a disk that has the entries', async () => {
+    const args = ['--port', '0', '--data-dir', temporary()]
+    const reserve = { WELLHEAD_DISK_RESERVE: '900TiB' }
+    const server = { WELLHEAD_CLICKHOUSE_URL: 'http://127.0.0.1:9' }
+    expect((await doctor(args, reserve)).find('disk')?.status).toBe('problem')
+    expect((await doctor(args, { ...reserve, ...server })).find('disk')?.status).toBe('ok')
+  })
+
   test('reports permissions that are too wide', async () => {
     const directory = temporary()
     chmodSync(directory, 0o755)
@@ -111,6 +119,8 @@ describe('wellhead doctor', () => {
   })
 })
 
+const mebi = 2 ** 20
+
 const checkNode = (version: string) => checkVersions(version)[1]
 
 test.each<[string, Finding | undefined, Finding['status'] | undefined]>([
@@ -118,9 +128,11 @@ test.each<[string, Finding | undefined, Finding['status'] | undefined]>([
   ['a newer Node', checkNode('v22.1.0'), 'ok'],
   ['a Node that is too old', checkNode('v20.18.3'), 'problem'],
   ['a much older Node', checkNode('v18.20.0'), 'problem'],
-  ['less space than the reserve', judgeSpace(50, 100), 'problem'],
-  ['little space', judgeSpace(300, 100), 'warning'],
-  ['enough space', judgeSpace(5_000, 100), 'ok'],
+  ['less space than the reserve', judgeSpace(500 * mebi, 1_000 * mebi), 'problem'],
+  ['little space', judgeSpace(3_000 * mebi, 1_000 * mebi), 'warning'],
+  ['enough space', judgeSpace(5_000 * mebi, 1_000 * mebi), 'ok'],
+  ['less space than a start requires', judgeSpace(255 * mebi, 16 * mebi), 'problem'],
+  ['as much space as a start requires', judgeSpace(256 * mebi, 16 * mebi), 'ok'],
   ['a plain clock', checkClock(Date.UTC(2026, 10, 15)), 'ok'],
   ['a clock in the past', checkClock(0), 'problem'],
 ])('judges %s', (_, finding, status) => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { withDeadline } from '../../base/clock.ts'
-import { freeBelow } from '../../base/files/data-directory.ts'
+import { freeBelow, minFreeBytes } from '../../base/files/data-directory.ts'
 import { unlessMissing } from '../../base/files/disk.ts'
 import { createLog } from '../../base/log.ts'
 import { version } from '../../base/package-file.ts'
@@ -123,10 +123,10 @@ export function checkClock(nowMs: number): Finding {
 }
 
 function checkData(settings: Settings): Finding[] {
-  const { dataDir, diskReserve, adminToken } = settings
+  const { dataDir, diskReserve, adminToken, clickhouseUrl } = settings
   const existing = nearest(dataDir)
   const directory = checkDirectory(settings, existing)
-  const space = judgeSpace(freeBelow(existing), diskReserve)
+  const space = judgeSpace(freeBelow(existing), clickhouseUrl === undefined ? diskReserve : 0)
   if (existing !== dataDir || directory.status === 'problem') return [directory, space]
   const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
   return [directory, space, token]
@@ -182,9 +182,12 @@ function checkAccess(path: string, isDirectory = true): void {
   }
 }
 
+/** The reserve is 0 if no entries are stored on this disk. */
 export function judgeSpace(free: number, reserve: number): Finding {
-  const text = `${formatBytes(free)} free, with a reserve of ${formatBytes(reserve)}`
+  const text = `${formatBytes(free)} free${reserve > 0 ? `, with a reserve of ${formatBytes(reserve)}` : ''}`
   const advice = 'Free disk space, use a larger disk, or shorten the retention.'
+  if (free < minFreeBytes)
+    return problem('disk', `${text}: a start requires ${formatBytes(minFreeBytes)}.`, advice)
   if (free < reserve) return problem('disk', `${text}: logs are rejected.`, advice)
   if (free < 4 * reserve) return warning('disk', `${text}: space is low.`, advice)
   return ok('disk', text)
