@@ -30,6 +30,8 @@ export class AlertStore {
   #stored = new Map<string, ReadonlySet<string>>()
   /** Lines of entries that are not stored yet. */
   #events: string[] = []
+  /** Lines that may be stored already; they are sent with their token until they are. */
+  #sent: { lines: Buffer; token: string } | undefined
   #writing = Promise.resolve(true)
   #next: Promise<boolean> | undefined
   #sequence = 0
@@ -146,12 +148,15 @@ export class AlertStore {
   }
 
   async #storeEvents(): Promise<void> {
-    const events = this.#events.splice(0)
-    if (events.length === 0) return
-    const lines = Buffer.from(events.join(''))
-    await this.#parts
-      .storeEvents(lines, randomUUID())
-      .catch((error) => this.#parts.log.warn({ err: error }, 'events of alerts could not be stored'))
+    try {
+      while (this.#sent || this.#events.length > 0) {
+        this.#sent ??= { lines: Buffer.from(this.#events.splice(0).join('')), token: randomUUID() }
+        await this.#parts.storeEvents(this.#sent.lines, this.#sent.token)
+        this.#sent = undefined
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'events of alerts could not be stored; retrying')
+    }
   }
 
   /** Stores what can be stored in time, then nothing more, and lets another service take over. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SavedAlert } from '../../../src/alerts/alert.ts'
 import type { AlertParts } from '../../../src/alerts/alert-parts.ts'
 import { type AlertState, newState } from '../../../src/alerts/alert-state.ts'
 import { AlertStore } from '../../../src/alerts/alert-store.ts'
@@ -23,7 +24,10 @@ afterAll(() => opened?.close())
 const time = manualTime()
 
 /** A store on the real engine, which counts its inserts. */
-function openStore(isFull = () => false): AlertStore {
+function openStore(
+  isFull = () => false,
+  storeEvents = async (_lines: Buffer, _token: string) => {},
+): AlertStore {
   inserts = []
   const engine: Pick<Engine, 'query' | 'insert'> = {
     query: (...args) => opened.engine.query(...args),
@@ -39,7 +43,7 @@ function openStore(isFull = () => false): AlertStore {
     catalog: { shared: false, topology: topologyOf(opened.engine) },
     time,
     log,
-    storeEvents: async () => {},
+    storeEvents,
   }
   return new AlertStore(parts as unknown as AlertParts)
 }
@@ -114,6 +118,29 @@ test('a flush that fails is repeated by the next one, but not after the store st
   isFull = false
   expect(await store.flush()).toBe(false)
   expect(inserts).toHaveLength(3)
+})
+
+test('events that could not be stored are sent again with their token, before newer ones', async () => {
+  const sent: string[][] = []
+  let isAway = true
+  const store = openStore(undefined, async (lines, token) => {
+    const texts = lines.toString().trimEnd().split('\n')
+    sent.push([token, ...texts.map((line) => JSON.parse(line).metadata.kind)])
+    if (isAway) throw new Error('The engine is away.')
+  })
+  const alert = { id: 'a', definition: { parameters: {} } } as SavedAlert
+  store.record(alert, 'a is firing', { kind: 'state' })
+  await store.flush()
+  store.record(alert, 'a is ok', { kind: 'later' })
+  isAway = false
+  await store.flush()
+  await store.flush()
+  const [[token]] = sent as [string[]]
+  expect(sent).toEqual([
+    [token, 'state'],
+    [token, 'state'],
+    [expect.not.stringMatching(token as string), 'later'],
+  ])
 })
 
 test('changes of a service that evaluates no more never overwrite those of the next', async () => {
