@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isoInstant } from '../base/validation.ts'
 import { listText } from '../shared/list-text.ts'
 import { parameterForm } from '../shared/names.ts'
 import { hasRole, scopeNames, scopePattern } from './caller.ts'
@@ -35,10 +36,7 @@ export const tokenFields = {
       error: 'must not contain project; set the field project instead',
     })
     .describe('Values of parameters that callers with this token cannot choose.'),
-  expires_at: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 timestamp' })
-    .nullable()
-    .describe('When the token expires. Null: never.'),
+  expires_at: isoInstant.nullable().describe('When the token expires. Null: never.'),
   requests_per_minute: z
     .int()
     .min(1)

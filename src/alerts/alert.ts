@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { emailAddress } from '../base/mail-server.ts'
-import { valuesText } from '../base/validation.ts'
+import { isoInstant, valuesText } from '../base/validation.ts'
 import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { readerOf } from '../definitions/kind.ts'
 import { definitionShape as endpointShape, seconds } from '../endpoints/definition/definition.ts'
@@ -17,11 +17,6 @@ export const targetShape = z.object({
   type: z.enum(targetTypes).describe('Form of the notification.'),
   url: z.string().max(2000).exactOptional().describe('Address that receives a POST request.'),
   to: emailAddress.exactOptional().describe('Address that receives email.'),
-})
-
-export const instant = z.iso.datetime({
-  offset: true,
-  error: 'must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z',
 })
 
 const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -71,7 +66,7 @@ export const alertShape = z.strictObject({
     .default([])
     .describe('Where notifications are sent.'),
   enabled: z.boolean().default(true).describe('Whether the alert is evaluated.'),
-  muted_until: instant
+  muted_until: isoInstant
     .nullable()
     .default(null)
     .describe('Until then no notifications are sent. Null: not muted.'),
@@ -91,7 +86,7 @@ export const alertShape = z.strictObject({
     .default('5m')
     .describe('How long a group without rows keeps its state. Then it is resolved.'),
   muted_groups: z
-    .record(z.string().max(40), instant)
+    .record(z.string().max(40), isoInstant)
     .refine((muted) => Object.keys(muted).length <= 1000, { error: 'must have at most 1000 groups' })
     .default({})
     .describe('Until when groups are muted, by their ids.'),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { listText } from '../shared/list-text.ts'
+import { isoText, parseIsoTimestamp } from '../shared/timestamps.ts'
 import { invalidBody, invalidParameter, type WellheadError } from './errors.ts'
 import { closestName, didYouMean } from './text/closest-name.ts'
 
@@ -60,6 +61,19 @@ export const valuesText = z.union(
   [valueText, z.array(valueText).transform(listText)],
   must('text, a number, or true or false'),
 )
+
+const usualForm = z.iso.datetime({ offset: true })
+const isoForm = 'must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z'
+
+/** A date and time. Forms of ISO 8601 that Date reads otherwise, or not at all, are turned into the usual one. */
+export const isoInstant = z
+  .string(isoForm)
+  .overwrite((text) => {
+    const micros = usualForm.safeParse(text).success ? undefined : parseIsoTimestamp(text)
+    return micros === undefined ? text : isoText(micros)
+  })
+  .refine((text) => parseIsoTimestamp(text) !== undefined, isoForm)
+  .meta({ format: 'date-time' })
 
 /** Reads a value by its schema. The error names the wrong field. */
 export function readShape<T>(shape: z.ZodType<T>, value: unknown): T {

@@ -47,6 +47,7 @@ test('reads a time in the past as a duration before now', () => {
   const read = instant(() => Date.UTC(2026, 0, 2), 'past')
   expect(read('1d')).toBe('2026-01-01T00:00:00.000Z')
   expect(read('1970-01-01')).toBe('1970-01-01T00:00:00.000Z')
+  expect(read('2026-01-01T02:00:00.123456+02:00')).toBe('2026-01-01T00:00:00.123456Z')
   for (const text of ['yesterday', '-1d', '1d ', '999999999w'])
     expect(() => read(text)).toThrow('such as 30d')
 })

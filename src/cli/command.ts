@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDuration, parseDuration } from '../base/text/duration.ts'
-import { parseIsoInstant } from '../shared/timestamps.ts'
+import { isoText, parseIsoInstant } from '../shared/timestamps.ts'
 import type { CommandIo } from './command-io.ts'
 import type { ServiceChoice } from './find-service.ts'
 import { printJson } from './output/print.ts'
@@ -121,9 +121,9 @@ export function instant(nowMs: () => number, direction: 'future' | 'past'): (val
   const sign = direction === 'future' ? 1 : -1
   return (value) => {
     const seconds = parseDuration(value)
-    const micros = parseIsoInstant(value)
-    const ms = seconds === undefined ? Number(micros ?? Number.NaN) / 1000 : nowMs() + sign * seconds * 1000
-    if (Math.abs(ms) <= maxDateMs) return new Date(ms).toISOString()
+    const ms = nowMs() + sign * (seconds ?? 0) * 1000
+    const micros = seconds === undefined ? parseIsoInstant(value) : BigInt(ms) * 1000n
+    if (micros !== undefined && Math.abs(ms) <= maxDateMs) return isoText(micros)
     throw new InvalidArgumentError('It must be a time such as 30d, 12h, or 2027-01-31T12:00:00Z.')
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { invalidParameter } from '../base/errors.ts'
-import { readShape, text } from '../base/validation.ts'
+import { isoInstant, readShape, text } from '../base/validation.ts'
 import { alertsSource, auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { projectKeys, type Source } from '../catalog/source.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
@@ -8,7 +8,7 @@ import { instantSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import { maxProjectLength } from './line-projects.ts'
 
-const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp' }).nullable().default(null)
+const time = isoInstant.nullable().default(null)
 
 /** Every query has them while they are erased. */
 const maxIdsLength = 40_000

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatMicros, parseIsoTimestamp } from './timestamps.ts'
+import { formatMicros, isoText, parseIsoTimestamp } from './timestamps.ts'
 
 const micros = (iso: string) => BigInt(Date.parse(iso)) * 1000n
 
@@ -88,6 +88,16 @@ describe('parseIsoTimestamp', () => {
   ])('rejects %s, which does not exist', (text) => {
     expect(parseIsoTimestamp(text)).toBeUndefined()
   })
+})
+
+test.each([
+  [0n, '1970-01-01T00:00:00.000Z'],
+  [1_767_225_600_123_456n, '2026-01-01T00:00:00.123456Z'],
+  [-1n, '1969-12-31T23:59:59.999999Z'],
+  [-1_000n, '1969-12-31T23:59:59.999Z'],
+])('writes %d as %s', (micros, text) => {
+  expect(isoText(micros)).toBe(text)
+  expect(parseIsoTimestamp(text)).toBe(micros)
 })
 
 describe('formatMicros', () => {

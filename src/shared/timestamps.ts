@@ -31,6 +31,13 @@ export const isoDate = /^\d{4}-\d\d-\d\d$/
 export const parseIsoInstant = (text: string) =>
   parseIsoTimestamp(isoDate.test(text) ? `${text}T00:00Z` : text)
 
+/** ISO 8601 in UTC, as Date writes it, with microseconds if there are any. */
+export function isoText(micros: bigint): string {
+  const rest = ((micros % 1000n) + 1000n) % 1000n
+  const text = new Date(Number((micros - rest) / 1000n)).toISOString()
+  return rest === 0n ? text : text.replace('Z', `${String(rest).padStart(3, '0')}Z`)
+}
+
 function zoneOffsetMinutes(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0
   const hours = Number(zone.slice(1, 3))

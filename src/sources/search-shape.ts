@@ -1,9 +1,5 @@
 import { z } from 'zod'
-import { parseIsoTimestamp } from '../shared/timestamps.ts'
-
-const instant = z
-  .string()
-  .refine((text) => parseIsoTimestamp(text) !== undefined, 'must be an ISO 8601 date and time')
+import { isoInstant } from '../base/validation.ts'
 
 const path = z.string().min(1).max(500)
 
@@ -14,10 +10,10 @@ const range = {
     .default('')
     .describe('A search such as `status:>=500 timeout`, at most 5,000 characters.'),
   project: z.string().max(1000).optional().describe('Only entries of this project.'),
-  from: instant
+  from: isoInstant
     .optional()
     .describe('Start of the time range (ISO 8601, inclusive). Default: one hour before `to`, or before now.'),
-  to: instant.optional().describe('End of the time range (ISO 8601, exclusive). Default: no end.'),
+  to: isoInstant.optional().describe('End of the time range (ISO 8601, exclusive). Default: no end.'),
 }
 
 export const entryFilterShape = z.strictObject(range)

@@ -55,7 +55,7 @@ describe('readTestFile', () => {
         '    status: 99',
       ),
     ).toEqual([
-      'tests/usage.yaml:2:1: now must be a date and time in ISO 8601, such as 2026-01-02T03:04:05Z.',
+      'tests/usage.yaml:2:1: now must be an ISO 8601 date and time, such as 2026-01-31T12:00:00Z.',
       'tests/usage.yaml:3:1: Unknown field "colour".',
       'tests/usage.yaml:6:5: Unknown field "tests.1.paramters". Did you mean parameters?',
       'tests/usage.yaml:7:5: tests.1.rows must be a list of rows.',

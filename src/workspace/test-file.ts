@@ -2,16 +2,12 @@ import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
 import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
 import type { YamlFields } from '../base/files/yaml-fields.ts'
-import { must, text, valuesText } from '../base/validation.ts'
+import { isoInstant, must, text, valuesText } from '../base/validation.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 
-const isoTime = must('a date and time in ISO 8601, such as 2026-01-02T03:04:05Z')
-const instant = z
-  .string(isoTime)
-  .refine((value) => parseIsoTimestamp(value) !== undefined, isoTime)
-  .refine((value) => (parseIsoTimestamp(value) ?? 0n) % 1000n === 0n, {
-    error: 'must not be more precise than a millisecond',
-  })
+const instant = isoInstant.refine((value) => (parseIsoTimestamp(value) ?? 0n) % 1000n === 0n, {
+  error: 'must not be more precise than a millisecond',
+})
 
 const values = z.record(
   text.regex(/^[^_]/, { error: 'must not start with _: such names are reserved' }),

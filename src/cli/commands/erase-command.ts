@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addServiceAction, addServiceOptions } from '../command.ts'
+import { addServiceAction, addServiceOptions, instant } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
 import { plural } from '../output/format.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
@@ -30,11 +30,12 @@ idempotency keys. The service continues an erasure after a crash, whether or not
 `
 
 export function defineErase(erase: Command, io: CommandIo): void {
+  const time = instant(io.clock.now, 'past')
   addServiceOptions(erase)
     .requiredOption('--project <name>', 'project whose entries are erased')
     .option('--source <name>', 'only entries of this source')
-    .option('--from <time>', 'only entries from this time on')
-    .option('--to <time>', 'only entries before this time (default: all that are stored now)')
+    .option('--from <time>', 'only entries from this time on', time)
+    .option('--to <time>', 'only entries before this time (default: all that are stored now)', time)
     .option('--id <id...>', 'only entries with these ids')
     .option('--dry-run', 'count the entries, and erase nothing')
     .option('--no-wait', 'do not wait until the erasure is done')

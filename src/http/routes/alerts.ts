@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { alertShape, alertStates, instant, type SavedAlert, targetShape } from '../../alerts/alert.ts'
+import { alertShape, alertStates, type SavedAlert, targetShape } from '../../alerts/alert.ts'
 import { alertExample } from '../../alerts/alert-kind.ts'
 import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { targetForms } from '../../alerts/notification.ts'
 import { notFound } from '../../base/errors.ts'
-import { readShape } from '../../base/validation.ts'
+import { isoInstant, readShape } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import { goneSignal } from '../connections.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
@@ -45,7 +45,7 @@ const preview = z.object({
   history: z.array(decision).nullable().describe('The last day, oldest first. Null: no `@now` in the query.'),
 })
 
-const mute = z.strictObject({ until: instant.nullable().describe('Null ends the mute.') })
+const mute = z.strictObject({ until: isoInstant.nullable().describe('Null ends the mute.') })
 
 nameComponents('output', { AlertTest: test, AlertPreview: preview, AlertGroup: savedGroup })
 

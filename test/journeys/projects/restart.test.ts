@@ -65,6 +65,8 @@ test('an erasure continues after a restart, and is applied again to an older bac
   expect(backedUp.code, backedUp.stderr).toBe(0)
   const dry = await runCommand(['erase', '--project', 'gone-a', '--dry-run', ...from])
   expect([dry.code, dry.stdout]).toEqual([0, '2 entries of project gone-a would be erased.\n'])
+  const late = await runCommand(['erase', '--project', 'gone-a', '--dry-run', '--from', '1d', ...from])
+  expect([late.code, late.stdout]).toEqual([0, '1 entry of project gone-a would be erased.\n'])
   const begun = await runCommand(['erase', '--project', 'gone-a', '--no-wait', '--json', ...from])
   expect(begun.code, begun.stderr).toBe(0)
   const { id } = JSON.parse(begun.stdout)
