@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { emailAddress } from '../base/mail-server.ts'
+import { parseDuration } from '../base/text/duration.ts'
 import { isoInstant, valuesText } from '../base/validation.ts'
 import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { readerOf } from '../definitions/kind.ts'
@@ -19,11 +20,8 @@ export const targetShape = z.object({
   to: emailAddress.exactOptional().describe('Address that receives email.'),
 })
 
-const unitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
 function durationMs(text: string): number | undefined {
-  const [, number, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []
-  const ms = unit === undefined ? 0 : Number(number) * unitsMs[unit as keyof typeof unitsMs]
+  const ms = (parseDuration(text) ?? 0) * 1000
   return ms > 0 && ms <= 1000 * aMonth ? ms : undefined
 }
 
