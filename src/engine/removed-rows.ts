@@ -1,6 +1,6 @@
 import { onCluster, systemTable, type Topology } from './cluster/topology.ts'
 import type { Engine, Limits } from './engine.ts'
-import { queryRows, queryText } from './json-rows.ts'
+import { queryRows } from './json-rows.ts'
 import { localName } from './tables.ts'
 
 const commandLimits = { deadlineMs: 120_000 }
@@ -21,36 +21,60 @@ export async function removeRows(
   await engine.command({ sql: `ALTER TABLE ${target} DELETE WHERE ${condition}`, settings }, commandLimits)
 }
 
-/** Whether rows are being removed from a table. */
-export async function isRemoving(engine: Engine, topology: Topology, table: string): Promise<boolean> {
+/** The tables of these from which rows are being removed. */
+export async function tablesRemoving(
+  engine: Engine,
+  topology: Topology,
+  tables: readonly string[],
+): Promise<Set<string>> {
+  const byStored = new Map(tables.map((table) => [storedName(table, topology), table]))
   const sql =
-    `SELECT count() FROM ${systemTable(topology, 'mutations')} WHERE database = {database:String} ` +
-    "AND table = {table:String} AND NOT is_done AND startsWith(command, '(DELETE')"
-  const parameters = { database: topology.database, table: storedName(table, topology) }
-  const limits = { deadlineMs: 30_000 }
-  return (await queryText(engine, { sql, parameters }, limits)) !== '0'
+    `SELECT DISTINCT table FROM ${systemTable(topology, 'mutations')} WHERE database = {database:String} ` +
+    "AND has({tables:Array(String)}, table) AND NOT is_done AND startsWith(command, '(DELETE')"
+  const parameters = { database: topology.database, tables: [...byStored.keys()] }
+  const rows = await queryRows<{ table: string }>(engine, { sql, parameters }, { deadlineMs: 30_000 })
+  return new Set(rows.map(({ table }) => byStored.get(table) as string))
 }
 
-/** Rows on every replica: throws if one cannot be reached. */
+export interface CountedRows {
+  table: string
+  rows: number
+  newestMicros: bigint
+}
+
+/** Tables that are counted by one statement. */
+const countedAtOnce = 16
+
+/** Rows of tables that meet a condition, on every replica: throws if one cannot be reached. */
 export async function countRows(
   engine: Engine,
   topology: Topology,
-  table: string,
-  condition: string,
-  limits: Limits,
-): Promise<{ rows: number; newestMicros: bigint }> {
+  conditions: readonly { table: string; sql: string }[],
+  { deadlineMs }: Limits,
+): Promise<CountedRows[]> {
   const { cluster, database } = topology
-  const local = storedName(table, topology)
-  const from =
-    cluster === undefined
-      ? `${database}.\`${local}\``
-      : `clusterAllReplicas('${cluster}', ${database}, \`${local}\`)`
-  const at = table.startsWith('_') ? 'at' : 'timestamp'
-  const sql = `SELECT count() AS rows, toString(toUnixTimestamp64Micro(max(${at}))) AS newest FROM ${from} WHERE ${condition}`
-  const settings = { skip_unavailable_shards: 0 }
-  type Row = { rows: string; newest: string }
-  const [row] = await queryRows<Row>(engine, { sql, settings }, limits)
-  return { rows: Number(row?.rows ?? 0), newestMicros: BigInt(row?.newest ?? 0) }
+  const counted: CountedRows[] = []
+  for (let first = 0; first < conditions.length; first += countedAtOnce) {
+    const some = conditions.slice(first, first + countedAtOnce)
+    const counts = some.map(({ table, sql }, place) => {
+      const local = storedName(table, topology)
+      const from =
+        cluster === undefined
+          ? `${database}.\`${local}\``
+          : `clusterAllReplicas('${cluster}', ${database}, \`${local}\`)`
+      const newest = `toString(toUnixTimestamp64Micro(max(${table.startsWith('_') ? 'at' : 'timestamp'})))`
+      return `SELECT ${place} AS place, count() AS rows, ${newest} AS newest FROM ${from} WHERE ${sql}`
+    })
+    const statement = { sql: counts.join(' UNION ALL '), settings: { skip_unavailable_shards: 0 } }
+    type Row = { place: number; rows: string; newest: string }
+    const rows = await queryRows<Row>(engine, statement, { deadlineMs: deadlineMs * some.length })
+    const byPlace = new Map(rows.map((row) => [row.place, row]))
+    for (const [place, { table }] of some.entries()) {
+      const { rows: count = 0, newest = 0 } = byPlace.get(place) ?? {}
+      counted.push({ table, rows: Number(count), newestMicros: BigInt(newest) })
+    }
+  }
+  return counted
 }
 
 /** Internal tables are the same on every node of a cluster. */

@@ -6,7 +6,7 @@ import { repeat } from '../base/repeat.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
-import { countRows, isRemoving, removeRows } from '../engine/removed-rows.ts'
+import { countRows, removeRows, tablesRemoving } from '../engine/removed-rows.ts'
 import type { HiddenRows } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import {
@@ -46,6 +46,12 @@ export const maxListed = 1_000
 const overlapSeconds = 10
 /** Others hide the entries within this time, and drop what they computed from them. */
 const othersFollowMs = 3_000
+
+interface ConcernedTable {
+  table: string
+  /** Condition for its rows. */
+  sql: string
+}
 
 type CountedErasure = Omit<Awaited<ReturnType<Erasures['count']>>, 'dry_run'>
 
@@ -159,7 +165,7 @@ export class Erasures {
     return { ...sent, source: sent.source === null ? null : this.#options.sourceOf(sent.source) }
   }
 
-  #tables(rows: ErasedRows): { table: string; sql: string }[] {
+  #tables(rows: ErasedRows): ConcernedTable[] {
     const sources = this.#options.sources()
     return sources.flatMap(({ name: table }) => {
       const sql = erasedSql(rows, table, sources)
@@ -174,8 +180,8 @@ export class Erasures {
     let entries = 0
     const found: string[] = []
     let newest = BigInt(time.wall.now()) * 1000n
-    for (const { table, sql } of this.#tables(rows)) {
-      const { rows: count, newestMicros } = await countRows(engine, topology(), table, sql, limits)
+    const counted = await countRows(engine, topology(), this.#tables(rows), limits)
+    for (const { table, rows: count, newestMicros } of counted) {
       entries += count
       if (count > 0) found.push(table)
       if (count > 0 && newestMicros >= newest) newest = newestMicros + 1n
@@ -284,7 +290,7 @@ export class Erasures {
     await this.#removeAll(erasure)
     // Rows of such tables have neither a source nor a time.
     if (erasure.everything) await eraseTables(erasure.project)
-    if (shared) await this.#pause(othersFollowMs)
+    await this.#pause(shared ? othersFollowMs : pollEveryMs)
     // Entries of requests that were under way may have arrived since.
     await this.#removeAll(erasure)
     while (!areEnded && !this.#stopped) await this.#pause(pollEveryMs)
@@ -297,22 +303,35 @@ export class Erasures {
 
   /** One table after the other. Keys of requests stay if some of their entries do: otherwise these could be stored twice. */
   async #removeAll(erasure: Erasure): Promise<void> {
-    for (const { table, sql } of this.#tables(erasure)) await this.#remove(table, sql)
-    if (erasure.everything) await this.#remove('_idempotency', `project = ${sqlText(erasure.project)}`)
+    for (const table of await this.#unfinished(this.#tables(erasure))) await this.#remove(table)
+    const sql = `project = ${sqlText(erasure.project)}`
+    if (erasure.everything) await this.#remove({ table: '_idempotency', sql })
+  }
+
+  /** Those that have such rows, or from which rows are being removed. */
+  async #unfinished(tables: readonly ConcernedTable[]): Promise<ConcernedTable[]> {
+    const { engine, topology } = this.#options
+    const removing = await tablesRemoving(
+      engine,
+      topology(),
+      tables.map(({ table }) => table),
+    )
+    const counted = await countRows(engine, topology(), tables, limits)
+    return tables.filter(({ table }, place) => removing.has(table) || counted[place]?.rows !== 0)
   }
 
   /** Resolves when no replica has such rows, or only some that keep arriving: each removal takes all that were stored before it. */
-  async #remove(table: string, sql: string): Promise<void> {
+  async #remove({ table, sql }: ConcernedTable): Promise<void> {
     const { engine, topology } = this.#options
     // Other nodes may learn late of a removal.
     let left = topology().cluster === undefined ? maxRemovals : Infinity
     while (!this.#stopped) {
-      if (await isRemoving(engine, topology(), table)) {
+      if ((await tablesRemoving(engine, topology(), [table])).size > 0) {
         await this.#pause(pollEveryMs)
         continue
       }
-      const { rows } = await countRows(engine, topology(), table, sql, limits)
-      if (rows === 0 || left-- === 0) return
+      const [counted] = await countRows(engine, topology(), [{ table, sql }], limits)
+      if (counted?.rows === 0 || left-- === 0) return
       await removeRows(engine, topology(), table, sql)
     }
   }

@@ -6,7 +6,7 @@ import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
 import { assignedSql } from '../engine/project-tables.ts'
-import { isRemoving, removeRows } from '../engine/removed-rows.ts'
+import { removeRows, tablesRemoving } from '../engine/removed-rows.ts'
 import { sqlText } from '../sql/names.ts'
 import { defaultPlan, type Plan } from './plan.ts'
 
@@ -55,7 +55,7 @@ async function sweep(options: RetentionSweepOptions, isStopped: () => boolean): 
     const condition = expiredSql(options, retention_days)
     const isOfService = isWrittenByService(name) && name !== quarantineSource
     if (condition === undefined || isOfService) continue
-    if (await isRemoving(engine, topology(), name)) {
+    if ((await tablesRemoving(engine, topology(), [name])).size > 0) {
       isDone = false
       continue
     }
