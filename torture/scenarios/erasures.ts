@@ -40,7 +40,10 @@ export const erasures: Scenario = {
     let takesMs = 1_000
     return MixedLoad.during(
       // An erasure takes seconds, whatever else the service has to do.
-      { target, project, senders: 4, deploying: false, merging: true, pauseMs: run.size(0, 100) },
+      {
+        ...{ target, project, senders: run.size(4, 2), deploying: false },
+        ...{ merging: true, pauseMs: run.size(0, 300) },
+      },
       async (load) => {
         for (let round = 0; round < rounds; round++) {
           await load.waitForBatches(1, patienceMs)

@@ -20,7 +20,10 @@ export const powerCut: Scenario = {
     const cuts = run.cycles(50, 1)
     const { disk, target } = await run.share('disk', openMounted)
     return MixedLoad.during(
-      { target, project, senders: 8, deploying: true, merging: true, visibleEntriesStay: false },
+      {
+        ...{ target, project, senders: run.size(8, 4), deploying: true, merging: true },
+        visibleEntriesStay: false,
+      },
       async (load) => {
         const { ledger } = load
         const faults: string[] = []
