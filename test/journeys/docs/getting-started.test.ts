@@ -25,7 +25,7 @@ test.each(['getting-started.md', 'guides/your-own-logs.md'])(
     const work = join(directory.path, 'work')
     mkdirSync(work)
     const [alias] = /(?<=^ {4})alias wellhead=.*$/m.exec(pageOf('getting-started.md')) as [string]
-    const { HOME, PATH, XDG_CACHE_HOME } = process.env
+    const { HOME, PATH, TMPDIR, XDG_CACHE_HOME } = process.env
     const shell = spawn(
       'bash',
       ['-O', 'expand_aliases', '-c', `exec 2>&1; ${alias}; cd "$WORK"; . ../script`],
@@ -35,7 +35,7 @@ test.each(['getting-started.md', 'guides/your-own-logs.md'])(
         detached: true,
         stdio: ['ignore', 'pipe', 'inherit'],
         // A checkout finds or prepares its engine itself.
-        env: { HOME, PATH, XDG_CACHE_HOME, WORK: work, WELLHEAD_PORT: String(port) },
+        env: { HOME, PATH, TMPDIR, XDG_CACHE_HOME, WORK: work, WELLHEAD_PORT: String(port) },
       },
     )
     try {

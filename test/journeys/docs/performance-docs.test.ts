@@ -68,7 +68,7 @@ test('every benchmark runs for some seconds without an error', async () => {
   const script = fileURLToPath(new URL('../../../scripts/bench.mjs', import.meta.url))
   const names = readdirSync(bench).flatMap((file) => /^(.+)\.bench\.mjs$/.exec(file)?.[1] ?? [])
   const environment = { ...process.env, BENCH_ROWS: '1000', WELLHEAD_LOG_LEVEL: 'error' }
-  const args = [script, '--quick', '--seconds', '3', ...names]
+  const args = [script, '--quick', '--seconds', '2', ...names]
   const run = promisify(execFile)(process.execPath, args, { env: environment, maxBuffer: 2 ** 24 })
   const { stdout } = await run.catch((error) => ({ stdout: `${error.stdout}\n${error.stderr}` }))
   expect(stdout).not.toContain('FAILED')
