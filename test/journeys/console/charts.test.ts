@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { follow } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { expectFit, onPage, openStage, show, write } from './stage/stage.ts'
+import { expectFit, onOneLoad, onPage, openStage, show, write } from './stage/stage.ts'
 
 const stage = openStage()
 const visit = onPage(stage)
@@ -36,11 +37,7 @@ beforeAll(async () => {
   await Promise.all(made)
 })
 
-const open = (name: keyof typeof queries, journey: (page: Page) => Promise<void>, options = {}) =>
-  visit(`/console/endpoints/charts.${name}?_view=chart`, { ...admin(), ...options }, async (page) => {
-    await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-    await journey(page)
-  })
+const pathOf = (name: keyof typeof queries) => `/console/endpoints/charts.${name}?_view=chart`
 
 interface DrawnText {
   text: string
@@ -48,7 +45,7 @@ interface DrawnText {
 }
 
 /** Records what is written on canvases, and whether it fits. */
-const recordTexts = `
+const record = `
   globalThis.drawnTexts = []
   const { fillText } = CanvasRenderingContext2D.prototype
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
@@ -59,9 +56,26 @@ const recordTexts = `
     fillText.call(this, text, x, y)
   }`
 
+/** Loads the page in a time zone, and tells what it has drawn. */
+const inZone = (
+  name: keyof typeof queries,
+  timeZone: string,
+  journey: (page: Page, drawn: () => Promise<DrawnText[]>) => Promise<void>,
+) =>
+  visit(pathOf(name), { ...admin(), timeZone, script: record }, (page) =>
+    journey(page, () => page.evaluate<DrawnText[]>('drawnTexts')),
+  )
+
 const chart = (page: Page, name: string) => page.getByRole('slider', { name: `Chart of ${name}` })
 
 describe('a chart', () => {
+  const walk = onOneLoad(visit, admin)
+  const open = (name: keyof typeof queries, journey: (page: Page) => Promise<void>) =>
+    walk(pathOf(name), async (page) => {
+      await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+      await journey(page)
+    })
+
   test('is chosen from the columns', async () => {
     await open('lines', async (page) => {
       await chart(page, 'requests, balance over minute').waitFor()
@@ -97,37 +111,25 @@ describe('a chart', () => {
     }))
 
   test('has whole ticks for counts, and cuts no label', () =>
-    open(
-      'counts',
-      async (page) => {
-        await page.addInitScript(recordTexts)
-        await page.reload()
-        await chart(page, 'requests over hour').waitFor()
-        const drawn = await page.evaluate<DrawnText[]>('drawnTexts')
-        expect(drawn.map(({ text }) => text)).toEqual(expect.arrayContaining(['0', '1', '00:00']))
-        expect(drawn.filter(({ text, isCut }) => isCut || /^\d*\.\d/.test(text))).toEqual([])
-      },
-      { timeZone: 'UTC' },
-    ))
+    inZone('counts', 'UTC', async (page, drawn) => {
+      await chart(page, 'requests over hour').waitFor()
+      const texts = await drawn()
+      expect(texts.map(({ text }) => text)).toEqual(expect.arrayContaining(['0', '1', '00:00']))
+      expect(texts.filter(({ text, isCut }) => isCut || /^\d*\.\d/.test(text))).toEqual([])
+    }))
 
   test('shows days as they are in every time zone', () =>
-    open(
-      'days',
-      async (page) => {
-        await page.addInitScript(recordTexts)
-        await page.reload()
-        await chart(page, 'requests over day').focus()
-        await page.keyboard.press('Home')
-        const text = () => chart(page, 'requests over day').getAttribute('aria-valuetext')
-        await expect.poll(text).toBe('2026-01-01: requests 0')
-        const drawn = (await page.evaluate<DrawnText[]>('drawnTexts')).map((one) => one.text)
-        expect(drawn).toEqual(expect.arrayContaining(['01-01', '01-02']))
-        expect(drawn.filter((one) => one.includes(':'))).toEqual([])
-        await page.getByRole('button', { name: 'Table' }).first().click()
-        await page.getByRole('cell', { name: '2026-01-01', exact: true }).waitFor()
-      },
-      { timeZone: 'America/New_York' },
-    ))
+    inZone('days', 'America/New_York', async (page, drawn) => {
+      await chart(page, 'requests over day').focus()
+      await page.keyboard.press('Home')
+      const text = () => chart(page, 'requests over day').getAttribute('aria-valuetext')
+      await expect.poll(text).toBe('2026-01-01: requests 0')
+      const texts = (await drawn()).map((one) => one.text)
+      expect(texts).toEqual(expect.arrayContaining(['01-01', '01-02']))
+      expect(texts.filter((one) => one.includes(':'))).toEqual([])
+      await page.getByRole('button', { name: 'Table' }).first().click()
+      await page.getByRole('cell', { name: '2026-01-01', exact: true }).waitFor()
+    }))
 
   test('is changed by hand, marks the draft as changed, and is kept by saving', () =>
     open('saved', async (page) => {
@@ -143,18 +145,18 @@ describe('a chart', () => {
       const { body } = await asAdmin('GET', '/api/endpoints/charts.saved')
       expect(body.chart).toEqual({ type: 'stacked', x: null, y: ['p95_ms'], series: null })
       // An endpoint with a chart opens with it.
-      await page.goto('/console/endpoints/charts.saved')
+      await follow(page, '/console/endpoints')
+      await follow(page, '/console/endpoints/charts.saved')
       await chart(page, 'p95_ms over minute').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByRole('group', { name: 'Chart type' }).getByText('Automatic').click()
       await chart(page, 'requests, balance over minute').waitFor()
     }))
 
-  test('names a column that the result does not have', () =>
-    open('gone', async (page) => {
-      const gone = { chart: { type: 'bars', x: 'gone', y: [], series: 'lost' } }
-      await asAdmin('PATCH', '/api/endpoints/charts.gone', gone)
-      await page.reload()
+  test('names a column that the result does not have', async () => {
+    const gone = { chart: { type: 'bars', x: 'gone', y: [], series: 'lost' } }
+    await asAdmin('PATCH', '/api/endpoints/charts.gone', gone)
+    await open('gone', async (page) => {
       await page.getByText('The result has no column "gone"').waitFor()
       await page.getByRole('button', { name: 'Chart settings' }).click()
       await page.getByLabel('X-axis').selectOption('path')
@@ -163,10 +165,11 @@ describe('a chart', () => {
       expect(await series.inputValue()).toBe('lost')
       await series.selectOption('')
       await chart(page, 'egress_bytes over path').waitFor()
-    }))
+    })
+  })
 
   test('of the playground is kept by the endpoint that is saved from it', () =>
-    visit('/console/playground?_view=chart', admin(), async (page) => {
+    walk('/console/playground?_view=chart', async (page) => {
       await write(page, queries.split)
       await page.keyboard.press('Control+Enter')
       await chart(page, 'requests by name').waitFor()
@@ -181,28 +184,26 @@ describe('a chart', () => {
       await page.getByRole('columnheader', { name: 'errors' }).waitFor()
     }))
 
-  test('of an endpoint with long SQL is visible without scrolling', () =>
-    visit(
-      `/console/endpoints/usage.api-counts?project=${projects[0]}&interval=minutely&_view=chart`,
-      admin(),
-      async (page) => {
+  test('of an endpoint with long SQL is visible without scrolling', async () => {
+    for (const [width, height] of [
+      [1440, 900],
+      [1024, 768],
+    ] as const) {
+      await walk('/console/endpoints', async (page) => {
+        await page.setViewportSize({ width, height })
+        const shown = '_view=chart&interval=minutely'
+        await follow(page, `/console/endpoints/usage.api-counts?project=${projects[0]}&${shown}`)
         const drawn = page.locator('.chart')
-        for (const [width, height] of [
-          [1440, 900],
-          [1024, 768],
-        ] as const) {
-          await page.setViewportSize({ width, height })
-          await page.reload()
-          await drawn.locator('canvas').waitFor()
-          await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
-          const bottom = async () => {
-            const box = await drawn.boundingBox()
-            return box && box.y + box.height
-          }
-          await expect.poll(bottom).toBeLessThan(height)
+        await drawn.locator('canvas').waitFor()
+        await page.getByRole('textbox', { name: 'SQL of the endpoint' }).waitFor()
+        const bottom = async () => {
+          const box = await drawn.boundingBox()
+          return box && box.y + box.height
         }
-      },
-    ))
+        await expect.poll(bottom).toBeLessThan(height)
+      })
+    }
+  })
 
   test('has no accessibility violations in either theme, narrow or wide', async () => {
     for (const name of ['split', 'number', 'logs'] as const) {
@@ -222,6 +223,7 @@ describe('a chart', () => {
 })
 
 describe('a download', () => {
+  const walk = onOneLoad(visit, admin)
   const fileOf = async (page: Page, format: string) => {
     const started = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download', exact: true }).click()
@@ -231,7 +233,7 @@ describe('a download', () => {
   }
 
   test('of an endpoint is CSV, JSON or Parquet, and says where it was cut', () =>
-    visit('/console/endpoints/charts.bars?_view=table', admin(), async (page) => {
+    walk('/console/endpoints/charts.bars?_view=table', async (page) => {
       await page.getByRole('columnheader', { name: 'path' }).waitFor()
       const csv = await fileOf(page, 'CSV')
       expect([csv.name, csv.content.toString()]).toEqual([
@@ -249,7 +251,7 @@ describe('a download', () => {
     }))
 
   test('of a draft has the rows of the draft', () =>
-    visit('/console/endpoints/charts.number', admin(), async (page) => {
+    walk('/console/endpoints/charts.number', async (page) => {
       await write(page, "SELECT 7 AS lucky, '=1+1' AS formula")
       await page.keyboard.press('Control+Enter')
       await page.getByRole('columnheader', { name: 'lucky' }).waitFor()

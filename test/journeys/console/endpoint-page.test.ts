@@ -1,8 +1,8 @@
 import type { Route } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
-import { faultsOf } from './stage/browser.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { faultsOf, follow } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { boxOf, onPage, openStage, ownRun, write } from './stage/stage.ts'
+import { boxOf, onOneLoad, onPage, openStage, ownRun, show, write } from './stage/stage.ts'
 
 /** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {
@@ -28,8 +28,15 @@ const change = async (method: string, path: string, body?: unknown) =>
   (await asAdmin(method, path, body)).body
 
 describe('an endpoint in the console', () => {
+  beforeAll(() => {
+    const query = 'SELECT @hidden_size AS size'
+    const parameters = { hidden_size: { type: 'integer', required: true } }
+    return change('POST', '/api/endpoints', { name: 'console.valueless', query, parameters })
+  })
+  const walk = onOneLoad(visit, admin)
+
   test('runs by itself with suggested values, puts them into the address, and runs again by keyboard', () =>
-    visit('/console/endpoints/logs.all', admin(), async (page) => {
+    walk('/console/endpoints/logs.all', async (page) => {
       await page.getByRole('columnheader', { name: 'event_message' }).waitFor()
       expect(projects).toContain(new URL(page.url()).searchParams.get('project'))
       await page.getByText(/^read \d/).waitFor()
@@ -51,7 +58,7 @@ describe('an endpoint in the console', () => {
     }
     await change('POST', '/api/endpoints', { name: 'console.examples', query, parameters })
     const shown = async (values: string, cells: string[]) =>
-      visit(`/console/endpoints/console.examples${values}`, admin(), async (page) => {
+      walk(`/console/endpoints/console.examples${values}`, async (page) => {
         for (const name of cells) await page.getByRole('cell', { name, exact: true }).waitFor()
       })
     await shown('', ['7', 'green'])
@@ -59,10 +66,7 @@ describe('an endpoint in the console', () => {
   })
 
   test('does not run by itself without a required value, or with unsaved SQL', async () => {
-    const query = 'SELECT @hidden_size AS size'
-    const parameters = { hidden_size: { type: 'integer', required: true } }
-    await change('POST', '/api/endpoints', { name: 'console.valueless', query, parameters })
-    await visit('/console/endpoints/console.valueless', admin(), async (page) => {
+    await walk('/console/endpoints/console.valueless', async (page) => {
       const runs: string[] = []
       page.on('request', (request) => {
         if (/preview|query\/console/.test(request.url())) runs.push(request.url())
@@ -85,7 +89,7 @@ describe('an endpoint in the console', () => {
   })
 
   test('keeps its rows when it is created, saved or renamed, and when another tab was shown', () =>
-    visit('/console/new-endpoint', admin(), async (page) => {
+    walk('/console/new-endpoint', async (page) => {
       const cell = page.getByRole('cell', { name: '41', exact: true })
       const create = page.getByRole('button', { name: 'Create endpoint' })
       await write(page, 'SELECT 41 AS n')
@@ -135,7 +139,9 @@ describe('an endpoint in the console', () => {
     }))
 
   test('shows all parameters beside the SQL at 1024 pixels', () =>
-    visit('/console/endpoints/logs.all', { ...admin(), width: 1024 }, async (page) => {
+    walk('/console/endpoints', async (page) => {
+      await show(page, 1024, 'light')
+      await follow(page, '/console/endpoints/logs.all')
       await page.getByLabel('project_tier').waitFor()
       await ownRun(page)
       const editor = await boxOf(page.locator('.query-box'))
@@ -144,11 +150,12 @@ describe('an endpoint in the console', () => {
       expect(panel.y).toBeLessThan(editor.y + editor.height)
       const hidden = await page.evaluate<number>(hiddenHeight)
       expect(hidden).toBe(0)
+      await show(page, 1280, 'light')
     }))
 
   test('declares a parameter where it is used, and edits the declaration', async () => {
     await change('POST', '/api/endpoints', { name: 'console.declared', query: 'SELECT 1 AS n' })
-    await visit('/console/endpoints/console.declared', { ...admin() }, async (page) => {
+    await walk('/console/endpoints/console.declared', async (page) => {
       await write(page, 'SELECT number AS n FROM numbers(toUInt64(@hours)) ORDER BY n')
       await page.getByLabel('hours').fill('3')
       await page.getByRole('button', { name: 'Declare @hours' }).click()
@@ -181,7 +188,7 @@ describe('an endpoint in the console', () => {
   })
 
   test('opens a copy as a new endpoint', () =>
-    visit(`/console/endpoints/usage.api-counts?project=${projects[0]}`, admin(), async (page) => {
+    walk(`/console/endpoints/usage.api-counts?project=${projects[0]}`, async (page) => {
       await page.getByRole('columnheader', { name: 'total_rest_requests' }).waitFor()
       await page.getByRole('button', { name: 'More', exact: true }).click()
       await page.getByRole('button', { name: 'Duplicate' }).click()
@@ -202,7 +209,7 @@ describe('an endpoint in the console', () => {
     const parameters = { word: { required: true, example: 'signed' } }
     await change('POST', '/api/endpoints', { name: 'console.live', query, parameters })
     const send = (text: string) => change('POST', '/api/logs?source=auth_logs', { event_message: text })
-    await visit('/console/endpoints/console.live', admin(), async (page) => {
+    await walk('/console/endpoints/console.live', async (page) => {
       const cell = (name: string) => page.getByRole('cell', { name, exact: true }).waitFor()
       const live = page.getByRole('button', { name: 'Live' })
       const seen = (hidden: boolean) =>
@@ -231,7 +238,7 @@ describe('an endpoint in the console', () => {
   test('resolves a conflict with a version that somebody else saved, keeping both changes', async () => {
     const query = 'SELECT count() AS n FROM edge_logs WHERE project = @project'
     await change('POST', '/api/endpoints', { name: 'console.two', query })
-    await visit('/console/endpoints/console.two', admin(), async (page) => {
+    await walk('/console/endpoints/console.two', async (page) => {
       await write(page, query.replace('count()', 'count() + 1'))
       await page.getByText('The query is valid.').waitFor()
       await change('PATCH', '/api/endpoints/console.two?breaking=true', { max_rows: 7 })
@@ -266,7 +273,7 @@ describe('an endpoint in the console', () => {
     }))
 
   test('that does not exist has a page that says so, and the list shows the age of cached results', () =>
-    visit('/console/endpoints/not.there', admin(), async (page) => {
+    walk('/console/endpoints/not.there', async (page) => {
       await page.getByRole('heading', { name: 'No such endpoint' }).waitFor()
       const path = `/api/endpoints/query/usage.api-counts?interval=hourly&project=${projects[0]}`
       expect((await asAdmin('GET', path)).status).toBe(200)

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { makeToken } from '../../../support/callers.ts'
+import { follow } from '../stage/browser.ts'
 import { projects } from '../stage/data.ts'
-import { boxOf, expectFit, onPage, openStage } from '../stage/stage.ts'
+import { boxOf, expectFit, onOneLoad, onPage, openStage } from '../stage/stage.ts'
 
 const [shop, notes] = projects
 const stage = openStage()
@@ -16,8 +17,17 @@ const found = (page: Page, text: string) =>
   page.getByRole('status').getByText(text, { exact: true }).waitFor()
 
 describe('searching logs in the console', () => {
+  const walk = onOneLoad(visit, admin)
+  const atWidth = (width: number, path: string, journey: (page: Page) => Promise<void>) =>
+    walk('/console/endpoints', async (page) => {
+      await page.setViewportSize({ width, height: 800 })
+      await follow(page, path)
+      await journey(page)
+      await page.setViewportSize({ width: 1280, height: 800 })
+    })
+
   test('suggests fields and values; only a chosen suggestion is accepted', () =>
-    visit(`/console/logs?source=edge_logs&range=24h&project=${shop}`, admin(), async (page) => {
+    walk(`/console/logs?source=edge_logs&range=24h&project=${shop}`, async (page) => {
       await found(page, '55 entries')
       await box(page).pressSequentially('sta')
       await option(page, /^status_code/).waitFor()
@@ -51,7 +61,7 @@ describe('searching logs in the console', () => {
     }))
 
   test('shows what the service does not understand, with the place', () =>
-    visit('/console/logs?source=edge_logs', admin(), async (page) => {
+    walk('/console/logs?source=edge_logs', async (page) => {
       await box(page).fill('status:500 (a OR')
       await page.keyboard.press('Enter')
       const problem = page.getByRole('alert')
@@ -65,33 +75,29 @@ describe('searching logs in the console', () => {
     }))
 
   test('an empty result says at the top what to widen', () =>
-    visit(
-      `/console/logs?source=edge_logs&q=statuss:500&project=${shop}`,
-      { ...admin(), width: 390 },
-      async (page) => {
-        const nothing = page.getByRole('region', { name: 'No entries found' })
-        await nothing
-          .getByText(/statuss/)
-          .first()
-          .waitFor()
-        const { y, height } = await boxOf(nothing)
-        expect(y + height).toBeLessThanOrEqual((await boxOf(page.locator('.logs-body'))).y)
-        await nothing.getByRole('button', { name: 'All projects' }).click()
-        await page.waitForURL((url) => !url.searchParams.has('project'))
-        await nothing.getByRole('button', { name: 'Last 7 days' }).click()
-        await page.waitForURL(/range=7d/)
-        await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
-        await found(page, '110 entries')
-        await nothing.waitFor({ state: 'detached' })
-        await box(page).fill('x'.repeat(300))
-        await page.keyboard.press('Enter')
-        await nothing.getByText(/^No entry in this time range matches/).waitFor()
-        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-      },
-    ))
+    atWidth(390, `/console/logs?source=edge_logs&q=statuss:500&project=${shop}`, async (page) => {
+      const nothing = page.getByRole('region', { name: 'No entries found' })
+      await nothing
+        .getByText(/statuss/)
+        .first()
+        .waitFor()
+      const { y, height } = await boxOf(nothing)
+      expect(y + height).toBeLessThanOrEqual((await boxOf(page.locator('.logs-body'))).y)
+      await nothing.getByRole('button', { name: 'All projects' }).click()
+      await page.waitForURL((url) => !url.searchParams.has('project'))
+      await nothing.getByRole('button', { name: 'Last 7 days' }).click()
+      await page.waitForURL(/range=7d/)
+      await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
+      await found(page, '110 entries')
+      await nothing.waitFor({ state: 'detached' })
+      await box(page).fill('x'.repeat(300))
+      await page.keyboard.press('Enter')
+      await nothing.getByText(/^No entry in this time range matches/).waitFor()
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    }))
 
   test('facets and the legend of the histogram include and exclude', () =>
-    visit('/console/logs?source=edge_logs&range=24h', { ...admin(), width: 1440 }, async (page) => {
+    atWidth(1440, '/console/logs?source=edge_logs&range=24h', async (page) => {
       await found(page, '110 entries')
       await page.getByRole('img', { name: /^110 entries .*, 12 5xx, 98 2xx$/ }).waitFor()
       await facet(page, 'status_code').getByRole('button', { name: '500 12' }).click()
@@ -120,7 +126,7 @@ describe('searching logs in the console', () => {
       trace: `t${n}`,
     }))
     await asAdmin('POST', '/api/logs?source=console_shape', sent)
-    await visit('/console/logs?source=console_shape', { ...admin(), width: 1440 }, async (page) => {
+    await atWidth(1440, '/console/logs?source=console_shape', async (page) => {
       await found(page, '40 entries')
       await facet(page, 'shop.step').getByRole('button', { name: 'cart 30' }).waitFor()
       await facet(page, 'shop.step').getByRole('button', { name: 'pay 10' }).click()
@@ -139,7 +145,7 @@ describe('searching logs in the console', () => {
       await dialog.getByRole('button', { name: 'Create column' }).click()
       await dialog.waitFor({ state: 'detached' })
       await facet(page, 'step').getByRole('button', { name: 'cart 30' }).waitFor()
-      await page.goto('/console/logs?source=console_shape&q=nowhere')
+      await follow(page, '/console/logs?source=console_shape&q=nowhere')
       await page.locator('.facets').getByText('No values to count.').waitFor()
     })
   })
@@ -156,7 +162,7 @@ describe('searching logs in the console', () => {
     const sent = await asAdmin('POST', '/api/logs?source=realtime_logs', entries)
     expect(sent.status).toBe(200)
     const address = `/console/logs?source=realtime_logs&entry=linked-20&at=${timestamp + 20_000}`
-    await visit(address, { ...admin() }, async (page) => {
+    await walk(address, async (page) => {
       await page.getByRole('button', { name: /entry 20$/, expanded: true }).waitFor()
       await page.getByRole('button', { name: /entry 22$/ }).waitFor()
       await page.getByRole('button', { name: /entry 18$/ }).waitFor()
@@ -186,7 +192,7 @@ describe('searching logs in the console', () => {
       expect(new URL(page.url()).searchParams.get('project')).toBe(notes)
       await page.getByRole('button', { name: 'Search these minutes' }).click()
       await found(page, '350 entries')
-      await page.goto('/console/logs?source=realtime_logs&entry=not-there')
+      await follow(page, '/console/logs?source=realtime_logs&entry=not-there')
       await page
         .getByRole('alert')
         .getByText(/not-there/)
@@ -195,13 +201,13 @@ describe('searching logs in the console', () => {
   })
 
   test('the search box has most of a line at 1024 pixels', () =>
-    visit('/console/logs?source=edge_logs', { ...admin(), width: 1024 }, async (page) => {
+    atWidth(1024, '/console/logs?source=edge_logs', async (page) => {
       const { width } = await boxOf(box(page))
       expect(width).toBeGreaterThan((await boxOf(page.locator('.logs-bar'))).width / 2)
     }))
 
   test('searches are saved for all admins', () =>
-    visit('/console/logs?source=auth_logs&range=6h&q=level:error', admin(), async (page) => {
+    walk('/console/logs?source=auth_logs&range=6h&q=level:error', async (page) => {
       await page.getByRole('button', { name: 'Saved searches' }).click()
       await page.getByText('No searches are saved yet.').waitFor()
       await page.getByLabel('Name of the current search').fill('Failed logins')
@@ -213,7 +219,8 @@ describe('searching logs in the console', () => {
         .getByRole('alert')
         .getByText(/Failed logins/)
         .waitFor()
-      await page.goto('/console/logs')
+      await follow(page, '/console/endpoints')
+      await follow(page, '/console/logs')
       await page.getByRole('button', { name: 'Saved searches' }).click()
       await page.getByRole('link', { name: 'Failed logins' }).click()
       await page.waitForURL(/source=auth_logs/)
@@ -242,7 +249,7 @@ describe('searching logs in the console', () => {
   })
 
   test('has no accessibility violations with suggestions, and fits a phone', () =>
-    visit('/console/logs?source=edge_logs&range=24h', { ...admin(), width: 390 }, async (page) => {
+    atWidth(390, '/console/logs?source=edge_logs&range=24h', async (page) => {
       await found(page, '110 entries')
       await page.getByText('How to search').click()
       await page.getByText('Fields', { exact: true }).click()

@@ -29,6 +29,8 @@ export interface ConsoleOptions {
   width?: number
   /** Local time of the browser, such as America/New_York. */
   timeZone?: string
+  /** Runs in every page before its own scripts. Needs a tab of its own, as a time zone does. */
+  script?: string
   /** Uses a new tab with an empty cache even if there is one to share. */
   isFresh?: boolean
 }
@@ -71,7 +73,7 @@ export function sharedBrowser(): () => Browser {
 export async function newContext(
   browser: Browser,
   service: Pick<RunningService, 'url'>,
-  { theme = 'light', width = 1280, timeZone }: ConsoleOptions = {},
+  { theme = 'light', width = 1280, timeZone, script }: ConsoleOptions = {},
 ): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: service.url,
@@ -81,6 +83,7 @@ export async function newContext(
     reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(patienceMs)
+  if (script !== undefined) await context.addInitScript(script)
   return context
 }
 

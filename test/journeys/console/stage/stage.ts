@@ -92,6 +92,9 @@ export function onOneLoad(
   })
   return async (path, journey) => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
+    const shown = new URL(page.url())
+    // A page that is shown already would keep its state.
+    if (new URL(path, shown).pathname === shown.pathname) await follow(page, '/docs')
     await follow(page, path)
     await journey(page)
   }
