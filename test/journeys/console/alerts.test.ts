@@ -36,7 +36,7 @@ test('an alert is created from a result, fires, and is tested, muted and deleted
     const past =
       /^Now firing, value \d+\. The condition was met at [1-9]\d* of [1-9]\d* times in the last day\.$/
     await form.getByText(past).waitFor()
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     await form.getByRole('button', { name: 'Create alert' }).click()
     const secrets = page.getByRole('dialog', { name: 'Secrets of busy' })
     expect(await secrets.locator('.secret').textContent()).toMatch(/^whsec_/)
@@ -84,7 +84,7 @@ test('an alert that somebody else changes keeps both changes, and a version is r
     await conflict.getByRole('row', { name: 'for_seconds 0 30' }).waitFor()
     expect(await conflict.getByRole('row').count()).toBe(2)
     expect(await form.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     await form.getByRole('button', { name: 'Apply my changes to version 2' }).click()
     await form.getByRole('button', { name: 'Save' }).click()
     await form.waitFor({ state: 'detached' })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { follow } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { onPage, openStage, write } from './stage/stage.ts'
+import { onOneLoad, onPage, openStage, write } from './stage/stage.ts'
 
 const [shop] = projects
 
@@ -34,13 +35,17 @@ describe('the console', () => {
       await second.getByRole('heading', { name: 'Sign in' }).waitFor()
       expect(await page.context().cookies()).toEqual([])
     }))
+})
+
+describe('an admin', () => {
+  const walk = onOneLoad(visit, admin)
 
   test.each([
     ['functions.invocation-stats', 'p95_execution_time', 'canvas'],
     ['usage.api-counts', 'total_rest_requests', 'canvas'],
     ['logs.all', 'event_message', 'No chart'],
   ])('runs %s and shows a table, a chart, JSON and a request to copy', (name, column, chart) =>
-    visit(`/console/endpoints?q=${name}`, admin(), async (page) => {
+    walk(`/console/endpoints?q=${name}`, async (page) => {
       await page.getByRole('link', { name, exact: true }).click()
       await page.getByLabel('project', { exact: false }).first().fill(shop)
       if (name === 'functions.invocation-stats') await page.getByLabel('interval').fill('1hr')
@@ -69,7 +74,7 @@ describe('the console', () => {
   )
 
   test('marks a syntax error, runs an unsaved query, saves versions and restores one', () =>
-    visit('/console/new-endpoint', admin(), async (page) => {
+    walk('/console/new-endpoint', async (page) => {
       const editor = page.getByRole('textbox', { name: 'SQL of the endpoint' })
       await page.getByLabel('Name').fill('console.made')
       await write(page, 'SELECT\n  count() AS n\nFRM edge_logs\nWHERE project = @project')
@@ -109,7 +114,7 @@ describe('the console', () => {
     }))
 
   test('finds entries, filters by a clicked value, and goes back', () =>
-    visit(`/console/logs?source=edge_logs&project=${shop}&range=24h`, admin(), async (page) => {
+    walk(`/console/logs?source=edge_logs&project=${shop}&range=24h`, async (page) => {
       await page.getByText('55 entries').first().waitFor()
       await page
         .getByRole('button', { name: /GET \| 500/ })
@@ -128,7 +133,7 @@ describe('the console', () => {
     }))
 
   test('follows new entries, and can be paused', () =>
-    visit(`/console/logs?source=auth_logs&live=1`, admin(), async (page) => {
+    walk(`/console/logs?source=auth_logs&live=1`, async (page) => {
       const send = (text: string) =>
         asAdmin('POST', '/api/logs?source=auth_logs', { project: shop, event_message: text })
       await page.getByText('New entries appear here as they arrive.').waitFor()
@@ -144,7 +149,7 @@ describe('the console', () => {
     }))
 
   test('shows a source with its schema, how to send entries, and rejected entries', () =>
-    visit('/console/sources/edge_logs', admin(), async (page) => {
+    walk('/console/sources/edge_logs', async (page) => {
       await page.getByRole('cell', { name: 'metadata.response.status_code' }).waitFor()
       for (const sender of ['Vector', 'Fluent Bit', 'OpenTelemetry', 'pino', 'curl']) {
         await page.getByRole('button', { name: sender }).click()
@@ -154,7 +159,7 @@ describe('the console', () => {
         )
         if (sender === 'pino') expect(text).toContain('the path of the project in the source')
       }
-      await page.goto('/console/sources/quarantine')
+      await follow(page, '/console/sources/quarantine')
       await page
         .getByRole('cell', { name: /timestamp/ })
         .first()

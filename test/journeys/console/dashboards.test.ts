@@ -85,7 +85,6 @@ test('a dashboard is built with the keyboard, saved, and keeps its parameters in
     })
     await page.reload()
     await page.locator('.big-figures dd').first().filter({ hasText: /^\d+$/ }).waitFor()
-    expect(await faultsOf(page)).toEqual([])
     await expectFit(page)
   }))
 
@@ -201,7 +200,7 @@ test('a link opens the dashboard without signing in, prints, and ends at once', 
     await dialog.getByLabel('Project', { exact: true }).fill(shop)
     await dialog.getByRole('button', { name: 'Create link' }).click()
     const url = (await dialog.locator('.note-box .mono').textContent()) as string
-    expect(await faultsOf(page)).toEqual([])
+    expect(await faultsOf(page, 'dialog')).toEqual([])
     const context = await newContext(stage.browser(), stage.service())
     const visitor = await context.newPage()
     await visitor.goto(new URL(url).pathname)
@@ -243,7 +242,6 @@ test('parameters are declared, changed and removed in the editor, and a link fix
     const size = section.getByRole('group', { name: '@size' })
     await size.getByLabel('Allowed values').fill('s, m, l')
     await size.getByLabel('Default').fill('m')
-    expect(await faultsOf(page)).toEqual([])
     await expectFit(page)
     await size.getByRole('button', { name: 'Done' }).press('Enter')
     await page.getByRole('button', { name: 'Edit Sizes' }).click()
@@ -258,11 +256,11 @@ test('parameters are declared, changed and removed in the editor, and a link fix
     const share = page.getByRole('dialog', { name: 'Share Board board.sized' })
     await share.getByLabel('Project', { exact: true }).fill(shop)
     await share.getByLabel('size').selectOption('l')
-    expect(await faultsOf(page)).toEqual([])
+    expect(await faultsOf(page, 'dialog')).toEqual([])
     await share.getByRole('button', { name: 'Create link' }).click()
     const url = (await share.locator('.note-box .mono').textContent()) as string
     await share.getByRole('cell', { name: 'size=l' }).waitFor()
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     const context = await newContext(stage.browser(), stage.service())
     const visitor = await context.newPage()
     await visitor.goto(`${new URL(url).pathname}?size=s`)
@@ -307,7 +305,7 @@ test('several values and a day are chosen, and a link fixes a list', async () =>
     await share.getByLabel('Project', { exact: true }).fill(shop)
     await share.getByRole('group', { name: 'sizes' }).getByLabel('m, l').check()
     await share.getByLabel('tags').fill('x')
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     await share.getByRole('button', { name: 'Create link' }).click()
     const url = (await share.locator('.note-box .mono').textContent()) as string
     const context = await newContext(stage.browser(), stage.service())

@@ -1,8 +1,8 @@
 import type { Route } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { faultsOf, follow } from './stage/browser.ts'
+import { faultsOf } from './stage/browser.ts'
 import { projects } from './stage/data.ts'
-import { boxOf, onOneLoad, onPage, openStage, ownRun, show, write } from './stage/stage.ts'
+import { boxOf, onOneLoad, onPage, openStage, ownRun, write } from './stage/stage.ts'
 
 /** The left edges of the titles and of the cells of the first row. */
 const edges = `(() => {
@@ -139,9 +139,7 @@ describe('an endpoint in the console', () => {
     }))
 
   test('shows all parameters beside the SQL at 1024 pixels', () =>
-    walk('/console/endpoints', async (page) => {
-      await show(page, 1024, 'light')
-      await follow(page, '/console/endpoints/logs.all')
+    walk({ path: '/console/endpoints/logs.all', width: 1024 }, async (page) => {
       await page.getByLabel('project_tier').waitFor()
       await ownRun(page)
       const editor = await boxOf(page.locator('.query-box'))
@@ -150,7 +148,6 @@ describe('an endpoint in the console', () => {
       expect(panel.y).toBeLessThan(editor.y + editor.height)
       const hidden = await page.evaluate<number>(hiddenHeight)
       expect(hidden).toBe(0)
-      await show(page, 1280, 'light')
     }))
 
   test('declares a parameter where it is used, and edits the declaration', async () => {
@@ -258,20 +255,6 @@ describe('an endpoint in the console', () => {
     })
   })
 
-  test('suggests a late value without mixing it with typed text', () =>
-    visit('/console/endpoints', admin(), async (page) => {
-      const held: Route[] = []
-      await page.route('**/values', (route) => void held.push(route))
-      await page.getByRole('link', { name: 'logs.all' }).click()
-      const project = page.getByLabel('project', { exact: false }).first()
-      await project.click()
-      await expect.poll(() => held.length).toBeGreaterThan(0)
-      for (const route of held) await route.continue()
-      await expect.poll(() => project.inputValue()).toMatch(/abcdefgh/)
-      await page.keyboard.type('mine')
-      expect(await project.inputValue()).toBe('mine')
-    }))
-
   test('that does not exist has a page that says so, and the list shows the age of cached results', () =>
     walk('/console/endpoints/not.there', async (page) => {
       await page.getByRole('heading', { name: 'No such endpoint' }).waitFor()
@@ -284,3 +267,17 @@ describe('an endpoint in the console', () => {
         .waitFor()
     }))
 })
+
+test('an endpoint suggests a late value without mixing it with typed text', () =>
+  visit('/console/endpoints', admin(), async (page) => {
+    const held: Route[] = []
+    await page.route('**/values', (route) => void held.push(route))
+    await page.getByRole('link', { name: 'logs.all' }).click()
+    const project = page.getByLabel('project', { exact: false }).first()
+    await project.click()
+    await expect.poll(() => held.length).toBeGreaterThan(0)
+    for (const route of held) await route.continue()
+    await expect.poll(() => project.inputValue()).toMatch(/abcdefgh/)
+    await page.keyboard.type('mine')
+    expect(await project.inputValue()).toBe('mine')
+  }))

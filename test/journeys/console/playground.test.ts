@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../console/src/endpoints/unsaved/examples.ts'
 import { projects } from './stage/data.ts'
-import { boxOf, onPage, openStage, write } from './stage/stage.ts'
+import { boxOf, onOneLoad, onPage, openStage, write } from './stage/stage.ts'
 
 const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' })
 
@@ -16,7 +16,7 @@ const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const call = async (method: string, path: string) => (await asAdmin(method, path)).body
 
-describe('the playground', () => {
+describe('the playground of somebody new', () => {
   test('leads from a question to a saved endpoint that returns the same rows', () =>
     visit('/', admin(), async (page) => {
       await page.getByRole('link', { name: 'Playground' }).click()
@@ -124,9 +124,13 @@ describe('the playground', () => {
       await page.getByRole('button', { name: 'History' }).click()
       await page.getByText('Queries that you run are listed here').waitFor()
     }))
+})
+
+describe('the playground', () => {
+  const walk = onOneLoad(visit, admin)
 
   test('shares a question by a link that does not run, and that the service never sees', () =>
-    visit(linkTo('SELECT @n + 1 AS next', { n: '41' }), admin(), async (page) => {
+    walk(linkTo('SELECT @n + 1 AS next', { n: '41' }), async (page) => {
       const requests: string[] = []
       page.on('request', (request) => requests.push(request.url()))
       await page.getByText('This query comes from a link.').waitFor()
@@ -152,7 +156,7 @@ describe('the playground', () => {
     }))
 
   test('shows an error only beside the query that failed, and closes completions when it runs', () =>
-    visit('/console/playground', admin(), async (page) => {
+    walk('/console/playground', async (page) => {
       await write(page, 'SELECT 1 FROM ')
       await page.keyboard.type('edge')
       await page.getByRole('option', { name: /^edge_logs/ }).waitFor()
@@ -169,7 +173,7 @@ describe('the playground', () => {
   test('rounds numbers for reading, and copies all of their digits', () => {
     const text = "repeat('wide ', 40)"
     const query = `SELECT 8767 AS n, 715.5999999999999 AS p95, 404 AS status_code, ${text} AS a, ${text} AS b, ${text} AS c, 1 AS last`
-    return visit(linkTo(query), admin(), async (page) => {
+    return walk(linkTo(query), async (page) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       await page.getByRole('button', { name: /^Run/ }).click()
       const cell = (name: string) => page.getByRole('cell', { name, exact: true })
@@ -192,7 +196,7 @@ describe('the playground', () => {
   })
 
   test('stops a running query', () =>
-    visit(linkTo('SELECT 1 AS one'), admin(), async (page) => {
+    walk(linkTo('SELECT 1 AS one'), async (page) => {
       const held: Route[] = []
       await page.route('**/preview', (route) => void held.push(route))
       await page.getByRole('button', { name: /^Run/ }).click()
@@ -224,7 +228,7 @@ describe('the playground', () => {
       from: '2026-01-31T12:00:00Z',
       yes: 'true',
     }
-    return visit(linkTo(query, values), admin(), async (page) => {
+    return walk(linkTo(query, values), async (page) => {
       await page.getByRole('button', { name: /^Run/ }).click()
       await page.getByText('cut at the row limit').waitFor()
       const started = page.waitForEvent('download')
@@ -242,7 +246,7 @@ describe('the playground', () => {
   })
 
   test('checks the query when the service is back', () =>
-    visit('/console/playground', admin(), async (page) => {
+    walk('/console/playground', async (page) => {
       await sql(page).waitFor()
       await page.context().setOffline(true)
       await write(page, 'SELECT 1 AS one')

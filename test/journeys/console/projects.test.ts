@@ -43,7 +43,7 @@ test('a project gets a plan, and is erased once its name was typed', async () =>
     await erasing.getByLabel('Type console-erased to confirm').fill('console-kept')
     expect(await erase.isEnabled()).toBe(false)
     await erasing.getByLabel('Type console-erased to confirm').fill('console-erased')
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     await erase.click()
     const progress = page.getByRole('dialog', { name: 'Erasing console-erased' })
     await progress.getByText(/^3 entries erased\. Backups from before .* still contain them\.$/).waitFor()

@@ -74,7 +74,7 @@ test('a table is pasted from a spreadsheet, read, replaced, downloaded, changed 
     const edit = page.getByRole('dialog', { name: 'Edit console_people' })
     await edit.getByLabel('since').selectOption('text')
     await edit.getByLabel('Description').fill('People of the console')
-    await expectFit(page)
+    await expectFit(page, 'dialog')
     await edit.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('columnheader', { name: 'since (text)' }).waitFor()
     await page.getByRole('button', { name: 'Versions' }).click()

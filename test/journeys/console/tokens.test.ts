@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
-import { faultsInThemes } from './stage/browser.ts'
-import { onPage, openStage } from './stage/stage.ts'
+import { faultsInThemes, follow } from './stage/browser.ts'
+import { onOneLoad, onPage, openStage } from './stage/stage.ts'
 
 /** Not those of other journeys, which count requests and errors. */
 const [shop, notes] = ['tokens-shop', 'tokens-notes']
@@ -59,40 +59,6 @@ describe('the tokens page', () => {
       await page.getByRole('link', { name: 'a board' }).waitFor({ state: 'detached' })
       expect((await call()).status).toBe(401)
     }))
-
-  test('changes only the edited fields of a token, and keeps its secret', async () => {
-    const fields = { description: 'importer', scopes: ['ingest:edge_logs', 'query:logs.all'], project: shop }
-    // A form shows seconds, so the fraction must not get lost.
-    const expires_at = new Date(Date.now() + 86_400_123).toISOString()
-    const { id, token } = await makeToken(stage.service(), { ...fields, expires_at })
-    await visit(`/console/tokens/${id}`, admin(), async (page) => {
-      await page.getByRole('button', { name: 'Edit' }).click()
-      await page.getByLabel('Description').fill('new importer')
-      await page.getByLabel('Requests per minute').fill('0')
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('requests_per_minute', { exact: false }).waitFor()
-      await page.getByLabel('Requests per minute').fill('600')
-      await page.getByRole('button', { name: 'Remove logs.all' }).click()
-      await page.getByText('This allows all endpoints.').waitFor()
-      await page.getByLabel('Endpoints', { exact: true }).selectOption('usage.api-counts')
-      // Somebody else changes another field meanwhile.
-      await asAdmin('PATCH', `/api/access-tokens/${id}`, { parameters: { project_tier: 'PRO' } })
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByRole('heading', { name: 'new importer' }).waitFor()
-      await page.getByText('query:usage.api-counts, ingest:edge_logs').waitFor()
-      await page.getByText('project_tier PRO').waitFor()
-    })
-    const { body } = await asAdmin('GET', `/api/access-tokens/${id}`)
-    expect(body).toMatchObject({
-      description: 'new importer',
-      scopes: ['query:usage.api-counts', 'ingest:edge_logs'],
-      project: shop,
-      parameters: { project_tier: 'PRO' },
-      requests_per_minute: 600,
-      expires_at,
-    })
-    expect((await ask(stage.service(), token, 'GET', logs)).status).toBe(403)
-  })
 
   test('explains what reads whole entries, and grants it to a token and a session', async () => {
     const search = (token: string) =>
@@ -152,60 +118,6 @@ describe('the tokens page', () => {
     })
   })
 
-  test('shows how an agent connects with a token that can request endpoints', async () => {
-    const made = (description: string, scopes: string[]) =>
-      makeToken(stage.service(), { description, scopes, project: shop })
-    const agent = await made('support agent', ['query:logs.all'])
-    const sender = await made('sender', ['ingest'])
-    await visit(`/console/tokens/${agent.id}`, admin(), async (page) => {
-      const part = page.getByRole('region', { name: 'Connect an agent' })
-      const settings = JSON.parse(
-        (await part.getByRole('region', { name: 'Connect with: MCP', exact: true }).textContent()) ?? '',
-      )
-      const { url, headers } = settings.mcpServers.wellhead
-      expect(Object.values(headers)).toEqual([expect.stringContaining('WELLHEAD_TOKEN')])
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          ...Object.fromEntries(Object.keys(headers).map((name) => [name, agent.token])),
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-      })
-      const { result } = (await response.json()) as { result: { tools: { name: string }[] } }
-      expect(result.tools.map(({ name }) => name)).toEqual(['logs_all'])
-      await part.getByRole('button', { name: 'MCP command' }).click()
-      const command = await part.getByRole('region', { name: 'Connect with: MCP command' }).textContent()
-      expect(command).toContain(`wellhead mcp --url ${stage.service().url}`)
-      await part.getByRole('button', { name: 'Copy' }).click()
-      await part.getByRole('button', { name: 'Copied' }).waitFor()
-      await page.goto(`/console/tokens/${sender.id}`)
-      await page.getByText('No requests in the last hour.').first().waitFor()
-      expect(await page.getByRole('heading', { name: 'Connect an agent' }).count()).toBe(0)
-    })
-  })
-
-  test('has no accessibility violations on the page of a token and in its forms', async () => {
-    const { id } = await makeToken(stage.service(), {
-      description: 'inspected',
-      scopes: ['query:logs.all', 'ingest:edge_logs'],
-      project: shop,
-    })
-    await visit(`/console/tokens/${id}`, { ...admin(), width: 360 }, async (page) => {
-      await page.getByText('No requests in the last hour.').first().waitFor()
-      expect(await faultsInThemes(page)).toEqual({})
-      for (const [button, field] of [
-        ['Edit', 'Description'],
-        ['Create a browser session', 'Minutes'],
-      ] as const) {
-        await page.getByRole('button', { name: button }).click()
-        await page.getByLabel(field, { exact: true }).waitFor()
-        expect([button, await faultsInThemes(page)]).toEqual([button, {}])
-        await page.getByRole('button', { name: 'Cancel' }).click()
-      }
-    })
-  })
-
   test('finds tokens by words, sorts them, and marks expired ones', async () => {
     const old = await makeToken(stage.service(), { description: '000 old', scopes: ['ingest'] })
     await asAdmin('PATCH', `/api/access-tokens/${old.id}`, { expires_at: '2026-01-01T00:00:00Z' })
@@ -233,10 +145,102 @@ describe('the tokens page', () => {
       await page.getByText('No such token').waitFor()
     })
   })
+})
+
+describe('the page of a token', () => {
+  const walk = onOneLoad(visit, admin)
+
+  test('changes only the edited fields of a token, and keeps its secret', async () => {
+    const fields = { description: 'importer', scopes: ['ingest:edge_logs', 'query:logs.all'], project: shop }
+    // A form shows seconds, so the fraction must not get lost.
+    const expires_at = new Date(Date.now() + 86_400_123).toISOString()
+    const { id, token } = await makeToken(stage.service(), { ...fields, expires_at })
+    await walk(`/console/tokens/${id}`, async (page) => {
+      await page.getByRole('button', { name: 'Edit' }).click()
+      await page.getByLabel('Description').fill('new importer')
+      await page.getByLabel('Requests per minute').fill('0')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('requests_per_minute', { exact: false }).waitFor()
+      await page.getByLabel('Requests per minute').fill('600')
+      await page.getByRole('button', { name: 'Remove logs.all' }).click()
+      await page.getByText('This allows all endpoints.').waitFor()
+      await page.getByLabel('Endpoints', { exact: true }).selectOption('usage.api-counts')
+      // Somebody else changes another field meanwhile.
+      await asAdmin('PATCH', `/api/access-tokens/${id}`, { parameters: { project_tier: 'PRO' } })
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('heading', { name: 'new importer' }).waitFor()
+      await page.getByText('query:usage.api-counts, ingest:edge_logs').waitFor()
+      await page.getByText('project_tier PRO').waitFor()
+    })
+    const { body } = await asAdmin('GET', `/api/access-tokens/${id}`)
+    expect(body).toMatchObject({
+      description: 'new importer',
+      scopes: ['query:usage.api-counts', 'ingest:edge_logs'],
+      project: shop,
+      parameters: { project_tier: 'PRO' },
+      requests_per_minute: 600,
+      expires_at,
+    })
+    expect((await ask(stage.service(), token, 'GET', logs)).status).toBe(403)
+  })
+
+  test('shows how an agent connects with a token that can request endpoints', async () => {
+    const made = (description: string, scopes: string[]) =>
+      makeToken(stage.service(), { description, scopes, project: shop })
+    const agent = await made('support agent', ['query:logs.all'])
+    const sender = await made('sender', ['ingest'])
+    await walk(`/console/tokens/${agent.id}`, async (page) => {
+      const part = page.getByRole('region', { name: 'Connect an agent' })
+      const settings = JSON.parse(
+        (await part.getByRole('region', { name: 'Connect with: MCP', exact: true }).textContent()) ?? '',
+      )
+      const { url, headers } = settings.mcpServers.wellhead
+      expect(Object.values(headers)).toEqual([expect.stringContaining('WELLHEAD_TOKEN')])
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          ...Object.fromEntries(Object.keys(headers).map((name) => [name, agent.token])),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      const { result } = (await response.json()) as { result: { tools: { name: string }[] } }
+      expect(result.tools.map(({ name }) => name)).toEqual(['logs_all'])
+      await part.getByRole('button', { name: 'MCP command' }).click()
+      const command = await part.getByRole('region', { name: 'Connect with: MCP command' }).textContent()
+      expect(command).toContain(`wellhead mcp --url ${stage.service().url}`)
+      await part.getByRole('button', { name: 'Copy' }).click()
+      await part.getByRole('button', { name: 'Copied' }).waitFor()
+      await follow(page, `/console/tokens/${sender.id}`)
+      await page.getByText('No requests in the last hour.').first().waitFor()
+      expect(await page.getByRole('heading', { name: 'Connect an agent' }).count()).toBe(0)
+    })
+  })
+
+  test('has no accessibility violations on the page of a token and in its forms', async () => {
+    const { id } = await makeToken(stage.service(), {
+      description: 'inspected',
+      scopes: ['query:logs.all', 'ingest:edge_logs'],
+      project: shop,
+    })
+    await walk({ path: `/console/tokens/${id}`, width: 360 }, async (page) => {
+      await page.getByText('No requests in the last hour.').first().waitFor()
+      expect(await faultsInThemes(page)).toEqual({})
+      for (const [button, field] of [
+        ['Edit', 'Description'],
+        ['Create a browser session', 'Minutes'],
+      ] as const) {
+        await page.getByRole('button', { name: button }).click()
+        await page.getByLabel(field, { exact: true }).waitFor()
+        expect([button, await faultsInThemes(page, 'dialog')]).toEqual([button, {}])
+        await page.getByRole('button', { name: 'Cancel' }).click()
+      }
+    })
+  })
 
   test('creates a browser session with fewer rights and a link to embed an endpoint', async () => {
     const { id } = await makeToken(stage.service(), { description: 'shop', scopes: ['query'], project: shop })
-    await visit(`/console/tokens/${id}`, admin(), async (page) => {
+    await walk(`/console/tokens/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Create a browser session' }).click()
       await page.getByLabel('Minutes').fill('5')
       await page.getByRole('option', { name: 'logs.all' }).waitFor({ state: 'attached' })

@@ -18,13 +18,6 @@ const found = (page: Page, text: string) =>
 
 describe('searching logs in the console', () => {
   const walk = onOneLoad(visit, admin)
-  const atWidth = (width: number, path: string, journey: (page: Page) => Promise<void>) =>
-    walk('/console/endpoints', async (page) => {
-      await page.setViewportSize({ width, height: 800 })
-      await follow(page, path)
-      await journey(page)
-      await page.setViewportSize({ width: 1280, height: 800 })
-    })
 
   test('suggests fields and values; only a chosen suggestion is accepted', () =>
     walk(`/console/logs?source=edge_logs&range=24h&project=${shop}`, async (page) => {
@@ -75,29 +68,32 @@ describe('searching logs in the console', () => {
     }))
 
   test('an empty result says at the top what to widen', () =>
-    atWidth(390, `/console/logs?source=edge_logs&q=statuss:500&project=${shop}`, async (page) => {
-      const nothing = page.getByRole('region', { name: 'No entries found' })
-      await nothing
-        .getByText(/statuss/)
-        .first()
-        .waitFor()
-      const { y, height } = await boxOf(nothing)
-      expect(y + height).toBeLessThanOrEqual((await boxOf(page.locator('.logs-body'))).y)
-      await nothing.getByRole('button', { name: 'All projects' }).click()
-      await page.waitForURL((url) => !url.searchParams.has('project'))
-      await nothing.getByRole('button', { name: 'Last 7 days' }).click()
-      await page.waitForURL(/range=7d/)
-      await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
-      await found(page, '110 entries')
-      await nothing.waitFor({ state: 'detached' })
-      await box(page).fill('x'.repeat(300))
-      await page.keyboard.press('Enter')
-      await nothing.getByText(/^No entry in this time range matches/).waitFor()
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    }))
+    walk(
+      { path: `/console/logs?source=edge_logs&q=statuss:500&project=${shop}`, width: 390 },
+      async (page) => {
+        const nothing = page.getByRole('region', { name: 'No entries found' })
+        await nothing
+          .getByText(/statuss/)
+          .first()
+          .waitFor()
+        const { y, height } = await boxOf(nothing)
+        expect(y + height).toBeLessThanOrEqual((await boxOf(page.locator('.logs-body'))).y)
+        await nothing.getByRole('button', { name: 'All projects' }).click()
+        await page.waitForURL((url) => !url.searchParams.has('project'))
+        await nothing.getByRole('button', { name: 'Last 7 days' }).click()
+        await page.waitForURL(/range=7d/)
+        await nothing.getByRole('button', { name: 'Remove statuss:500' }).click()
+        await found(page, '110 entries')
+        await nothing.waitFor({ state: 'detached' })
+        await box(page).fill('x'.repeat(300))
+        await page.keyboard.press('Enter')
+        await nothing.getByText(/^No entry in this time range matches/).waitFor()
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      },
+    ))
 
   test('facets and the legend of the histogram include and exclude', () =>
-    atWidth(1440, '/console/logs?source=edge_logs&range=24h', async (page) => {
+    walk({ path: '/console/logs?source=edge_logs&range=24h', width: 1440 }, async (page) => {
       await found(page, '110 entries')
       await page.getByRole('img', { name: /^110 entries .*, 12 5xx, 98 2xx$/ }).waitFor()
       await facet(page, 'status_code').getByRole('button', { name: '500 12' }).click()
@@ -126,7 +122,7 @@ describe('searching logs in the console', () => {
       trace: `t${n}`,
     }))
     await asAdmin('POST', '/api/logs?source=console_shape', sent)
-    await atWidth(1440, '/console/logs?source=console_shape', async (page) => {
+    await walk({ path: '/console/logs?source=console_shape', width: 1440 }, async (page) => {
       await found(page, '40 entries')
       await facet(page, 'shop.step').getByRole('button', { name: 'cart 30' }).waitFor()
       await facet(page, 'shop.step').getByRole('button', { name: 'pay 10' }).click()
@@ -201,7 +197,7 @@ describe('searching logs in the console', () => {
   })
 
   test('the search box has most of a line at 1024 pixels', () =>
-    atWidth(1024, '/console/logs?source=edge_logs', async (page) => {
+    walk({ path: '/console/logs?source=edge_logs', width: 1024 }, async (page) => {
       const { width } = await boxOf(box(page))
       expect(width).toBeGreaterThan((await boxOf(page.locator('.logs-bar'))).width / 2)
     }))
@@ -230,26 +226,8 @@ describe('searching logs in the console', () => {
       await page.getByText('No searches are saved yet.').waitFor()
     }))
 
-  test('a tenant searches the entries of its project, without what is for admins', async () => {
-    const { token } = await makeToken(stage.service(), {
-      description: 'shop',
-      scopes: ['query', 'search'],
-      project: shop,
-    })
-    await visit(`/console/logs?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
-      await found(page, '55 entries')
-      await facet(page, 'status_code').getByRole('button', { name: '500 6' }).click()
-      await found(page, '6 entries')
-      await page.locator('.entry').first().click()
-      await page.getByRole('link', { name: 'Entries around it' }).click()
-      await page.locator('.entry[aria-current=true]').waitFor()
-      expect(await page.getByLabel('Project', { exact: true }).count()).toBe(0)
-      expect(await page.getByRole('button', { name: 'Saved searches' }).count()).toBe(0)
-    })
-  })
-
   test('has no accessibility violations with suggestions, and fits a phone', () =>
-    atWidth(390, '/console/logs?source=edge_logs&range=24h', async (page) => {
+    walk({ path: '/console/logs?source=edge_logs&range=24h', width: 390 }, async (page) => {
       await found(page, '110 entries')
       await page.getByText('How to search').click()
       await page.getByText('Fields', { exact: true }).click()
@@ -258,4 +236,22 @@ describe('searching logs in the console', () => {
       await option(page, /^500/).waitFor()
       await expectFit(page)
     }))
+})
+
+test('a tenant searches the entries of its project, without what is for admins', async () => {
+  const { token } = await makeToken(stage.service(), {
+    description: 'shop',
+    scopes: ['query', 'search'],
+    project: shop,
+  })
+  await visit(`/console/logs?source=edge_logs&range=24h&project=${notes}`, { token }, async (page) => {
+    await found(page, '55 entries')
+    await facet(page, 'status_code').getByRole('button', { name: '500 6' }).click()
+    await found(page, '6 entries')
+    await page.locator('.entry').first().click()
+    await page.getByRole('link', { name: 'Entries around it' }).click()
+    await page.locator('.entry[aria-current=true]').waitFor()
+    expect(await page.getByLabel('Project', { exact: true }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Saved searches' }).count()).toBe(0)
+  })
 })

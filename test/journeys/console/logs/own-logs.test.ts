@@ -7,10 +7,10 @@ import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import pinoTransport from '../../../../client/pino.ts'
-import { expectFit, onPage, openStage, show } from '../stage/stage.ts'
+import { follow } from '../stage/browser.ts'
+import { expectFit, onOneLoad, onPage, openStage, show } from '../stage/stage.ts'
 
 const stage = openStage()
-const visit = onPage(stage)
 const { admin, asAdmin } = stage
 
 const source = 'visit_api'
@@ -73,9 +73,10 @@ describe('logs of an own shape', () => {
     await sendWithPino()
     await sendWithOpenTelemetry()
   })
+  const walk = onOneLoad(onPage(stage), admin)
 
   test("show one customer's errors in three actions", () =>
-    visit(`/console/logs?source=${source}`, { ...admin(), width: 1440 }, async (page) => {
+    walk({ path: `/console/logs?source=${source}`, width: 1440 }, async (page) => {
       await found(page, '300 entries')
       // What is the same in every entry is left out, such as the message.
       await expect
@@ -113,7 +114,7 @@ describe('logs of an own shape', () => {
       ...(n === 1 && { err: { message: refused } }),
     }))
     expect((await asAdmin('POST', '/api/logs?source=visit_mixed', entries)).body.accepted).toBe(3)
-    await visit('/console/logs?source=visit_mixed', { ...admin(), width: 1440 }, async (page) => {
+    await walk({ path: '/console/logs?source=visit_mixed', width: 1440 }, async (page) => {
       await found(page, '3 entries')
       await expect.poll(async () => (await columnNames(page)).slice(-2)).toEqual(['err.message', 'message'])
       const hidden = () =>
@@ -123,8 +124,9 @@ describe('logs of an own shape', () => {
   })
 
   test('are read with the keyboard', () =>
-    visit(`/console/logs?source=${source}&project=${customer}`, admin(), async (page) => {
+    walk(`/console/logs?source=${source}&project=${customer}`, async (page) => {
       await found(page, '5 entries')
+      await page.locator('.entry').nth(4).waitFor()
       await page.locator('#main').focus()
       await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
@@ -146,7 +148,7 @@ describe('logs of an own shape', () => {
     }))
 
   test('have columns that each person chooses, and that a source can have for everyone', () =>
-    visit(`/console/logs?source=${source}`, { ...admin(), width: 1440 }, async (page) => {
+    walk({ path: `/console/logs?source=${source}`, width: 1440 }, async (page) => {
       await page.locator('.entry').first().click()
       await page.getByRole('button', { name: 'Show metadata.customer.tier as a column' }).click()
       await page.getByRole('button', { name: 'Columns' }).click()
@@ -158,7 +160,7 @@ describe('logs of an own shape', () => {
       await dialog.getByLabel('Add a field').fill('region')
       await page.keyboard.press('Enter')
       await dialog.getByLabel('Width of region').fill('300')
-      await expectFit(page)
+      await expectFit(page, 'dialog')
       await dialog.getByRole('button', { name: 'Done' }).click()
       const chosen = ['time', 'level', 'tier', 'statusCode', 'region']
       await expect.poll(() => columnNames(page)).toEqual(chosen)
@@ -179,12 +181,12 @@ describe('logs of an own shape', () => {
     }))
 
   test('have help where a search finds nothing', () =>
-    visit(`/console/logs?source=${source}&q=regoin:eu+status>=500`, admin(), async (page) => {
+    walk(`/console/logs?source=${source}&q=regoin:eu+status>=500`, async (page) => {
       const nothing = page.getByRole('region', { name: 'No entries found' })
       await nothing.getByRole('button', { name: 'Search region:eu status:>=500' }).click()
       await page.waitForURL((url) => url.searchParams.get('q') === 'region:eu status:>=500')
       const old = 'from=2026-01-01T00:00:00.000Z&to=2026-01-01T01:00:00.000Z'
-      await page.goto(`/console/logs?source=${source}&${old}`)
+      await follow(page, `/console/logs?source=${source}&${old}`)
       await nothing.getByRole('button', { name: /^Go to the newest/ }).click()
       await found(page, '300 entries')
       await page.getByRole('searchbox', { name: 'Search values of customer.id' }).fill('1007')
@@ -196,7 +198,7 @@ describe('logs of an own shape', () => {
     }))
 
   test('lead on to a file, an endpoint and an alert', () =>
-    visit(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`, admin(), async (page) => {
+    walk(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`, async (page) => {
       await found(page, '3 entries')
       const download = page.waitForEvent('download')
       await page.getByRole('button', { name: 'Export' }).click()
@@ -217,12 +219,13 @@ describe('logs of an own shape', () => {
       await page.getByRole('button', { name: 'Alert on this' }).click()
       const dialog = page.getByRole('dialog', { name: 'Alert on this' })
       await dialog.getByLabel('Name of the endpoint').fill('visit.refused')
-      await expectFit(page)
+      await expectFit(page, 'dialog')
       await dialog.getByRole('button', { name: 'Continue' }).click()
       const form = page.getByRole('dialog', { name: 'New alert' })
       await form.getByRole('button', { name: 'Preview' }).click()
       await form.getByText(/^Now firing, value 3\./).waitFor()
-      await page.goto(`/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`)
+      await follow(page, '/console/endpoints')
+      await follow(page, `/console/logs?source=${source}&project=${customer}&q=ECONNREFUSED`)
       await page.getByRole('button', { name: 'Save as endpoint' }).click()
       await page.getByText('The query is valid.').waitFor()
       await page.getByText("matches('ECONNREFUSED')").waitFor()
@@ -234,7 +237,7 @@ describe('logs of an own shape', () => {
   test('belong to the project at a path, which the page of the source proposes', async () => {
     await asAdmin('POST', '/api/sources', { name: 'visit_owned' })
     await asAdmin('POST', '/api/logs?source=visit_owned', [{ msg: 'a', tenant: { id: 't1' } }])
-    await visit('/console/sources/visit_owned', admin(), async (page) => {
+    await walk('/console/sources/visit_owned', async (page) => {
       const project = page.getByRole('region', { name: 'Project' })
       await project.getByRole('button', { name: 'Use tenant.id 100 %, such as t1' }).click()
       await project.getByText('metadata.tenant.id').waitFor()
@@ -253,7 +256,7 @@ describe('logs of an own shape', () => {
       asAdmin('POST', '/api/logs?source=visit_ruled', [{ event_message, metadata: { level: 'info' } }])
     await send('GET /health')
     await send('ada@example.com signed in')
-    await visit('/console/sources/visit_ruled', admin(), async (page) => {
+    await walk('/console/sources/visit_ruled', async (page) => {
       const rules = page.getByRole('region', { name: 'Rules', exact: true })
       await rules.getByText('No rules.').waitFor()
       await rules.getByRole('button', { name: 'Edit rules' }).click()
@@ -284,7 +287,7 @@ describe('logs of an own shape', () => {
         [390, 'dark'],
       ] as const) {
         await show(page, width, theme)
-        await expectFit(page)
+        await expectFit(page, 'dialog')
       }
       await form.getByRole('button', { name: 'Save' }).click()
       await form.waitFor({ state: 'detached' })
@@ -309,7 +312,7 @@ describe('logs of an own shape', () => {
   })
 
   test('open again where they were read last', () =>
-    visit(`/console/logs?source=${source}`, admin(), async (page) => {
+    walk(`/console/logs?source=${source}`, async (page) => {
       await found(page, '300 entries')
       await page.goto('/console/logs')
       await found(page, '300 entries')

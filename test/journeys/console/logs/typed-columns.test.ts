@@ -38,7 +38,7 @@ describe('typed columns in the console', () => {
       expect(await dialog.getByLabel('Name').inputValue()).toBe('price')
       expect(await dialog.getByLabel('Type').inputValue()).toBe('number')
       expect(await dialog.getByLabel('Searchable').count()).toBe(0)
-      await expectFit(page)
+      await expectFit(page, 'dialog')
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
       expect(await page.evaluate(focusedLabel)).toBe('Create a column: metadata.item.price')

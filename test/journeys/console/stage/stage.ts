@@ -69,7 +69,7 @@ export function onPage({ service, browser, tab }: Pick<Stage, 'service' | 'brows
 export function onOneLoad(
   visit: ReturnType<typeof onPage>,
   options: () => ConsoleOptions,
-): (path: string, journey: (page: Page) => Promise<void>) => Promise<void> {
+): (at: string | { path: string; width: number }, journey: (page: Page) => Promise<void>) => Promise<void> {
   let page: Page
   let leave = () => {}
   let whole: Promise<void> | undefined
@@ -90,8 +90,11 @@ export function onOneLoad(
     leave()
     return whole
   })
-  return async (path, journey) => {
+  return async (at, journey) => {
+    const { path, width } = typeof at === 'string' ? { path: at, width: 1280 } : at
     await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
     const shown = new URL(page.url())
     // A page that is shown already would keep its state.
     if (new URL(path, shown).pathname === shown.pathname) await follow(page, '/docs')
@@ -130,11 +133,14 @@ export async function expectNoOverflow(page: Page): Promise<void> {
   expect(wide).toBeLessThanOrEqual(width)
 }
 
-/** Fails if the page is wider than its window or has accessibility violations. */
-export async function expectFit(page: Page): Promise<void> {
+/**
+ * Fails if the page is wider than its window, or if it has accessibility violations, or the dialog on a page that a journey
+ * checks without it.
+ */
+export async function expectFit(page: Page, part?: 'dialog'): Promise<void> {
   await expectNoOverflow(page)
   const width = page.viewportSize()?.width
-  expect([width, await faultsOf(page)]).toEqual([width, []])
+  expect([width, await faultsOf(page, part)]).toEqual([width, []])
 }
 
 /** Resizes the page and changes its theme. */
