@@ -1,3 +1,4 @@
+import { cacheOutcome } from '../../../src/shared/cache-status.ts'
 import { at, type Request, send } from './api.ts'
 import { searchOf } from './search-of.ts'
 import type { Column, Row } from './shapes.ts'
@@ -54,7 +55,7 @@ async function resultOf(path: string, request: Request): Promise<CallResult> {
     rows: result,
     columns,
     truncated: headers.get('Wellhead-Truncated') === 'true',
-    cache: outcomeOf(headers.get('Cache-Status') ?? ''),
+    cache: cacheOutcome(headers.get('Cache-Status') ?? ''),
     ageSeconds: number('Age'),
     engineMs: engineMs === undefined ? undefined : Number(engineMs),
     totalMs: performance.now() - startMs,
@@ -62,12 +63,4 @@ async function resultOf(path: string, request: Request): Promise<CallResult> {
     readBytes: number('Wellhead-Read-Bytes'),
     version: number('Wellhead-Version'),
   }
-}
-
-/** Cache-Status (RFC 9211) in one word. */
-function outcomeOf(status: string): string {
-  if (/fwd=bypass/.test(status)) return 'not cached'
-  if (/;\s*hit/.test(status)) return /ttl=-/.test(status) ? 'stale' : 'hit'
-  if (/collapsed/.test(status)) return 'joined'
-  return /fwd=/.test(status) ? 'miss' : 'not cached'
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatAge } from '../../base/text/duration.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
+import { cacheOutcome } from '../../shared/cache-status.ts'
 import { type CommandIo, usageFailure } from '../command-io.ts'
 import { plural } from '../output/format.ts'
 import type { ServiceClient } from '../service-client.ts'
@@ -79,8 +80,9 @@ function summary(headers: Headers, rows: number | undefined, elapsedMs: number):
 }
 
 function cacheText(status: string, age: string | null): string {
-  if (/;\s*hit\b/.test(status))
-    return `from the cache, ${formatAge(Number(age ?? 0))} old${/stale/.test(status) ? ', stale' : ''}`
-  if (/fwd=bypass/.test(status)) return 'not cached'
-  return /fwd=/.test(status) ? 'computed' : ''
+  if (status === '') return ''
+  const outcome = cacheOutcome(status)
+  if (outcome === 'not cached') return outcome
+  if (outcome !== 'hit' && outcome !== 'stale') return 'computed'
+  return `from the cache, ${formatAge(Number(age ?? 0))} old${outcome === 'stale' ? ', stale' : ''}`
 }
