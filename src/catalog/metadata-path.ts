@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { isColumnPath } from '../shared/column-names.ts'
 import { keysOf, pathOf } from '../shared/path-text.ts'
 
-const key = /^[\p{L}\p{N}_@$][\p{L}\p{N}_.:@$/-]{0,199}$/u
 const sentence =
   'must be keys with dots between them, such as request.path. A key that has dots itself is in quotes, as in attributes."http.route"'
 
@@ -10,7 +10,7 @@ export const metadataPath = z
   .string()
   .max(500)
   .overwrite((path) => pathOf(keysOf(path)))
-  .refine((path) => keysOf(path).every((each) => key.test(each)), sentence)
+  .refine(isColumnPath, sentence)
 
 const quoted = /(?<![^.])"(?:[^"\\]|\\.)+"(?![^.])/gs
 
@@ -18,7 +18,7 @@ const quoted = /(?<![^.])"(?:[^"\\]|\\.)+"(?![^.])/gs
 export const anyPath = z
   .string()
   .max(500, 'must have at most 500 characters')
-  .refine((path) => keysOf(path.replace(quoted, 'quoted')).every((each) => key.test(each)), sentence)
+  .refine((path) => isColumnPath(path.replace(quoted, 'quoted')), sentence)
 
 /** Where a path may begin with `metadata.`, and does not mean a field of the entry itself. */
 export const ownFields = /^metadata\.(?!(?:project|id|event_message|message|timestamp)$)/

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { reservedColumns } from '../shared/column-names.ts'
 import { sourceForm } from '../shared/names.ts'
 import { keysOf } from '../shared/path-text.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
@@ -15,8 +16,6 @@ export const typedColumnShape = z.strictObject({
 })
 
 export type TypedColumn = z.infer<typeof typedColumnShape>
-
-export const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 'metadata'])
 
 export const sourceName = z
   .string()

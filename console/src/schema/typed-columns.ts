@@ -1,3 +1,4 @@
+import { reservedColumns, snakeCase } from '../../../src/shared/column-names.ts'
 import { keysOf } from '../../../src/shared/path-text.ts'
 import type { SlowCall, SourcePath, TypedColumn } from '../api/shapes.ts'
 
@@ -14,38 +15,17 @@ export function kindsOf(types: readonly string[]): string[] {
   return [...new Set(types.map((type) => kinds.find(([pattern]) => pattern.test(type))?.[1] ?? type))]
 }
 
-/** Typed columns have no notation for other keys. */
-export function canBeColumn(path: string): boolean {
-  return /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(path)
-}
-
 /** A number only where nothing else was seen, because a number column holds null for other values. */
 export function suggestedType(types: readonly string[], cast: string | null = null): TypedColumn['type'] {
   const seen = cast === null ? kindsOf(types) : kindsOf([cast])
   return seen.length === 1 && seen[0] === 'number' ? 'number' : 'text'
 }
 
-const reserved = ['project', 'id', 'timestamp', 'event_message', 'metadata']
-const maxLength = 64
-
 /** The last key, with as many keys before it as it takes to be unique. */
 export function suggestedColumn(path: string, taken: readonly string[]): string {
-  const keys = keysOf(path).map((key) =>
-    key
-      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-      .replace(/[^A-Za-z0-9]+/g, '_')
-      .toLowerCase(),
-  )
-  const names = keys.map((_, index) =>
-    keys
-      .slice(keys.length - 1 - index)
-      .join('_')
-      .replace(/_+/g, '_')
-      .replace(/^[^a-z]+/, '')
-      .slice(0, maxLength),
-  )
-  const isFree = (name: string) => name !== '' && !reserved.includes(name) && !taken.includes(name)
-  return names.find(isFree) ?? ''
+  const keys = keysOf(path)
+  const names = keys.map((_, index) => snakeCase(keys.slice(keys.length - 1 - index)))
+  return names.find((name) => name !== '' && !reservedColumns.has(name) && !taken.includes(name)) ?? ''
 }
 
 export function shareOf(entries: number, sampled: number): string {

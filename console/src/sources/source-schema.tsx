@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState } from 'react'
+import { isColumnPath } from '../../../src/shared/column-names.ts'
 import { queries } from '../api/queries.ts'
 import type { Entry, SourcePath } from '../api/shapes.ts'
 import { useMayChange } from '../api/use-may-change.ts'
+import { metadataColumn } from '../query/editor/sql-dialect.ts'
 import { CreateColumn, NewColumn, RemoveColumn } from '../schema/column-dialogs.tsx'
-import { canBeColumn, kindsOf, shareOf, unlistedPaths } from '../schema/typed-columns.ts'
+import { kindsOf, shareOf, unlistedPaths } from '../schema/typed-columns.ts'
 import { Button } from '../ui/button.tsx'
 import { matches, SearchInput, wordsOf } from '../ui/search.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
@@ -69,7 +71,7 @@ function Paths({ name, paths, search }: { name: string; paths: SourcePath[]; sea
     () => [
       ...fixedColumns,
       ...paths.map((path) => ({
-        name: `metadata.${path.path}`,
+        name: metadataColumn(path.path),
         kinds: kindsOf(path.types).join(', '),
         share: shareOf(path.entries, path.sampled),
         path,
@@ -140,7 +142,8 @@ interface ColumnCellProps {
 
 function ColumnCell({ path: { path, column, filled }, onCreate, onRemove }: ColumnCellProps) {
   const mayChange = useMayChange('sources')
-  if (column === null) return canBeColumn(path) && <CreateColumn path={path} onClick={() => onCreate(path)} />
+  if (column === null)
+    return isColumnPath(path) && <CreateColumn path={path} onClick={() => onCreate(path)} />
   return (
     <span className="column-cell">
       <code>{column}</code>

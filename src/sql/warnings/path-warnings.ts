@@ -1,4 +1,5 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import { columnNameOf } from '../../shared/column-names.ts'
 import { keysOf } from '../../shared/path-text.ts'
 import { isAggregate } from '../functions.ts'
 import { columnRead, metadata, typeFor } from '../metadata-path.ts'
@@ -108,8 +109,7 @@ function unknownPath({ path, place }: ReadPath, { paths }: SourceSample): Findin
 function slowPath({ path, place }: ReadPath, { paths }: SourceSample): Finding {
   const type = typeFor(paths.get(place.path) ?? [])
   const kind = type === 'Nullable(Float64)' ? 'number' : 'text'
-  const name = keysOf(place.path).join('_').toLowerCase().replace(/\W/g, '_').replace(/^_+/, '').slice(0, 64)
-  const column = `${name}=${place.path}${kind === 'number' ? ',number' : ''}`
+  const column = `${columnNameOf(place.path)}=${place.path}${kind === 'number' ? ',number' : ''}`
   const isAnswered = columnRead(kind, '', '', path.cast?.type ?? '') !== undefined
   const message =
     `${writtenPath(place.path)} is read from the JSON text of each entry, and ${place.source} has many. ` +

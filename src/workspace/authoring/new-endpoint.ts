@@ -1,9 +1,10 @@
 import { Document } from 'yaml'
 import { grouped } from '../../base/grouped.ts'
-import { newSourceShape, reservedColumns, type TypedColumn } from '../../catalog/source.ts'
+import { newSourceShape, type TypedColumn } from '../../catalog/source.ts'
 import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import { declarationsOf, type JsonValue, typeOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { columnNameOf } from '../../shared/column-names.ts'
 import { keysOf } from '../../shared/path-text.ts'
 import { leavesOf } from '../../sources/seen-paths.ts'
 import { sources } from '../../sources/source-kind.ts'
@@ -110,7 +111,7 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
   for (const [path, values] of seen) {
     const isShort = values.every(([, value]) => String(value).length <= maxTextLength)
     const type = values.every(([, value]) => typeof value === 'number') ? 'number' : 'text'
-    const column = { name: columnName(path), path, type, searched: false } as const
+    const column = { name: columnNameOf(path), path, type, searched: false } as const
     const isPossible = newSourceShape.shape.columns.safeParse([...columns, column]).success
     if (values.length >= entries.length * minShare && isShort && isPossible) columns.push(column)
   }
@@ -130,14 +131,4 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
     .filter((path) => ownerPath.test(keysOf(path).join('.')))
     .sort((one, other) => (seen.get(other)?.length ?? 0) - (seen.get(one)?.length ?? 0))
   return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content, project }
-}
-
-/** The path in the form of a name. */
-function columnName(path: string): string {
-  const snake = path
-    .replaceAll('%2E', '.')
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/\W+/g, '_')
-  const name = snake.toLowerCase().replace(/^[^a-z]+/, '')
-  return reservedColumns.has(name) ? `metadata_${name}` : name
 }
