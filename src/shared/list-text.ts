@@ -4,6 +4,11 @@ export function listText(values: readonly string[]): string {
   return values.length === 1 && only !== undefined && !only.startsWith('[') ? only : JSON.stringify(values)
 }
 
+/** A declared value, or the values of a list, as one text. */
+export function textOfValue(value: unknown): string {
+  return Array.isArray(value) ? listText(value.map(String)) : String(value)
+}
+
 export function listValues(text: string): string[] {
   if (!text.startsWith('[')) return [text]
   try {

@@ -11,6 +11,7 @@ import { CheckField, TextField } from '../ui/fields.tsx'
 import { Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { ago } from '../ui/text/format.ts'
+import { fromLocalInput, showDay, useZone } from '../ui/text/instants.ts'
 
 const columns = [['Project'], ['Fixed', 'optional'], ['Expires'], ['Created', 'optional'], ['']] as const
 
@@ -26,13 +27,15 @@ function fixableOf({ parameters }: Dashboard): Parameters {
 export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onClose: () => void }) {
   const path = `/api/dashboards/${at(dashboard.name)}/links`
   const query = useQuery(queries.dashboardLinks(dashboard.name))
+  const zone = useZone()
   const [project, setProject] = useState('')
   const [isForAll, setForAll] = useState(false)
   const [expires, setExpires] = useState('')
   const [parameters, setParameters] = useState<Record<string, string>>({})
   const create = useMutation({
     mutationFn: () => {
-      const expires_at = expires ? new Date(`${expires}T23:59:59`).toISOString() : null
+      const endMs = fromLocalInput(expires && `${expires}T23:59:59`, zone)
+      const expires_at = endMs === undefined ? null : new Date(endMs).toISOString()
       const scope = isForAll ? { all_projects: true } : { project }
       return api<NewDashboardLink>(path, { body: { ...scope, parameters, expires_at } })
     },
@@ -72,7 +75,7 @@ export function LinksDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
                       .map((pair) => pair.join('='))
                       .join(' ')}
                   </td>
-                  <td>{expires_at.slice(0, 10)}</td>
+                  <td>{showDay(expires_at, zone)}</td>
                   <td className="optional">{ago(created_at)}</td>
                   <td className="right">
                     <Button look="small danger" disabled={end.isPending} onClick={() => end.mutate(id)}>

@@ -1,3 +1,4 @@
+import { textOfValue } from '../../../src/shared/list-text.ts'
 import type { CallableEndpoint, Parameter, Parameters } from '../api/shapes.ts'
 import { type Fact, Facts } from '../ui/facts.tsx'
 import { Card } from '../ui/page-head.tsx'
@@ -122,9 +123,11 @@ function ParameterTable({
 
 function ParameterRow({ name, parameter }: { name: string; parameter: Parameter }) {
   const { type = 'string', required, description, enum: allowed } = parameter
-  const [preset, example] = [parameter.default, parameter.example].map((value) => value?.toString())
-  const shown = (value: string | undefined) =>
-    value === undefined || value === '' ? <span className="faint">–</span> : <code>{value}</code>
+  const [preset, example] = [parameter.default, parameter.example].map(
+    (value) => value !== undefined && textOfValue(value),
+  )
+  const shown = (value: string | undefined | false) =>
+    !value ? <span className="faint">–</span> : <code>{value}</code>
   return (
     <tr>
       <td>

@@ -6,7 +6,7 @@ import { invalidate, queries } from '../api/queries.ts'
 import type { NewToken, Token } from '../api/shapes.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { CheckField, TextField } from '../ui/fields.tsx'
-import { fromLocalInput, toLocalInput } from '../ui/text/instants.ts'
+import { fromLocalInput, toLocalInput, useZone, type Zone } from '../ui/text/instants.ts'
 import { type Pair, readPairs } from './fixed-parameters.ts'
 import { FixedParametersFields } from './fixed-parameters-fields.tsx'
 import { NameChoices } from './name-choices.tsx'
@@ -82,7 +82,8 @@ interface TokenFormProps {
 
 function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) {
   const [permissions, setPermissions] = useState(() => readScopes(token?.scopes ?? ['query']))
-  const [fields, setFields] = useState(() => textsOf(token))
+  const zone = useZone()
+  const [fields, setFields] = useState(() => textsOf(token, zone))
   const [pairs, setPairs] = useState<Pair[]>(() => pairsOf(token))
   const [showProblem, setShowProblem] = useState(false)
   const fixed = readPairs(pairs)
@@ -102,9 +103,9 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const submit = () => {
     setShowProblem(fixed.problem !== undefined)
     if (fixed.problem && !isRole) return
-    const expires = fromLocalInput(fields.expires)
+    const expires = fromLocalInput(fields.expires, zone)
     // A field that was not touched keeps what it does not show: fractions of a second.
-    const isSameTime = fields.expires === textsOf(token).expires
+    const isSameTime = fields.expires === textsOf(token, zone).expires
     mutation.mutate({
       description: fields.description,
       scopes: writeScopes(permissions),
@@ -210,11 +211,11 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   )
 }
 
-function textsOf(token: Token | undefined) {
+function textsOf(token: Token | undefined, zone: Zone) {
   return {
     description: token?.description ?? '',
     project: token?.project ?? '',
-    expires: token?.expires_at ? toLocalInput(Date.parse(token.expires_at)) : '',
+    expires: token?.expires_at ? toLocalInput(Date.parse(token.expires_at), zone) : '',
     limit: token?.requests_per_minute?.toString() ?? '',
   }
 }

@@ -1,3 +1,6 @@
+import { counted } from '../ui/text/format.ts'
+import { showDay, type Zone } from '../ui/text/instants.ts'
+
 type Kind = 'query' | 'search' | 'ingest' | 'read' | 'edit' | 'deploy' | 'admin'
 
 /** Kinds of permissions, in the order of the form and of the scopes. */
@@ -78,16 +81,15 @@ interface Limits {
 }
 
 /** In words, for lists. */
-export function restrictionsOf({ project, parameters, requests_per_minute, expires_at }: Limits): string[] {
+export function restrictionsOf(limits: Limits, zone: Zone): string[] {
+  const { project, parameters, requests_per_minute, expires_at } = limits
   return [
     ...(project === null ? [] : [`project ${project}`]),
     ...Object.entries(parameters).map(([name, value]) => `${name} ${value}`),
     ...(requests_per_minute === null ? [] : [`${counted(requests_per_minute, 'request')} per minute`]),
-    ...(expires_at === null ? [] : [`until ${expires_at.slice(0, 10)}`]),
+    ...(expires_at === null ? [] : [`until ${showDay(expires_at, zone)}`]),
   ]
 }
 
 export const isExpired = ({ expires_at }: Pick<Limits, 'expires_at'>, nowMs = Date.now()): boolean =>
   expires_at !== null && Date.parse(expires_at) <= nowMs
-
-import { counted } from '../ui/text/format.ts'

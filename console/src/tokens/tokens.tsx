@@ -7,6 +7,7 @@ import { Choices } from '../ui/choices.tsx'
 import { Empty } from '../ui/states.tsx'
 import { NameLink, Table } from '../ui/table.tsx'
 import { ago, counted } from '../ui/text/format.ts'
+import { useZone, type Zone } from '../ui/text/instants.ts'
 import { useAddress, useCreating } from '../ui/use-address.ts'
 import { nameOf } from './token-actions.tsx'
 import { NewTokenForm } from './token-form.tsx'
@@ -35,13 +36,14 @@ export default function Tokens() {
   const [created, setCreated] = useState<NewToken>()
   const order = orders.find(([key]) => key === address.get('sort'))?.[0] ?? 'used'
   const all = query.data?.length ?? 0
+  const zone = useZone()
   return (
     <ListPage
       title="Tokens"
       about="What each token is allowed to do. The admin token of the first start is not listed."
       create={['New token', () => setCreating(true)]}
       query={query}
-      textOf={textOf}
+      textOf={(token) => textOf(token, zone)}
       hint="description, project, permission or id"
       tools={
         <Choices
@@ -94,9 +96,11 @@ export default function Tokens() {
   )
 }
 
-function textOf(token: Token): string {
+function textOf(token: Token, zone: Zone): string {
   const { id, description, scopes } = token
-  return [id, description, ...scopes, ...restrictionsOf(token), isExpired(token) ? 'expired' : ''].join(' ')
+  return [id, description, ...scopes, ...restrictionsOf(token, zone), isExpired(token) ? 'expired' : ''].join(
+    ' ',
+  )
 }
 
 const byName = new Intl.Collator('en', { numeric: true })
@@ -113,7 +117,7 @@ function sorted(tokens: readonly Token[], order: Order): Token[] {
 function TokenRow({ token }: { token: Token }) {
   const { id, description, scopes, last_used_at } = token
   const permissions = scopes.join(', ')
-  const restrictions = restrictionsOf(token).join(', ')
+  const restrictions = restrictionsOf(token, useZone()).join(', ')
   return (
     <tr>
       <td>

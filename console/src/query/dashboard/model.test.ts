@@ -15,6 +15,17 @@ test('values come from the token, the address and the defaults, in this order', 
   })
 })
 
+test('a list is one text, and a range leaves fixed values alone', () => {
+  const parameters = {
+    status: { type: 'list' as const, default: ['500', '502'] },
+    from: { type: 'timestamp' as const, required: true },
+    until: { type: 'timestamp' as const, required: true },
+  }
+  const until = '2026-01-02T00:00:00Z'
+  const values = valuesOf(parameters, new URLSearchParams('_range=1h'), { until }, Date.UTC(2026, 0, 2, 12))
+  expect(values).toMatchObject({ status: '["500","502"]', until })
+})
+
 test('a relative range is rounded, so that viewers share results', () => {
   const parameters = {
     from: { type: 'timestamp' as const, required: true },

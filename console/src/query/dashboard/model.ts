@@ -1,3 +1,4 @@
+import { textOfValue } from '../../../../src/shared/list-text.ts'
 import { referenceIn } from '../../../../src/shared/names.ts'
 import type { Dashboard, Parameter, Row } from '../../api/shapes.ts'
 
@@ -64,13 +65,16 @@ export function valuesOf(
   const values: Record<string, string> = {}
   for (const [name, { default: preset }] of Object.entries(parameters)) {
     const value = fixed[name] ?? address.get(name) ?? preset
-    if (value !== undefined && value !== null) values[name] = String(value)
+    if (value !== undefined && value !== null) values[name] = textOfValue(value)
   }
   const range = timeRangeOf(parameters)
   if (!range) return values
   const required = (name: string | undefined) => name !== undefined && parameters[name]?.required === true
   const chosen = address.get('_range') ?? (required(range.start) && !values[range.start] ? '1d' : '')
-  return { ...values, ...rangeValues(range, chosen, required(range.end), nowMs) }
+  const free = Object.entries(rangeValues(range, chosen, required(range.end), nowMs)).filter(
+    ([name]) => !Object.hasOwn(fixed, name),
+  )
+  return { ...values, ...Object.fromEntries(free) }
 }
 
 interface Call {

@@ -26,7 +26,8 @@ const refreshes = [
 export function ParameterBar(props: ParameterBarProps) {
   const { parameters, values, fixed, address, refresh, onAddress, onReload } = props
   const range = timeRangeOf(parameters)
-  const isCustom = address.get('_range') === 'custom' || (range !== undefined && address.has(range.start))
+  const hasStart = range !== undefined && (address.has(range.start) || Object.hasOwn(fixed, range.start))
+  const isCustom = address.get('_range') === 'custom' || hasStart
   const chosen = isCustom ? 'custom' : (address.get('_range') ?? '')
   const names = orderedNames(parameters).filter((name) => !Object.hasOwn(fixed, name))
   const isOfRange = (name: string) => name === range?.start || name === range?.end

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
+import { textOfValue } from '../../../../src/shared/list-text.ts'
+import { parseIsoTimestamp } from '../../../../src/shared/timestamps.ts'
 import type { Parameter } from '../../api/shapes.ts'
-import { fromLocalInput, toLocalInput } from '../../ui/text/instants.ts'
+import { fromLocalInput, toLocalInput, useZone } from '../../ui/text/instants.ts'
 import { ListControl } from './list-control.tsx'
 
 interface Attributes {
@@ -21,14 +23,21 @@ interface ParameterControlProps extends Omit<Attributes, 'className'> {
   text: (attributes: Attributes) => ReactNode
 }
 
+/** As the service reads it: without an offset, a time is in UTC. */
+function millisecondsOf(timestamp: string): number {
+  const micros = parseIsoTimestamp(timestamp)
+  return micros === undefined ? Date.parse(timestamp) : Number(micros / 1000n)
+}
+
 /** The control of a parameter, by its type. */
 export function ParameterControl(props: ParameterControlProps) {
   const { name, parameter, value, isSettled = false, onChange, text, ...rest } = props
   const { type = 'string', required, default: preset, enum: allowed, example } = parameter
   const common = { ...rest, className: 'input' }
+  const zone = useZone()
   const choices = allowed?.map(String) ?? (type === 'boolean' ? ['true', 'false'] : undefined)
   if (type === 'list') {
-    const placeholder = String(preset ?? example ?? '')
+    const placeholder = textOfValue(preset ?? example ?? '')
     return <ListControl {...common} {...{ name, choices, value, placeholder, isSettled, onChange }} />
   }
   if (choices) {
@@ -60,9 +69,9 @@ export function ParameterControl(props: ParameterControlProps) {
         {...common}
         type="datetime-local"
         step={1}
-        value={value ? toLocalInput(Date.parse(value)) : ''}
+        value={value ? toLocalInput(millisecondsOf(value), zone) : ''}
         onChange={({ target }) => {
-          const ms = fromLocalInput(target.value)
+          const ms = fromLocalInput(target.value, zone)
           onChange(ms === undefined ? undefined : new Date(ms).toISOString())
         }}
       />

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { textOfValue } from '../../../../src/shared/list-text.ts'
 import type { Parameter } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/fields.tsx'
@@ -37,7 +38,7 @@ export function ParameterEditor({ name, parameter, onChange, onRemove, onClose }
         label="Type"
         value={parameter.type ?? 'string'}
         options={parameterTypes.map((type) => [type] as const)}
-        onChange={(type) => set({ type })}
+        onChange={(type) => set({ type, ...(type !== 'list' && { of: undefined }) })}
       />
       <CheckField
         label="Required"
@@ -47,14 +48,14 @@ export function ParameterEditor({ name, parameter, onChange, onRemove, onClose }
       <TextField
         label="Default"
         type="text"
-        value={String(parameter.default ?? '')}
+        value={textOfValue(parameter.default ?? '')}
         disabled={parameter.required === true}
         onChange={(text) => set({ default: text === '' ? undefined : text })}
       />
       <TextField
         label="Example"
         type="text"
-        value={String(parameter.example ?? '')}
+        value={textOfValue(parameter.example ?? '')}
         onChange={(text) => set({ example: text === '' ? undefined : text })}
       />
       <div className="wide stack">

@@ -16,6 +16,7 @@ export const parameterTypes: readonly ParameterType[] = [
   'timestamp',
   'date',
   'regex',
+  'list',
 ]
 
 /** The type that a value looks like. Projects are text in every source. */

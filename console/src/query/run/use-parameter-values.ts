@@ -1,7 +1,8 @@
 import { useQueries } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
+import { textOfValue } from '../../../../src/shared/list-text.ts'
 import { queries } from '../../api/queries.ts'
-import type { Parameters } from '../../api/shapes.ts'
+import type { Parameter, Parameters } from '../../api/shapes.ts'
 import { useAddress } from '../../ui/use-address.ts'
 import type { SeenAt } from './sql-parameters.ts'
 
@@ -46,7 +47,7 @@ export function useParameterValues(
   const suggested = JSON.stringify(
     places.map(({ name }, index) => {
       const found = seen[index]?.data?.map(({ value }) => value).filter((value) => value !== '') ?? []
-      const example = parameters[name]?.example?.toString()
+      const example = exampleOf(parameters[name])
       const isSeen = example !== undefined && found.includes(example)
       return [name, (isSeen ? example : found[0]) ?? null]
     }),
@@ -55,10 +56,10 @@ export function useParameterValues(
   const values = useMemo(() => {
     const found = new Map(JSON.parse(suggested) as [string, string | null][])
     const suggestion = (name: string) => {
-      const { required, enum: allowed, example } = parameters[name] ?? {}
+      const { required, enum: allowed } = parameters[name] ?? {}
       if (!required || touched.has(name)) return undefined
-      if (allowed) return (example ?? allowed[0])?.toString()
-      return found.get(name) ?? (isLooking ? undefined : example?.toString())
+      if (allowed) return exampleOf(parameters[name]) ?? allowed[0]?.toString()
+      return found.get(name) ?? (isLooking ? undefined : exampleOf(parameters[name]))
     }
     const all = Object.keys(parameters).map((name): [string, string | undefined] => [
       name,
@@ -82,3 +83,6 @@ export function useParameterValues(
     keep: () => setAddress(values, 'replace'),
   }
 }
+
+const exampleOf = (parameter: Parameter | undefined) =>
+  parameter?.example === undefined ? undefined : textOfValue(parameter.example)

@@ -28,6 +28,10 @@ export function showInstant(
   return { full, seconds: full.slice(0, 19), short: full.slice(5, 16), time: full.slice(11) }[parts]
 }
 
+/** The day of an ISO 8601 timestamp. */
+export const showDay = (timestamp: string, chosen: Zone): string =>
+  showInstant(Date.parse(timestamp), chosen).slice(0, 10)
+
 /** Milliseconds of a value in a result: an integer in microseconds, or a text in UTC. */
 export function instantOf(value: unknown, type: string | undefined): number | undefined {
   const bare = (type ?? '')
@@ -42,11 +46,11 @@ export function instantOf(value: unknown, type: string | undefined): number | un
 }
 
 /** The value of an input of the type datetime-local. */
-export function toLocalInput(ms: number, chosen: Zone = 'local'): string {
+export function toLocalInput(ms: number, chosen: Zone): string {
   return showInstant(ms, chosen, 'seconds').replace(' ', 'T')
 }
 
-export function fromLocalInput(text: string, chosen: Zone = 'local'): number | undefined {
+export function fromLocalInput(text: string, chosen: Zone): number | undefined {
   const ms = new Date(chosen === 'utc' ? `${text}Z` : text).getTime()
   return text === '' || Number.isNaN(ms) ? undefined : ms
 }
