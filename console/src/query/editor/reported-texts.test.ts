@@ -49,6 +49,7 @@ test('keeps every typed letter, however late the page is', () => {
         expect(shown()).toBe(typed)
       }
     }),
+    { examples: [[['a', 'render', 'Backspace', 'render', 'Backspace', 'a', 'render']]] },
   )
 })
 

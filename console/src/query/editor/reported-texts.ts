@@ -4,7 +4,8 @@ export function reportedTexts() {
   return {
     /** The user changed the text of the editor while the page has `known`. */
     report(text: string, known: string): void {
-      if (text === known) awaited = []
+      // What the page has comes back only if it has not yet, and later texts not at all.
+      if (text === known) awaited.length = awaited.lastIndexOf(text) + 1
       else awaited.push(text)
     },
     /** Whether the page changed the text, which the editor therefore shows. */
