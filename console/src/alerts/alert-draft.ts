@@ -37,4 +37,5 @@ export const alertKind: Kind<Alert, AlertDraft> = {
     ...(Object.fromEntries(fields.map((field) => [field, alert[field]])) as unknown as AlertDraft),
     notify: alert.notify.map(({ key: _, switched_off: __, ...target }) => target),
   }),
+  besides: ({ enabled, muted_until, muted_groups }) => ({ enabled, muted_until, muted_groups }),
 }

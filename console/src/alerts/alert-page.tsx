@@ -48,6 +48,7 @@ const tabs = [
 /** One alert: its state, what can be done with it, what happened, and its versions. */
 export default function AlertPage({ name }: { name: string }) {
   const query = useQuery(queries.alert(name))
+  const mayChange = useMayChange()
   const [address, setAddress] = useAddress()
   const tab = address.get('_tab') === 'versions' ? 'versions' : 'events'
   return (
@@ -63,7 +64,7 @@ export default function AlertPage({ name }: { name: string }) {
           </PageHead>
           <AlertFacts alert={alert} />
           {alert.by.length > 0 && <AlertGroups alert={alert} />}
-          <AlertOutcome alert={alert} />
+          {mayChange && <AlertOutcome alert={alert} />}
           <Choices
             label="Part of the alert"
             options={tabs}

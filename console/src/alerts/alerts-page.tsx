@@ -44,7 +44,10 @@ export default function Alerts() {
           <p>Create one here, or with “Alert on this” beside the result of an endpoint.</p>
         </Empty>
       }
-      below={(creating || start) && <AlertForm {...(start && { start })} onClose={close} onSaved={close} />}
+      below={
+        mayChange &&
+        (creating || start) && <AlertForm {...(start && { start })} onClose={close} onSaved={close} />
+      }
     >
       {(alerts) => (
         <Table columns={columns}>

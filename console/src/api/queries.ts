@@ -157,7 +157,7 @@ export const queries = {
       queryKey: ['alerts', id, 'events'],
       queryFn: ({ signal }) =>
         api<Entry[]>('/api/sources/alert_events/search', {
-          body: { query: `alert_id:"${id}"`, limit: 200 },
+          body: { query: `alert_id:"${id}"`, from: beginningOfTime, limit: 200 },
           signal,
         }),
       refetchInterval: 5_000,

@@ -19,6 +19,8 @@ const folders: Record<string, readonly [folder: string, sql?: string]> = {
   source: ['sources'],
   alert: ['alerts'],
   dashboard: ['dashboards'],
+  table: ['tables'],
+  plan: ['plans'],
 }
 
 /** Who did what. The entries are those of a source, so everything else can be asked on the logs page. */
@@ -47,7 +49,7 @@ export default function AuditPage() {
       <Loaded query={query} what="the audit" height={360}>
         {(entries) =>
           entries.length === 0 ? (
-            <Empty title="Nothing found">The newest 200 entries of the last 90 days are searched.</Empty>
+            <Empty title="Nothing found">The newest 200 entries that match are shown.</Empty>
           ) : (
             <Table
               label="Audit"
@@ -89,7 +91,7 @@ function foldersOf({ metadata: { action } }: AuditEntry) {
   return verb === 'create' || verb === 'update' ? folders[kind] : undefined
 }
 
-const readOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'updated_by_name', 'note', 'columns']
+const readOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'updated_by_name', 'note']
 
 function Difference({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { target, target_id: id = '', version = 0, actor } = entry.metadata
@@ -104,7 +106,7 @@ function Difference({ entry, onClose }: { entry: AuditEntry; onClose: () => void
     >
       <Loaded query={query} what="the versions" height={240}>
         {(versions) => {
-          const [after, before] = [version, version - 1].map((number) => fieldsOf(versions, number))
+          const [after, before] = [version, version - 1].map((number) => fieldsOf(folder, versions, number))
           if (!after) return <p className="soft">This version is no longer stored.</p>
           return (
             <div className="stack">
@@ -125,9 +127,11 @@ function Difference({ entry, onClose }: { entry: AuditEntry; onClose: () => void
   )
 }
 
-function fieldsOf(versions: readonly { version: number }[], number: number) {
+function fieldsOf(folder: string, versions: readonly { version: number }[], number: number) {
   const found = versions.find(({ version }) => version === number)
   if (!found) return undefined
-  const fields = Object.entries(found).filter(([name]) => !readOnly.includes(name))
+  // Those of an endpoint follow from its SQL.
+  const hidden = folder === 'endpoints' ? [...readOnly, 'columns'] : readOnly
+  const fields = Object.entries(found).filter(([name]) => !hidden.includes(name))
   return Object.fromEntries(fields) as Record<string, unknown>
 }

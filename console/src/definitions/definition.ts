@@ -17,6 +17,8 @@ export interface Kind<T extends Definition, D extends object> {
   one: string
   /** The fields that can be edited. */
   draftOf: (saved: T) => D
+  /** Fields that are changed elsewhere, which versions show as well. */
+  besides?: (saved: T) => object
   /** The field with SQL, where there is one. */
   sql?: keyof D & string
 }

@@ -52,8 +52,9 @@ function VersionList<T extends Definition, D extends object>(
   })
   const changes = breakingChanges(restore.error)
   if (!shown) return null
-  const { sql, draftOf } = kind
-  const [older, newer] = [before && draftOf(before), draftOf(shown)]
+  const { sql } = kind
+  const fieldsOf = (version: T) => ({ ...kind.draftOf(version), ...kind.besides?.(version) })
+  const [older, newer] = [before && fieldsOf(before), fieldsOf(shown)]
   return (
     <div className="versions">
       <div className="version-list" role="group" aria-label="Versions">

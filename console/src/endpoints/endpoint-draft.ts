@@ -1,7 +1,7 @@
 import type { Endpoint, Parameters } from '../api/shapes.ts'
 import type { Kind } from '../definitions/definition.ts'
 
-/** The fields of an endpoint that can be edited here. */
+/** The fields of an endpoint that people set. A copy has nothing else. */
 export type EndpointDraft = { parameters: Parameters } & Pick<
   Endpoint,
   | 'name'
@@ -11,6 +11,7 @@ export type EndpointDraft = { parameters: Parameters } & Pick<
   | 'cache_seconds'
   | 'warm_seconds'
   | 'timeout_seconds'
+  | 'json'
   | 'sandbox'
   | 'strict'
   | 'timestamps'
@@ -33,6 +34,7 @@ export const newDraft: EndpointDraft = {
   timestamps: 'iso',
   published: true,
   chart: null,
+  json: [],
 }
 
 const fields = Object.keys(newDraft) as (keyof EndpointDraft)[]

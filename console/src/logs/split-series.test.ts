@@ -42,4 +42,5 @@ test('colors other values by frequency', () => {
 test('finds the entries of a series', () => {
   const found = ['5xx', 'two words', '', '…'].map((name) => seriesCondition('status_code', name))
   expect(found).toEqual(['status_code:5xx', 'status_code:"two words"', '-status_code:*', undefined])
+  expect(seriesCondition('%cpu', '')).toBe('-"%cpu":*')
 })

@@ -2,7 +2,7 @@ import { otherValues } from '../../../src/shared/counted-values.ts'
 import type { Histogram } from '../api/shapes.ts'
 import { sum } from '../ui/text/format.ts'
 import { levelTone } from './levels.ts'
-import { conditionOf } from './search/conditions.ts'
+import { conditionOf, writtenField } from './search/conditions.ts'
 import { valueName } from './source-fields.ts'
 
 /** One value that the histogram is split by. */
@@ -61,6 +61,6 @@ function toneOf(name: string): string | undefined {
 /** The condition that finds the entries of a series; undefined where no single condition does. */
 export function seriesCondition(field: string, name: string): string | undefined {
   if (name === otherValues) return undefined
-  if (name === '') return `-${field}:*`
+  if (name === '') return `-${writtenField(field)}:*`
   return conditionOf(field, name)
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { AlertView } from '../../alerts/alert-kind.ts'
 import type { AlertTests } from '../../alerts/alert-tests.ts'
 import { alertsSource } from '../../catalog/built-in-sources.ts'
+import { beginningOfTime } from '../../shared/timestamps.ts'
 import { addExamples, addServiceAction, addServiceCommand, durationSeconds } from '../command.ts'
 import type { CommandIo } from '../command-io.ts'
 import { entryText, type LoggedEntry, searchEntries } from '../logs/search-entries.ts'
@@ -43,8 +44,9 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     request: async (client, name: string) => {
       const shown = await client.json<AlertView>('GET', apiPath('alerts', name))
       const events: LoggedEntry[] = []
-      const search = searchEntries(client, alertsSource, { query: `alert_id:"${shown.id}"` }, shownEvents)
-      for await (const { entry } of search) events.push(entry)
+      const search = { query: `alert_id:"${shown.id}"`, from: beginningOfTime }
+      const found = searchEntries(client, alertsSource, search, shownEvents)
+      for await (const { entry } of found) events.push(entry)
       return { ...shown, events }
     },
     print: async ({ events, notify, ...shown }) => {

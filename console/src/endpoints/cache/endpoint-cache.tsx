@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { api, at } from '../../api/api.ts'
 import { invalidate, queries } from '../../api/queries.ts'
 import type { Endpoint, EndpointCacheState } from '../../api/shapes.ts'
+import { useMayChange } from '../../api/use-may-change.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { Figure } from '../../ui/facts.tsx'
@@ -34,6 +35,7 @@ export function EndpointCache({ saved }: { saved: Endpoint }) {
 function Cached({ name, cache }: { name: string; cache: EndpointCacheState }) {
   const { results, total, cache_seconds, warm_seconds } = cache
   const [dropping, setDropping] = useState(false)
+  const mayChange = useMayChange()
   const drop = useMutation({
     mutationFn: () => api(`/api/endpoints/${at(name)}/cache`, { method: 'DELETE' }),
     onSuccess: () => {
@@ -68,14 +70,16 @@ function Cached({ name, cache }: { name: string; cache: EndpointCacheState }) {
       </dl>
       <div className="tabs-line">
         <h2>Cached results</h2>
-        <Button
-          look="danger"
-          disabled={total === 0}
-          title={total === 0 ? 'There are no cached results.' : undefined}
-          onClick={() => setDropping(true)}
-        >
-          Drop cached results
-        </Button>
+        {mayChange && (
+          <Button
+            look="danger"
+            disabled={total === 0}
+            title={total === 0 ? 'There are no cached results.' : undefined}
+            onClick={() => setDropping(true)}
+          >
+            Drop cached results
+          </Button>
+        )}
       </div>
       {results.length === 0 ? (
         <Empty title="No cached results">

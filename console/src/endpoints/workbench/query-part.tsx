@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useMayChange } from '../../api/use-may-change.ts'
 import { SqlEditor } from '../../query/editor/sql-editor.tsx'
 import { Verdict } from '../../query/editor/verdict.tsx'
 import { WarningList } from '../../query/editor/warning-list.tsx'
@@ -22,6 +23,7 @@ interface QueryPartProps {
 export function QueryPart({ work, hasBigQuery = false }: QueryPartProps) {
   const { mode, saved, draft, isBlank, isDraft, checked, problem, warnings, values, setDraft } = work
   const { run } = work.runner
+  const mayChange = useMayChange()
   const [isTall, setTall] = useState(false)
   const [isBigQuery, setBigQuery] = useState(false)
   const write = (query: string) => setDraft((now) => ({ ...now, query }))
@@ -89,7 +91,9 @@ export function QueryPart({ work, hasBigQuery = false }: QueryPartProps) {
         actions={
           <>
             {work.isEdited && <RowsFromBefore />}
-            {saved && !isDraft && <AlertOnThis endpoint={saved} chart={draft.chart} values={values} />}
+            {saved && !isDraft && mayChange && (
+              <AlertOnThis endpoint={saved} chart={draft.chart} values={values} />
+            )}
           </>
         }
       />

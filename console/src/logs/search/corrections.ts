@@ -2,7 +2,7 @@ import { conditionsIn } from './conditions.ts'
 
 const comparisonWord = /^(-?)([\p{L}_@$][\p{L}\p{N}_@$.-]*)(>=|<=|>|<|==?)(\d[\d.]*)$/u
 const fieldCondition = /^(-?)([\p{L}_@$][^\s":()]*):(.*)$/su
-const ownFields = ['project', 'id', 'message']
+const ownFields = ['project', 'id', 'message', 'event_message']
 
 /** The query as it was probably meant: with a colon before a comparison, and with the closest names of fields. */
 export function corrected(query: string, fields: readonly string[]): string | undefined {

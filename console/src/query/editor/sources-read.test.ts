@@ -33,4 +33,7 @@ test('tells names that rows are read of from columns with the same name', () => 
   const query = 'SELECT plans, sizes FROM a JOIN `plans` USING (id) WHERE id IN sizes -- FROM others'
   expect(namesRead(query, new Set(['plans', 'sizes', 'others']))).toEqual(['plans', 'sizes'])
   expect(namesRead('SELECT plans FROM a', new Set(['plans']))).toEqual([])
+  const listed =
+    'SELECT 1 AS "it\'s", others FROM (SELECT f(a, sizes) FROM a) AS x, plans WHERE (1, sizes) // FROM sizes'
+  expect(namesRead(listed, new Set(['a', 'plans', 'sizes', 'others']))).toEqual(['a', 'plans'])
 })

@@ -1,7 +1,12 @@
+import { sqlTokens } from '../../../../src/shared/sql-tokens.ts'
+
 /** Words and brackets of SQL outside comments and strings. */
 export function wordsOf(query: string): string[] {
-  const bare = query.replace(/--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^'\\]|\\[\s\S])*'?/g, ' ')
-  return bare.match(/[\w.]+|[`"][^`"]*[`"]?|[(),]/g) ?? []
+  const code = [...sqlTokens(query)].map(({ kind, start, end }) => {
+    const isOpenName = kind === 'unterminated' && /[`"]/.test(query[start] as string)
+    return !isOpenName && /^(?:comment|string|unterminated)$/.test(kind) ? ' ' : query.slice(start, end)
+  })
+  return code.join('').match(/[\w.]+|[`"][^`"]*[`"]?|[(),]/g) ?? []
 }
 
 /**
@@ -50,8 +55,18 @@ const unquoted = (word: string | undefined) => (word ?? '').replace(/^[`"](.*)[`
 /** The names that a query reads rows of. The service decides it exactly. */
 export function namesRead(query: string, names: ReadonlySet<string>): string[] {
   const words = wordsOf(query)
-  const read = words.filter((_, at) => /^(?:from|join|in)$/i.test(words[at - 1] ?? '')).map(unquoted)
-  return [...new Set(read)].filter((name) => names.has(name))
+  const read = new Set<string>()
+  // For each open bracket, whether a comma separates tables.
+  const lists = [false]
+  for (const [at, word] of words.entries()) {
+    const before = words[at - 1] ?? ''
+    if (/^(?:from|join|in)$/i.test(before) || (before === ',' && lists.at(-1))) read.add(unquoted(word))
+    if (word === '(') lists.push(false)
+    else if (word === ')') lists.pop()
+    else if (/^(?:from|select|where|prewhere|group|having|order|limit|union|settings)$/i.test(word))
+      lists.splice(-1, 1, /^from$/i.test(word))
+  }
+  return [...read].filter((name) => names.has(name))
 }
 
 /** The index of the closing bracket for each opening one. */
