@@ -10,6 +10,12 @@ export const usedSql =
   'max(u.hits) AS hits, max(u.engine_ms) AS engine_ms, max(u.last_at) AS last_at FROM _project_usage AS u'
 export const usageSql = `${usedSql} GROUP BY day, project, writer`
 
+/** How often a service reads what others wrote to these tables. */
+export const followEveryMs = 1_000
+
+/** Condition for rows that were stored since the newest one that was read, and for some before it: rows may become visible late. */
+export const isNewSql = (at: string) => `${at} > toDateTime64({since:String}, 6, 'UTC') - INTERVAL 10 SECOND`
+
 /** The plan that each project was assigned last. */
 export function assignedSql(table = '_projects'): string {
   return `SELECT project, argMax(p.plan, p.at) AS plan FROM ${table} AS p GROUP BY project`

@@ -6,7 +6,9 @@ import { repeat } from '../base/repeat.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
+import { followEveryMs, isNewSql } from '../engine/project-tables.ts'
 import { countRows, removeRows, tablesRemoving } from '../engine/removed-rows.ts'
+import { isoText } from '../shared/timestamps.ts'
 import type { HiddenRows } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import {
@@ -36,14 +38,11 @@ interface ErasuresOptions {
 }
 
 const limits = { deadlineMs: 120_000 }
-const followEveryMs = 1_000
 const pollEveryMs = 250
 const maxRemovals = 3
 const longestPauseMs = 30_000
 const maxRunning = 50
 export const maxListed = 1_000
-/** Rows of other services may become visible late. */
-const overlapSeconds = 10
 /** Others hide the entries within this time, and drop what they computed from them. */
 const othersFollowMs = 3_000
 
@@ -188,7 +187,7 @@ export class Erasures {
     }
     return {
       entries: Math.round(entries / this.#replicas()),
-      to: to ?? isoOf(newest),
+      to: to ?? isoText(newest),
       tables: ids === null ? null : found,
       everything: [source, from, to, ids].every((part) => part === null),
     }
@@ -239,13 +238,16 @@ export class Erasures {
   async #read(): Promise<Erasure[]> {
     const sql =
       'SELECT argMax(e.body, e.sequence) AS body, toString(max(e.at)) AS read_at FROM _erasures AS e ' +
-      `WHERE e.at > toDateTime64({since:String}, 3, 'UTC') - INTERVAL ${overlapSeconds} SECOND GROUP BY id ORDER BY read_at`
+      `WHERE ${isNewSql('e.at')} GROUP BY id ORDER BY read_at`
     const statement = { sql, parameters: { since: this.#readUntil } }
     const rows = await queryRows<{ body: string; read_at: string }>(this.#options.engine, statement, limits)
     this.#readUntil = rows.at(-1)?.read_at ?? this.#readUntil
     const erasures = rows.map(({ body }) => storedErasureShape.parse(JSON.parse(body)))
     const added = erasures.filter(({ id }) => !this.#byId.has(id))
-    for (const erasure of erasures) this.#byId.set(erasure.id, erasure)
+    for (const erasure of erasures) {
+      // The row may be older than the end, which this service stored meanwhile.
+      if (!this.#byId.get(erasure.id)?.done_at) this.#byId.set(erasure.id, erasure)
+    }
     return added
   }
 
@@ -346,9 +348,4 @@ export class Erasures {
       }
     })
   }
-}
-
-function isoOf(micros: bigint): string {
-  const ms = new Date(Number(micros / 1000n)).toISOString()
-  return `${ms.slice(0, -1)}${String(micros % 1000n).padStart(3, '0')}Z`
 }

@@ -6,7 +6,7 @@ import { repeat } from '../base/repeat.ts'
 import { readShape } from '../base/validation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, queryText, writeJsonRows } from '../engine/json-rows.ts'
-import { assignedSql } from '../engine/project-tables.ts'
+import { assignedSql, followEveryMs, isNewSql } from '../engine/project-tables.ts'
 import { defaultPlan, type Plan, projectName, unlimited } from './plan.ts'
 
 interface ProjectPlansOptions {
@@ -21,9 +21,6 @@ interface ProjectPlansOptions {
 
 const limits = { deadlineMs: 60_000 }
 const maxProjects = 1_000_000
-const followEveryMs = 1_000
-/** Rows of other services may become visible late. */
-const overlapSeconds = 10
 
 /** Names that one response has at most. */
 const maxReadBytes = 24 * 2 ** 20
@@ -140,7 +137,7 @@ export class ProjectPlans {
   async #follow(): Promise<void> {
     const sql =
       'SELECT project, plan, toString(p.at) AS read_at FROM _projects AS p ' +
-      `WHERE p.at > toDateTime64({since:String}, 6, 'UTC') - INTERVAL ${overlapSeconds} SECOND ORDER BY p.at`
+      `WHERE ${isNewSql('p.at')} ORDER BY p.at`
     const statement = { sql, parameters: { since: this.#readUntil } }
     type Row = { project: string; plan: string; read_at: string }
     const assigned = new Set<string>()

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { systemTime, type Timers } from '../../../src/base/clock.ts'
+import type { Log } from '../../../src/base/log.ts'
 import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
 import { ErasureFile } from '../../../src/projects/erasure-file.ts'
 import { Erasures } from '../../../src/projects/erasures.ts'
@@ -159,6 +160,58 @@ test('an erasure is not done while a query runs that began before it', async () 
   await expect.poll(() => erasures.get(id).done_at).not.toBeNull()
   expect(order).toEqual(['forgotten', 'query ended', 'forgotten'])
   await erasures.stop()
+  directory.remove()
+})
+
+test('an erasure stays done although its row from before is being read', async () => {
+  const [{ engine }] = services
+  const directory = scratchDirectory()
+  const system = systemTime()
+  let [begun, erased] = ['', 0]
+  let isEnded = () => {}
+  const end = new Promise<void>((resolve) => {
+    isEnded = resolve
+  })
+  /** When it was done, at the start of each read of the rows of all services. */
+  const seen: (string | null)[] = []
+  const erasures: Erasures = new Erasures({
+    engine: {
+      database: engine.database,
+      state: () => engine.state(),
+      close: async () => {},
+      insert: (...sent) => engine.insert(...sent),
+      command: (...sent) => engine.command(...sent),
+      query: async (...sent) => {
+        const isRead = begun !== '' && sent[0].sql.includes('FROM _erasures')
+        if (isRead) seen.push(erasures.get(begun).done_at)
+        const result = await engine.query(...sent)
+        if (isRead) await end
+        return result
+      },
+    },
+    ...{ time: { ...system, after: (_, run) => system.after(0, run) }, shared: true },
+    log: { info: () => erased++, warn: () => {} } as unknown as Pick<Log, 'info' | 'warn'>,
+    ...{ topology: () => topologyOf(engine), sourceOf: (name) => name, sources: () => [] },
+    file: new ErasureFile(directory.path),
+    eraseTables: async () => {
+      // Goes on once a read has begun.
+      await vi.waitFor(() => expect(seen).toEqual([null]))
+    },
+  })
+  erasures.follow(
+    async () => {},
+    async () => {},
+  )
+  await erasures.open()
+  begun = (await erasures.begin(await erasures.count({ project: 'shared-stale' }), 'tests', async () => {}))
+    .id
+  await expect.poll(() => erasures.get(begun).done_at).not.toBeNull()
+  const { done_at } = erasures.get(begun)
+  isEnded()
+  await expect.poll(() => seen.length).toBeGreaterThan(2)
+  await erasures.stop()
+  expect([new Set(seen), erased]).toEqual([new Set([null, done_at]), 1])
+  expect(seen.lastIndexOf(null)).toBe(0)
   directory.remove()
 })
 
