@@ -130,11 +130,14 @@ export function isUnreachable(error: unknown): boolean {
   return engineUnavailable.is(error) && engineCodeOf(error) === undefined
 }
 
+/** Codes that concern the server or its user, not the statement: a password, an address, a grant, a setting, the cluster. */
+export const serverFaults: ReadonlySet<number> = new Set([192, 193, 194, 195, 452, 497, 516, 701])
+
 /**
  * Codes of a node that runs but cannot serve now, while another may: too many queries or connections, no way to other nodes
- * or to the keeper, a read-only table, a replica that lags, a shutdown, a password that only this node refuses.
+ * or to the keeper, a read-only table, a replica that lags, a shutdown, or what only this node refuses.
  */
-const nodeTroubles = new Set([192, 193, 194, 198, 202, 203, 209, 210, 225, 236, 242, 279, 289, 319, 516, 999])
+const nodeTroubles = new Set([198, 202, 203, 209, 210, 225, 236, 242, 279, 289, 319, 999, ...serverFaults])
 
 /** Whether another node may serve the request: nothing was received of the response, or this node cannot serve. */
 export function isNodeTrouble(error: unknown): boolean {

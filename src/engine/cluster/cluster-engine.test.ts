@@ -87,7 +87,7 @@ describe('a query', () => {
     expect(total()).toBe(1)
   })
 
-  test.each([202, 203, 209, 210, 225, 236, 242, 279, 289, 319, 516, 999])(
+  test.each([195, 202, 203, 209, 210, 225, 236, 242, 279, 289, 319, 452, 497, 516, 701, 999])(
     'runs on another node after error %d of the node',
     async (code) => {
       const reply = inOrder(exception(code))

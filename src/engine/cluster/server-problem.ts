@@ -2,6 +2,7 @@ import { diskFull, engineUnavailable, invalidQuery, queryTimeout, WellheadError 
 import { OperatorError } from '../../base/operator-error.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { ClickHouseError } from '../clickhouse-http.ts'
+import { serverFaults } from '../engine-errors.ts'
 
 /** Whom a problem concerns. */
 export interface ServerIdentity {
@@ -67,14 +68,11 @@ export function explainServerError(error: unknown, server: ServerIdentity): Serv
   return cannotConnect(server, cause instanceof Error ? cause.message : message)
 }
 
-/** Codes that concern the server or its user, not the statement. */
-const faults = new Set([192, 193, 194, 195, 452, 497, 516, 701])
-
 /** The error of a statement that the server refused for a reason other than the statement, so that the server must be checked. */
 export function serverFault(error: unknown, server: ServerIdentity): WellheadError | undefined {
   if (!(error instanceof WellheadError && error.cause instanceof ClickHouseError)) return undefined
   const { code, type } = error.cause
-  if (!faults.has(code)) return undefined
+  if (!serverFaults.has(code)) return undefined
   const cause = new ClickHouseError({ message: error.message, code, type })
   return engineUnavailable(refused(server, cause, error.message).reason, cause)
 }
