@@ -9,10 +9,10 @@ import type { Log } from '../base/log.ts'
 import { codeTokens, identifierOf } from '../sql/tokens.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
 import { ClickHouseError } from './clickhouse-http.ts'
-import { isLocked, ownerOf } from './embedded/directory-lock.ts'
+import { isLocked, refuseOwner } from './embedded/directory-lock.ts'
 import { InsertVerifier } from './embedded/durability/insert-verifier.ts'
 import { EngineProcess } from './embedded/engine-process.ts'
-import { EngineStartError, type HostOptions, type User } from './embedded/host-protocol.ts'
+import type { EngineStartError, HostOptions, User } from './embedded/host-protocol.ts'
 import { graceMs, RunningQueries } from './embedded/running-queries.ts'
 import {
   durabilitySettings,
@@ -32,9 +32,7 @@ export function storeDirectoryOf(dataDir: string): string {
 /** Throws if another process uses the data directory. The engine process notices that, too, but later. */
 export function checkUnused(dataDir: string): void {
   const status = join(storeDirectoryOf(dataDir), 'status')
-  const owner = ownerOf(status)
-  if (owner === undefined || !isLocked(status)) return
-  throw new EngineStartError('in-use', `Process ${owner} has it open.`)
+  if (isLocked(status)) refuseOwner(status)
 }
 
 /** Version of the package `chdb`, read without loading the engine. */

@@ -40,13 +40,18 @@ function explainEngine({ reason, message }: EngineStartError, { dataDir }: Setti
     case 'unwritable':
       return cannotWrite(dataDir, message)
     case 'no-engine':
-      return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead with npm or pnpm, including optional dependencies, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
+      return `${explainMissingEngine(message)}, or use a ClickHouse server with WELLHEAD_CLICKHOUSE_URL.`
     case 'ended':
     case 'other':
       if (/permission denied|read-only file system|no space left/i.test(message))
         return cannotWrite(dataDir, message)
       return `The embedded engine cannot start: ${message}`
   }
+}
+
+/** What is wrong and what to do, without the period. */
+export function explainMissingEngine(message: string): string {
+  return `This machine has no embedded engine: ${message.split('\n')[0]?.replace(/\.?$/, '.')} Install Wellhead with npm or pnpm, including optional dependencies`
 }
 
 function cannotWrite(dataDir: string, message: string): string {

@@ -12,6 +12,7 @@ import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { coloredPatch, printJson } from '../output/print.ts'
+import { explainMissingEngine } from '../serve/start-problems.ts'
 import { findWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {
@@ -111,8 +112,9 @@ async function withService<T>(
     const isExpected = error instanceof OperatorError || error instanceof EngineStartError
     if (!isExpected) throw error
     const isMissing = error instanceof EngineStartError && error.reason === 'no-engine'
-    const advice = isMissing ? '' : ' Set TMPDIR to use another temporary directory.'
-    const message = `The embedded engine cannot start: ${error.message}${advice}`
+    const message = isMissing
+      ? `${explainMissingEngine(error.message)}.`
+      : `The embedded engine cannot start: ${error.message} Set TMPDIR to use another temporary directory.`
     throw new CommandFailure(message, undefined, { cause: error })
   })
   const stopped = new Promise<never>((_, reject) => {

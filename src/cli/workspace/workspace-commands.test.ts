@@ -5,11 +5,11 @@ import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
 import { runProgram } from '../program.ts'
 
-function openDirectory() {
+function openDirectory(environment: Record<string, string> = {}) {
   const { path, remove } = scratchDirectory()
   onTestFinished(remove)
   const run = async (...args: string[]) => {
-    const io = memoryIo({ cwd: path })
+    const io = memoryIo({ cwd: path, environment })
     const code = await runProgram(args, io)
     return { code, out: io.stdout.text(), err: io.stderr.text() }
   }
@@ -72,6 +72,20 @@ test('reports unreadable files before starting an engine or sending a request', 
   const { out } = await run('test', '--json')
   expect(JSON.parse(out).problems).toEqual([
     { file: 'endpoints/bad.sql', line: 2, column: 1, message: 'id must be a UUID.' },
+  ])
+})
+
+test.each(['check', 'test'])('%s says what to install if there is no embedded engine', async (command) => {
+  const { run } = openDirectory({ WELLHEAD_ENGINE_NODE: '/no/such/node' })
+  await run('init')
+  const { code, err } = await run(command)
+  expect([code, err.trim().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringMatching(
+        /^wellhead: This machine has no embedded engine: .*\. Install Wellhead with npm .* dependencies\.$/,
+      ),
+    ],
   ])
 })
 

@@ -1,5 +1,6 @@
 import { type BigIntStats, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { EngineStartError } from './host-protocol.ts'
 
 /**
  * Whether an engine has the data directory open: it keeps its status file locked.
@@ -42,6 +43,12 @@ export function ownerOf(statusFile: string): number | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Throws if the process named in the status file exists. */
+export function refuseOwner(statusFile: string): void {
+  const owner = ownerOf(statusFile)
+  if (owner !== undefined) throw new EngineStartError('in-use', `Process ${owner} has it open.`)
 }
 
 /** Compares a packed device number with its two parts in hexadecimal. */

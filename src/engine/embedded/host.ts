@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
 import { showSourcePositions } from '../../base/source-positions.ts'
-import { isLocked, ownerOf, whenUnlocked } from './directory-lock.ts'
+import { isLocked, refuseOwner, whenUnlocked } from './directory-lock.ts'
 import { recover } from './durability/recover.ts'
 import { EngineStartError, type FromHost, type HostOptions } from './host-protocol.ts'
 import { storeOf, writeServerConfig } from './server-config.ts'
@@ -105,15 +105,11 @@ async function start(options: HostOptions): Promise<void> {
   }
   checkOwner(options.runtimeDirectory)
   const status = `${storeOf(directory)}/status`
-  const refuseOwner = () => {
-    const owner = ownerOf(status)
-    if (owner !== undefined) throw new EngineStartError('in-use', `Process ${owner} has it open.`)
-  }
-  if (isLocked(status)) refuseOwner()
+  if (isLocked(status)) refuseOwner(status)
   // An engine that was killed keeps its lock until its last thread has ended.
   await whenUnlocked(status, endsWithinMs)
   if (isLocked(status)) {
-    refuseOwner()
+    refuseOwner(status)
     // What another engine is writing would look like damage.
     report({ type: 'repairs-skipped' })
   } else await recover(storeOf(directory))
@@ -126,7 +122,7 @@ async function start(options: HostOptions): Promise<void> {
     report({ type: 'listening', port })
   }, lookForPortMs)
   await runServer(opened, config, statements)
-  refuseOwner()
+  refuseOwner(status)
   throw new EngineStartError('ended', 'The server ended.')
 }
 
