@@ -33,9 +33,10 @@ export function AlertForm({ alert, start, onClose, onSaved }: AlertFormProps) {
   const { parameters } = draft
   const body = {
     ...draft,
-    parameters: Object.fromEntries(
-      names.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : [])),
-    ),
+    // Those of an endpoint that is not known, or not yet, stay as they are.
+    parameters: endpoint
+      ? Object.fromEntries(names.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : [])))
+      : parameters,
     notify: draft.notify.filter(({ url, to }) => url || to),
   }
   const save = useMutation({

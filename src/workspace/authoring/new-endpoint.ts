@@ -5,7 +5,7 @@ import { parseDefinition } from '../../endpoints/definition/definition.ts'
 import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
 import { declarationsOf, type JsonValue, typeOf } from '../../endpoints/definition/parameter-declaration.ts'
 import { columnNameOf } from '../../shared/column-names.ts'
-import { keysOf } from '../../shared/path-text.ts'
+import { isOwnerPath } from '../../shared/owner-paths.ts'
 import { leavesOf } from '../../sources/seen-paths.ts'
 import { sources } from '../../sources/source-kind.ts'
 import { inferredTypes, nullTested } from '../../sql/parameter-types.ts'
@@ -98,10 +98,6 @@ const maxExampleLength = 40
 /** Longer text is read for one entry at a time, where a column does not help. */
 const maxTextLength = 200
 
-/** Paths whose names say that they identify a customer. */
-const ownerPath =
-  /(?:^|[._])(?:project|tenant|customer|account|org|organization|team|workspace)(?:[._-]?(?:id|ref|slug))?$/i
-
 /** The file of a source whose columns hold what many entries have, and the path that probably has the project. */
 export function newSourceFile(name: string, entries: readonly { metadata: object }[], from: string) {
   const leaves = entries.flatMap(({ metadata }) => [...leavesOf(metadata)])
@@ -128,7 +124,7 @@ export function newSourceFile(name: string, entries: readonly { metadata: object
 # a column only makes reading its path faster. SQL reads every path as metadata.<path>.
 `
   const [project] = [...seen.keys()]
-    .filter((path) => ownerPath.test(keysOf(path).join('.')))
+    .filter(isOwnerPath)
     .sort((one, other) => (seen.get(other)?.length ?? 0) - (seen.get(one)?.length ?? 0))
   return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content, project }
 }

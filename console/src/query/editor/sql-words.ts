@@ -1,6 +1,6 @@
 export const keywords =
   'select from where group by order having limit offset with as and or not in is null like ilike between case when then else ' +
-  'end join left right inner outer full cross on using union all distinct asc desc interval array prewhere final asof ' +
+  'end join left right inner outer full cross on using union all distinct asc desc interval array final asof ' +
   'global over partition rows range preceding following unbounded current row exists except intersect'
 
 /** Function names are case-sensitive in the engine. */
