@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../base/cache-limit.ts'
 import type { Clock } from '../base/clock.ts'
 import { forbidden, rateLimited, unauthorized } from '../base/errors.ts'
 import { hashToken, isMistyped } from './admin-token.ts'
@@ -30,7 +31,7 @@ export class Access {
   readonly #lastUse = new Map<string, number>()
   readonly #lastAddress = new Map<string, string>()
   /** Valid tokens by their text, so that the same one is not hashed for every request. Cleared on every change. */
-  readonly #recent = new LRUCache<string, Key>({ max: maxRecent })
+  readonly #recent = new LRUCache<string, Key>(atMost(maxRecent))
   readonly #onChange: (() => void)[] = []
   /** Compared with if no key matches, so that the time is the same. */
   readonly #nobody: Key

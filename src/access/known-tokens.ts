@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../base/cache-limit.ts'
 import type { Key } from './caller.ts'
 import { callerWith, type PlanLimits, type Rights } from './caller.ts'
 import type { RequestLimit } from './request-quota.ts'
@@ -22,7 +23,7 @@ export class KnownTokens {
   /** By the hash of a secret. */
   readonly #idOf = new Map<string, string>()
   /** By the hash of a secret, those that were used lately. Cleared on every change. */
-  readonly #keys = new LRUCache<string, Key>({ max: maxRecent })
+  readonly #keys = new LRUCache<string, Key>(atMost(maxRecent))
   readonly #planOf: (project: string) => PlanLimits | undefined
   #changes = 0
 

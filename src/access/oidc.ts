@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Configuration } from 'openid-client'
 import { v5 as uuidv5 } from 'uuid'
+import { atMost } from '../base/cache-limit.ts'
 import type { Clock } from '../base/clock.ts'
 import { signInFailed, signInRefused, signInUnavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -61,7 +62,7 @@ export class Oidc {
   #discovered: Promise<Configuration> | undefined
   #discoveredMs = 0
   /** States of attempts that were used. */
-  readonly #used = new LRUCache<string, true>({ max: maxAttempts })
+  readonly #used = new LRUCache<string, true>(atMost(maxAttempts))
 
   constructor(options: OidcOptions) {
     this.#options = options

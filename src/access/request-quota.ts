@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../base/cache-limit.ts'
 
 export type Quota = NonNullable<ReturnType<RequestQuota['take']>>
 
@@ -24,7 +25,7 @@ export class RequestQuota {
 
   /** Beyond the maximum, the least recent window is forgotten. */
   constructor(maxWindows: number) {
-    this.#windows = new LRUCache({ max: maxWindows })
+    this.#windows = new LRUCache(atMost(maxWindows))
   }
 
   /** Counts a request, unless it exceeds a limit. Returns the limit with the fewest requests left. */

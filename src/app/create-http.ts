@@ -10,7 +10,7 @@ import { addTokenRoutes } from '../http/routes/access/tokens.ts'
 import { addWhoamiRoutes } from '../http/routes/access/whoami.ts'
 import { addAlertRoutes } from '../http/routes/alerts.ts'
 import { addBackupRoutes } from '../http/routes/backup.ts'
-import { addConsoleRoutes, readConsoleFiles } from '../http/routes/console.ts'
+import { addConsoleRoutes, readConsoleFiles, withBrand } from '../http/routes/console.ts'
 import { addDashboardRoutes } from '../http/routes/dashboards.ts'
 import { addDeploymentRoutes } from '../http/routes/deployments.ts'
 import { addDocsRoutes } from '../http/routes/docs.ts'
@@ -71,7 +71,7 @@ const routeGroups = [
 
 /** The HTTP server with all routes. */
 export function createHttp(
-  { settings, time, log, environment }: ServiceOptions,
+  { settings, time, log, environment, consoleFiles }: ServiceOptions,
   parts: Parts,
   phase: () => Phase,
 ) {
@@ -90,7 +90,7 @@ export function createHttp(
     publicUrl: settings.publicUrl,
     sessionHours: settings.sessionHours,
     translatesBigQuery: gateway !== undefined,
-    console: readConsoleFiles(packageFile('dist/console'), {
+    console: withBrand(consoleFiles ?? readConsoleFiles(packageFile('dist/console')), {
       ...settings,
       signsPeopleIn: oidc !== undefined,
     }),

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts'
 import type { Settings } from '../base/settings.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
 import type { checkIsolation } from '../engine/cluster/isolation-check.ts'
+import type { ConsoleFiles } from '../http/routes/console.ts'
 
 export interface ServiceOptions {
   settings: Settings
@@ -16,6 +17,8 @@ export interface ServiceOptions {
   launched?: ChildProcess | undefined
   /** Endpoints created at the first start; by default those of the package. */
   shipped?: readonly EndpointDefinition[]
+  /** By default those of the package. */
+  consoleFiles?: ConsoleFiles
   /** Says which rows of one tenant another can see on a ClickHouse server. */
   checkIsolation?: typeof checkIsolation
 }

@@ -5,6 +5,7 @@ import { packageFile } from '../../src/base/package-file.ts'
 import { readSettings } from '../../src/base/settings.ts'
 import { readDefinitions } from '../../src/endpoints/definition/definition-file.ts'
 import { checkIsolation } from '../../src/engine/cluster/isolation-check.ts'
+import { readConsoleFiles } from '../../src/http/routes/console.ts'
 import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 import {
@@ -41,6 +42,7 @@ const finishWithinMs = 2_000
 
 /** Read once for all services of a process. */
 const shipped = readDefinitions(packageFile('shipped/endpoints'))
+const consoleFiles = readConsoleFiles(packageFile('dist/console'))
 
 const checked = new Map<string, ReturnType<typeof checkIsolation>>()
 
@@ -80,6 +82,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     node: process.execPath,
     environment: { ...process.env, ...environment },
     shipped,
+    consoleFiles,
     ...(server && !isElsewhere && { checkIsolation: checkOnce(server) }),
   }).catch(async (error) => {
     if (own) await dropDatabase(own)

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../../base/cache-limit.ts'
 import type { Clock } from '../../base/clock.ts'
 import { callerRefused, engineUnavailable, queryCancelled, queryRefused } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
@@ -47,7 +48,7 @@ export class RunningQueries {
   /** By query id; undefined for inserts and commands, which are never blamed. */
   readonly #running = new Map<string, Suspect | undefined>()
   /** Queries whose callers left. They may still be running, and crash the engine. */
-  readonly #abandoned = new LRUCache<string, Abandoned>({ max: maxAbandoned })
+  readonly #abandoned = new LRUCache<string, Abandoned>(atMost(maxAbandoned))
   #timer: NodeJS.Timeout | undefined
   /** The query that ignored its time limit, while the process ends for it. */
   #overdueQueryId: string | undefined
@@ -246,8 +247,8 @@ export class CrashGuard {
 
   constructor(options: CrashGuardOptions) {
     this.#options = options
-    this.#statements = new LRUCache({ max: options.maxEntries })
-    this.#blamed = new LRUCache({ max: options.maxEntries })
+    this.#statements = new LRUCache(atMost(options.maxEntries))
+    this.#blamed = new LRUCache(atMost(options.maxEntries))
   }
 
   /** Whether no statement is suspected, so that none needs a key. */

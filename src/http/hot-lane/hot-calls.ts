@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { LRUCache } from 'lru-cache'
 import type { Access } from '../../access/access.ts'
 import type { Caller } from '../../access/caller.ts'
+import { atMost } from '../../base/cache-limit.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { RequestRecord } from '../../observability/request-record.ts'
 import type { Phase } from '../phase.ts'
@@ -59,7 +60,7 @@ export class HotCalls {
 
   constructor(options: HotCallsOptions) {
     this.#options = options
-    this.#known = new LRUCache({ max: maxKnown })
+    this.#known = new LRUCache(atMost(maxKnown))
     this.#vary = variesByOrigin(options.corsOrigins) ? `${resultVary}, Origin` : resultVary
   }
 

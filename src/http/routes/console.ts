@@ -34,7 +34,7 @@ const consoleHeaders = { ...pageHeaders, 'Content-Security-Policy': policyFor("'
 /** The address is a secret: no search engine, cache or other page may keep it. */
 const sharedHeaders = { ...consoleHeaders, 'X-Robots-Tag': 'noindex', 'Cache-Control': 'no-store' }
 
-interface ConsoleFiles {
+export interface ConsoleFiles {
   page?: ServedFile | undefined
   embed?: ServedFile | undefined
   assets: ReadonlyMap<string, ServedFile>
@@ -155,16 +155,20 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
 /** What the page shows before anybody is signed in. */
 type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'> & { signsPeopleIn: boolean }
 
-export function readConsoleFiles(directory: string, brand: Brand): ConsoleFiles {
+/** The files of the console as they are built. */
+export function readConsoleFiles(directory: string): ConsoleFiles {
   const assets = new Map<string, ServedFile>()
   for (const name of namesIn(join(directory, 'assets'))) {
     if (extname(name) in contentTypes) assets.set(name, readFile(join(directory, 'assets', name)))
   }
   const names = namesIn(directory)
-  const page = (name: string) =>
-    names.includes(name) ? branded(readFile(join(directory, name)), brand) : undefined
+  const page = (name: string) => (names.includes(name) ? readFile(join(directory, name)) : undefined)
+  return { page: page('index.html'), embed: page('embed.html'), assets }
+}
+
+export function withBrand({ page, embed, assets }: ConsoleFiles, brand: Brand): ConsoleFiles {
   const logo = brand.brandLogo === undefined ? undefined : readFile(brand.brandLogo)
-  return { page: page('index.html'), embed: page('embed.html'), assets, logo }
+  return { page: page && branded(page, brand), embed: embed && branded(embed, brand), assets, logo }
 }
 
 /** Passes the brand to the page, so that it is there before anything is shown. */

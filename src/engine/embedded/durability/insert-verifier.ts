@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../../../base/cache-limit.ts'
 import { engineUnavailable } from '../../../base/errors.ts'
 import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { sqlText } from '../../../sql/names.ts'
@@ -35,8 +36,8 @@ export class InsertVerifier {
   readonly #files: LRUCache<string, TableFiles>
 
   constructor(maxTables: number) {
-    this.#directories = new LRUCache({ max: maxTables })
-    this.#files = new LRUCache({ max: maxTables })
+    this.#directories = new LRUCache(atMost(maxTables))
+    this.#files = new LRUCache(atMost(maxTables))
   }
 
   /** Undefined for a table without a directory. */
