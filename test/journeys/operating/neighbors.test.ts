@@ -7,6 +7,7 @@ import { askEngine } from '../../support/ask-engine.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
+import { openService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
 import { dropDatabase, environmentOf, newDatabase, type SharedServer } from '../../support/worker-server.ts'
 
@@ -16,8 +17,8 @@ const at = (...path: string[]) => join(scratch, ...path)
 const adminToken = 'token-of-two-neighbors'
 const next = { version: '99.0.0', schema: schemaVersion + 1, column: 'later' }
 
-/** The built checkout, and a copy of it that is the next version: it has one more migration. */
-const versions = { this: join(repository, 'dist/main.js'), next: at('next/dist/main.js') }
+/** A copy of the built checkout that is the next version: it has one more migration. */
+const nextVersion = at('next/dist/main.js')
 
 beforeAll(() => {
   mkdirSync(at('next'))
@@ -44,11 +45,23 @@ afterAll(() => {
   for (const { child } of started) child.kill('SIGKILL')
 })
 
-function start(which: keyof typeof versions, dataDir: string, environment: Record<string, string> = {}) {
+/** This version runs in this process, unless it refuses to. */
+const open = (dataDir: string, environment: Record<string, string> = {}) =>
+  openService({
+    ...{ dataDir, engine: 'embedded' },
+    environment: { WELLHEAD_ADMIN_TOKEN: adminToken, ...environment },
+  })
+
+const refused = (dataDir: string, environment: Record<string, string> = {}) =>
+  runCommand(['serve', '--port', '0', '--data-dir', dataDir], {
+    environment: { WELLHEAD_ADMIN_TOKEN: adminToken, ...environment },
+  })
+
+function startNext(dataDir: string, environment: Record<string, string> = {}) {
   const service = spawnService(
     ['--port', '0', '--data-dir', dataDir],
     { WELLHEAD_ADMIN_TOKEN: adminToken, WELLHEAD_LOG_FORMAT: 'json', ...environment },
-    { command: [process.execPath, versions[which], 'serve'] },
+    { command: [process.execPath, nextVersion, 'serve'] },
   )
   started.push(service)
   return service
@@ -78,18 +91,17 @@ describe('the data of an embedded engine', () => {
   const refusal = `is from Wellhead ${next.version} and has schema ${next.schema}; this version supports schemas up to ${schemaVersion}.`
 
   test('is copied before a migration, and a migration that was interrupted continues', async () => {
-    const service = start('this', data)
-    const url = await service.ready()
-    await store(url, 'before')
-    await call(url, 'POST', '/api/endpoints', endpoint('before'))
-    await stop(service)
+    const service = await open(data)
+    await store(service.url, 'before')
+    await call(service.url, 'POST', '/api/endpoints', endpoint('before'))
+    await service.close()
     expect(existsSync(kept)).toBe(false)
 
-    const interrupted = start('next', data, { FAIL_MIGRATION: '1' })
+    const interrupted = startNext(data, { FAIL_MIGRATION: '1' })
     expect(await interrupted.exit).not.toBe(0)
     expect(existsSync(join(kept, 'manifest.json'))).toBe(true)
 
-    const upgraded = start('next', data)
+    const upgraded = startNext(data)
     const upgradedUrl = await upgraded.ready()
     expect(upgraded.stdout()).toContain(JSON.stringify(kept))
     expect(await stored(upgradedUrl)).toEqual(['before'])
@@ -97,7 +109,7 @@ describe('the data of an embedded engine', () => {
     expect(columns).toBe('1\n')
     await call(upgradedUrl, 'POST', '/api/endpoints', endpoint('after'))
     const backup = await startCommand(['backup', at('backup'), '--data-dir', data], {
-      command: [process.execPath, versions.next],
+      command: [process.execPath, nextVersion],
       environment: { WELLHEAD_TOKEN: adminToken },
     }).result
     expect(backup).toMatchObject({ code: 0 })
@@ -105,10 +117,9 @@ describe('the data of an embedded engine', () => {
   })
 
   test('of a newer version is refused by every command, with the version that can open it', async () => {
-    const service = start('this', data)
-    expect(await service.exit).toBe(1)
-    expect(service.stderr()).toContain(refusal)
-    expect(service.stderr()).toContain(`Start Wellhead ${next.version} or newer`)
+    const { code, stderr } = await refused(data)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(refusal)])
+    expect(stderr).toContain(`Start Wellhead ${next.version} or newer`)
     const doctor = await runCommand(['doctor', '--json', '--port', '0', '--data-dir', data])
     expect(doctor.code).toBe(1)
     expect(doctor.stdout).toContain(refusal)
@@ -125,9 +136,7 @@ describe('the data of an embedded engine', () => {
 
     // A directory whose file was lost: the data tells, too.
     writeFileSync(join(data, 'version.json'), '{')
-    const second = start('this', data)
-    expect(await second.exit).toBe(1)
-    expect(second.stderr()).toContain(refusal)
+    expect(await refused(data)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) })
     expect((await runCommand(['doctor', '--json', '--port', '0', '--data-dir', data])).stdout).toContain(
       refusal,
     )
@@ -137,14 +146,14 @@ describe('the data of an embedded engine', () => {
     const back = at('back')
     const restored = await runCommand(['restore', kept, '--data-dir', back])
     expect(restored).toMatchObject({ code: 0, stderr: expect.not.stringContaining('alert-key') })
-    const service = start('this', back)
-    const url = await service.ready()
+    const service = await open(back)
+    const { url } = service
     const names = (await call(url, 'GET', '/api/endpoints')).map(({ name }: { name: string }) => name)
     expect(names).toContain('before')
     expect(names).not.toContain('after')
     await store(url, 'again')
     expect(await stored(url)).toEqual(['again'])
-    await stop(service)
+    await service.close()
   })
 })
 
@@ -157,11 +166,11 @@ describe('two versions on one ClickHouse server', () => {
 
   test('work side by side during a rolling upgrade; an old one that starts later is refused', async () => {
     const settings = environmentOf(database)
-    const old = start('this', at('old'), settings)
-    const oldUrl = await old.ready()
+    const old = await open(at('old'), settings)
+    const oldUrl = old.url
     await store(oldUrl, '1-old')
     await call(oldUrl, 'POST', '/api/endpoints', endpoint('by.old'))
-    const upgraded = start('next', at('new'), settings)
+    const upgraded = startNext(at('new'), settings)
     const newUrl = await upgraded.ready()
     expect(upgraded.stdout()).toContain(`"_catalog_of_schema_${schemaVersion}"`)
 
@@ -178,10 +187,11 @@ describe('two versions on one ClickHouse server', () => {
     const all = ['1-old', '2-while.new', '2-while.old']
     expect([await stored(oldUrl), await stored(newUrl)]).toEqual([all, all])
 
-    const late = start('this', at('late'), settings)
-    expect(await late.exit).toBe(1)
-    expect(late.stderr()).toContain(`is from Wellhead ${next.version} and has schema ${next.schema}`)
-    await stop(old)
+    expect(await refused(at('late'), settings)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`is from Wellhead ${next.version} and has schema ${next.schema}`),
+    })
+    await old.close()
     expect(await stored(newUrl)).toEqual(all)
     await stop(upgraded)
   })
