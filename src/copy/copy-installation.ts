@@ -12,7 +12,7 @@ import { queryRows } from '../engine/json-rows.ts'
 import { createLookupTable, type LookupColumn, readLookupTables } from '../engine/lookup-tables.ts'
 import { usageDays, usageSql } from '../engine/project-tables.ts'
 import { tableNames } from '../engine/stored-tables.ts'
-import { createSourceTable, readFindsWords } from '../engine/tables.ts'
+import { createSourceTable, keptDays, readFindsWords } from '../engine/tables.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
@@ -129,18 +129,20 @@ function entriesOf({ name, retention_days: days }: Source): CopiedTable {
 }
 
 /** Copied last, because it makes the copy an installation. */
-const catalogTable = copied(
+export const catalogTable = copied(
   '_catalog',
   'catalog',
   'entry kind id version changed_at changed_by deleted body position address request_id',
 )
 
-const ownTables: readonly CopiedTable[] = [
-  copied('_idempotency', 'idempotency keys', 'key at digest response project', { kept: keptFor('at', 1) }),
+export const ownTables: readonly CopiedTable[] = [
+  copied('_idempotency', 'idempotency keys', 'key at digest response project', {
+    kept: keptFor('at', keptDays._idempotency),
+  }),
   copied('_token_uses', 'token uses', 'id at address', {
     // Older uses of a token disappear when parts are merged.
     from: '(SELECT id, max(uses.at) AS at, argMax(uses.address, uses.at) AS address FROM _token_uses AS uses GROUP BY id)',
-    kept: keptFor('at', 400),
+    kept: keptFor('at', keptDays._token_uses),
   }),
   // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
   copied('_alerts', 'alerts', 'id sequence body', {

@@ -297,6 +297,9 @@ export function createMigrationsTable(topology: Topology): string[] {
   )
 }
 
+/** How long the rows of a table are kept. */
+export const keptDays = { _idempotency: 1, _token_uses: 400 } as const
+
 export function createOwnTables(topology: Topology): string[] {
   // On a cluster, the catalog relies on it (see `Catalog`).
   const remembered = topology.cluster === undefined ? '' : ` SETTINGS ${rememberInserts(topology).join(', ')}`
@@ -312,14 +315,14 @@ export function createOwnTables(topology: Topology): string[] {
       topology,
       '_idempotency',
       "key String, at DateTime64(6, 'UTC'), digest String, response String, project String",
-      'ORDER BY key TTL toDateTime(at) + INTERVAL 1 DAY DELETE',
+      `ORDER BY key TTL toDateTime(at) + INTERVAL ${keptDays._idempotency} DAY DELETE`,
     ),
     // When each token was last used, and from where.
     ...ownTable(
       topology,
       '_token_uses',
       "id String, at DateTime64(3, 'UTC'), address String",
-      'ORDER BY id TTL toDateTime(at) + INTERVAL 400 DAY DELETE',
+      `ORDER BY id TTL toDateTime(at) + INTERVAL ${keptDays._token_uses} DAY DELETE`,
       'Replacing',
     ),
     // The newest row of an alert counts. A deleted one leaves a row with an empty body.
