@@ -16,7 +16,7 @@ test('a stop waits for one source, not for all', async () => {
         counted.push(source)
         stopped = sweep.stop()
       }
-      return { body: Buffer.from('0') }
+      return { body: Buffer.from(source === undefined ? '' : '0') }
     },
   } as unknown as Engine
   const sweep = startRetentionSweep({
