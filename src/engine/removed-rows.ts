@@ -45,12 +45,13 @@ export interface CountedRows {
 /** Tables that are counted by one statement. */
 const countedAtOnce = 16
 
-/** Rows of tables that meet a condition, on every replica: throws if one cannot be reached. */
+/** Rows of tables that meet a condition, on every replica or on one of each shard. Throws if one of these cannot be reached. */
 export async function countRows(
   engine: Engine,
   topology: Topology,
   conditions: readonly { table: string; sql: string }[],
   { deadlineMs }: Limits,
+  replicas: 'all' | 'one' = 'all',
 ): Promise<CountedRows[]> {
   const { cluster, database } = topology
   const counted: CountedRows[] = []
@@ -61,7 +62,7 @@ export async function countRows(
       const from =
         cluster === undefined
           ? `${database}.\`${local}\``
-          : `clusterAllReplicas('${cluster}', ${database}, \`${local}\`)`
+          : `${replicas === 'all' ? 'clusterAllReplicas' : 'cluster'}('${cluster}', ${database}, \`${local}\`)`
       const newest = `toString(toUnixTimestamp64Micro(max(${table.startsWith('_') ? 'at' : 'timestamp'})))`
       return `SELECT ${place} AS place, count() AS rows, ${newest} AS newest FROM ${from} WHERE ${sql}`
     })

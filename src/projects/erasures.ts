@@ -176,26 +176,23 @@ export class Erasures {
   async #count(rows: ErasedRows): Promise<Pick<Erasure, 'entries' | 'to' | 'tables' | 'everything'>> {
     const { engine, topology, time } = this.#options
     const { source, from, to, ids } = rows
-    let entries = 0
     const found: string[] = []
     let newest = BigInt(time.wall.now()) * 1000n
-    const counted = await countRows(engine, topology(), this.#tables(rows), limits)
+    const tables = this.#tables(rows)
+    const counted = await countRows(engine, topology(), tables, limits)
+    // Replicas have the same rows, and shards may differ in how many they have.
+    const shown =
+      topology().cluster === undefined ? counted : await countRows(engine, topology(), tables, limits, 'one')
     for (const { table, rows: count, newestMicros } of counted) {
-      entries += count
       if (count > 0) found.push(table)
       if (count > 0 && newestMicros >= newest) newest = newestMicros + 1n
     }
     return {
-      entries: Math.round(entries / this.#replicas()),
+      entries: shown.reduce((sum, { rows: count }) => sum + count, 0),
       to: to ?? isoText(newest),
       tables: ids === null ? null : found,
       everything: [source, from, to, ids].every((part) => part === null),
     }
-  }
-
-  /** All replicas are counted, each with the same rows. */
-  #replicas(): number {
-    return (this.#options.topology() as { replicas?: number }).replicas ?? 1
   }
 
   #running(): Erasure[] {
