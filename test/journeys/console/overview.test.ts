@@ -6,7 +6,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { faultsOf, openConsole, sharedBrowser } from './stage/browser.ts'
 import { fillWithTraffic, projects } from './stage/data.ts'
-import { boxOf, expectNoOverflow, onPage, show } from './stage/stage.ts'
+import { boxOf, expectNoOverflow, onOneLoad, onPage, show } from './stage/stage.ts'
 import { openTab } from './stage/tab.ts'
 
 /** The same service before it has entries and with statistics afterwards, as most start. */
@@ -126,78 +126,6 @@ describe('the overview', () => {
   })
   afterAll(() => tab.close())
 
-  test('shows requests, latency and entries over a range that the address holds', () =>
-    visit('/', admin(), async (page) => {
-      const chart = (name: RegExp) => page.getByRole('slider', { name })
-      await chart(/^Requests in the last hour: 3, 1 error$/).waitFor()
-      await page.getByText('One point per minute').first().waitFor()
-      // The only switch is that of all pages.
-      expect(await page.getByRole('group', { name: 'Time zone' }).count()).toBe(1)
-      await page.getByRole('banner').getByRole('group', { name: 'Time zone' }).waitFor()
-      await chart(/^Latency in the last hour: p50 .* m?s, p95 .* m?s$/).waitFor()
-      await chart(/^Entries in the last hour: .*function_edge_logs 110/).waitFor()
-      await page.getByRole('button', { name: '7 days' }).click()
-      await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
-      await chart(/^Entries in the last 7 days: .*function_edge_logs 110/).waitFor()
-      expect(new URL(page.url()).searchParams.get('range')).toBe('7day')
-      await page.reload()
-      await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
-      await page.goBack()
-      await chart(/^Requests in the last hour/).waitFor()
-    }))
-
-  test('leads from a failing endpoint to its failed requests and what they mean', () =>
-    visit('/?range=1day', admin(), async (page) => {
-      const failing = page.getByRole('region', { name: 'Failing endpoints' })
-      await failing.getByText('50 % of requests · invalid_parameter').waitFor()
-      await failing.getByRole('link', { name: 'seen.often' }).click()
-      await page.getByRole('heading', { name: 'seen.often' }).waitFor()
-      expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
-        _tab: 'usage',
-        _range: '1day',
-        _requests: 'failed',
-      })
-      const requests = page.getByRole('region', { name: 'Slowest and failed requests' })
-      await requests.getByRole('button', { name: /^Details of the request/ }).click()
-      await requests.getByText('A parameter has an invalid value.').waitFor()
-    }))
-
-  test('shows top callers, slow requests, and the state of engine, cache and disk', () =>
-    visit('/', admin(), async (page) => {
-      const callers = page.getByRole('region', { name: 'Top callers' })
-      await callers.getByRole('cell', { name: 'Admin token' }).waitFor()
-      const link = callers.getByRole('link', { name: 'status board' })
-      expect(await link.getAttribute('href')).toMatch(/^\/console\/tokens/)
-      const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
-      await slow.getByRole('button', { name: /^Slowest \(/ }).waitFor()
-      await slow.getByRole('link', { name: 'seen.once' }).waitFor()
-      await slow.getByRole('button', { name: 'Failed (1)' }).click()
-      await slow.getByRole('link', { name: 'seen.often' }).waitFor()
-      for (const text of [
-        /^ClickHouse .*0 restarts$/,
-        /^\d+ results, .* of /,
-        / free$/,
-        /^in \d+ of \d+ sources$/,
-      ]) {
-        await page.locator('.figure').getByText(text).waitFor()
-      }
-      await page.getByRole('link', { name: 'function_edge_logs', exact: true }).click()
-      await page.getByText('110 entries').first().waitFor()
-    }))
-
-  test('updates by itself, and keeps an unfolded request open', () =>
-    visit('/', admin(), async (page) => {
-      const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
-      await slow
-        .getByRole('button', { name: /of the request at/ })
-        .first()
-        .click()
-      await asAdmin('POST', '/api/logs?source=postgres_logs', { event_message: 'new' })
-      const sources = page.getByRole('region', { name: 'Sources' })
-      await sources.getByRole('link', { name: 'postgres_logs' }).waitFor()
-      await slow.getByRole('button', { name: /of the request at/, expanded: true }).waitFor()
-    }))
-
   test('shows the other parts when one fails', () =>
     visit('/console/tokens', admin(), async (page) => {
       await page.route('**/api/requests?*', (route) =>
@@ -212,15 +140,91 @@ describe('the overview', () => {
       await page.getByRole('slider', { name: /^Requests in the last hour/ }).waitFor()
     }))
 
-  test('fits each size with a chart in view', () =>
-    visit('/', admin(), async (page) => {
-      const chart = page.getByRole('slider', { name: /^Requests in/ })
-      for (const width of [1440, 1024, 390]) {
-        await show(page, width, 'light')
-        await chart.waitFor()
-        const { y, height } = await boxOf(chart)
-        expect(y + height).toBeLessThan(844)
-        await expectNoOverflow(page)
-      }
-    }))
+  describe('on one load', () => {
+    const walk = onOneLoad(visit, admin)
+
+    test('shows requests, latency and entries over a range that the address holds', () =>
+      walk('/', async (page) => {
+        const chart = (name: RegExp) => page.getByRole('slider', { name })
+        await chart(/^Requests in the last hour: 3, 1 error$/).waitFor()
+        await page.getByText('One point per minute').first().waitFor()
+        // The only switch is that of all pages.
+        expect(await page.getByRole('group', { name: 'Time zone' }).count()).toBe(1)
+        await page.getByRole('banner').getByRole('group', { name: 'Time zone' }).waitFor()
+        await chart(/^Latency in the last hour: p50 .* m?s, p95 .* m?s$/).waitFor()
+        await chart(/^Entries in the last hour: .*function_edge_logs 110/).waitFor()
+        await page.getByRole('button', { name: '7 days' }).click()
+        await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
+        await chart(/^Entries in the last 7 days: .*function_edge_logs 110/).waitFor()
+        expect(new URL(page.url()).searchParams.get('range')).toBe('7day')
+        await page.reload()
+        await chart(/^Requests in the last 7 days: 3, 1 error$/).waitFor()
+        await page.goBack()
+        await chart(/^Requests in the last hour/).waitFor()
+      }))
+
+    test('leads from a failing endpoint to its failed requests and what they mean', () =>
+      walk('/?range=1day', async (page) => {
+        const failing = page.getByRole('region', { name: 'Failing endpoints' })
+        await failing.getByText('50 % of requests · invalid_parameter').waitFor()
+        await failing.getByRole('link', { name: 'seen.often' }).click()
+        await page.getByRole('heading', { name: 'seen.often' }).waitFor()
+        expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+          _tab: 'usage',
+          _range: '1day',
+          _requests: 'failed',
+        })
+        const requests = page.getByRole('region', { name: 'Slowest and failed requests' })
+        await requests.getByRole('button', { name: /^Details of the request/ }).click()
+        await requests.getByText('A parameter has an invalid value.').waitFor()
+      }))
+
+    test('shows top callers, slow requests, and the state of engine, cache and disk', () =>
+      walk('/', async (page) => {
+        const callers = page.getByRole('region', { name: 'Top callers' })
+        await callers.getByRole('cell', { name: 'Admin token' }).waitFor()
+        const link = callers.getByRole('link', { name: 'status board' })
+        expect(await link.getAttribute('href')).toMatch(/^\/console\/tokens/)
+        const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
+        await slow.getByRole('button', { name: /^Slowest \(/ }).waitFor()
+        await slow.getByRole('link', { name: 'seen.once' }).waitFor()
+        await slow.getByRole('button', { name: 'Failed (1)' }).click()
+        await slow.getByRole('link', { name: 'seen.often' }).waitFor()
+        for (const text of [
+          /^ClickHouse .*0 restarts$/,
+          /^\d+ results, .* of /,
+          / free$/,
+          /^in \d+ of \d+ sources$/,
+        ]) {
+          await page.locator('.figure').getByText(text).waitFor()
+        }
+        await page.getByRole('link', { name: 'function_edge_logs', exact: true }).click()
+        await page.getByText('110 entries').first().waitFor()
+      }))
+
+    test('updates by itself, and keeps an unfolded request open', () =>
+      walk('/', async (page) => {
+        const slow = page.getByRole('region', { name: 'Slowest and failed requests' })
+        await slow
+          .getByRole('button', { name: /of the request at/ })
+          .first()
+          .click()
+        await asAdmin('POST', '/api/logs?source=postgres_logs', { event_message: 'new' })
+        const sources = page.getByRole('region', { name: 'Sources' })
+        await sources.getByRole('link', { name: 'postgres_logs' }).waitFor()
+        await slow.getByRole('button', { name: /of the request at/, expanded: true }).waitFor()
+      }))
+
+    test('fits each size with a chart in view', () =>
+      walk('/', async (page) => {
+        const chart = page.getByRole('slider', { name: /^Requests in/ })
+        for (const width of [1440, 1024, 390]) {
+          await show(page, width, 'light')
+          await chart.waitFor()
+          const { y, height } = await boxOf(chart)
+          expect(y + height).toBeLessThan(844)
+          await expectNoOverflow(page)
+        }
+      }))
+  })
 })

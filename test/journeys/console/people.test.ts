@@ -9,6 +9,7 @@ import {
   collectComplaints,
   faultsInThemes,
   faultsOf,
+  follow,
   newContext,
   openConsole,
   sharedBrowser,
@@ -79,14 +80,14 @@ describe('people', () => {
   test('an admin signs in, edits, is named in versions and in the audit, and signs out', () =>
     as('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['ops'] }, async (page) => {
       await page.getByText('Ada Lovelace').first().waitFor()
-      await page.goto('/console/endpoints/visits?_tab=settings')
+      await follow(page, '/console/endpoints/visits?_tab=settings')
       await page.getByLabel('Description').fill('Counts visits')
       await page.getByRole('button', { name: 'Save as new version' }).click()
       await page.getByText('version 2', { exact: true }).waitFor()
-      await page.goto('/console/endpoints/visits?_tab=versions')
+      await follow(page, '/console/endpoints/visits?_tab=versions')
       await page.getByRole('button', { name: /Version 2 .*by Ada Lovelace/ }).waitFor()
       await page.getByRole('button', { name: /Version 1 .*by admin token/ }).waitFor()
-      await page.goto('/console/audit')
+      await follow(page, '/console/audit')
       const row = page.getByRole('row', { name: /Ada Lovelace endpoint\.update visits version 2/ })
       await row.waitFor()
       await page.getByRole('row', { name: /Ada Lovelace person\.sign_in/ }).waitFor()
@@ -122,14 +123,14 @@ describe('people', () => {
       await page.getByRole('link', { name: 'visits', exact: true }).click()
       await page.getByText('Your role can try changes, but not save them.').waitFor()
       expect(await page.getByRole('button', { name: /Save|Create/ }).count()).toBe(0)
-      await page.goto('/console/alerts')
+      await follow(page, '/console/alerts')
       await page.getByRole('heading', { name: 'Alerts', exact: true }).waitFor()
       expect(await page.getByRole('button', { name: 'New alert' }).count()).toBe(0)
       for (const path of ['/console/audit', '/console/people']) {
-        await page.goto(path)
+        await follow(page, path)
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
       }
-      await page.goto('/console/logs?source=edge_logs')
+      await follow(page, '/console/logs?source=edge_logs')
       await page.getByText('hello blue').first().waitFor()
     }))
 
@@ -161,7 +162,7 @@ describe('people', () => {
       await row.getByRole('link', { name: 'Mallory' }).click()
       await page.getByRole('row', { name: /Mallory person\.sign_in/ }).waitFor()
       // Their own sessions, too.
-      await page.goto('/console/people')
+      await follow(page, '/console/people')
       await page.getByRole('button', { name: 'End sessions of Ada Lovelace' }).click()
       await page.getByText('You are signed out').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'End sessions' }).click()
@@ -172,7 +173,7 @@ describe('people', () => {
     as('bob', { name: 'Bob', groups: ['ops'], project: 'blue' }, async (page) => {
       expect(await links(page)).toEqual(['Endpoints', 'Logs', 'Usage'])
       await page.getByText('Project blue').waitFor()
-      await page.goto('/console/logs?source=edge_logs')
+      await follow(page, '/console/logs?source=edge_logs')
       await page.getByText('hello blue').first().waitFor()
     }))
 

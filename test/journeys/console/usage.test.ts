@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { boxOf, expectNoOverflow, onPage, openStage, show } from './stage/stage.ts'
+import { follow } from './stage/browser.ts'
+import { boxOf, expectNoOverflow, onOneLoad, onPage, openStage, show } from './stage/stage.ts'
 
 const stage = openStage()
-const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const call = (name: string) => asAdmin('GET', `/api/endpoints/query/${name}`)
 const page = (name: string, tab: string) => `/console/endpoints/${name}?_tab=${tab}`
@@ -26,10 +26,12 @@ beforeAll(async () => {
 })
 
 describe('usage of an endpoint', () => {
+  const walk = onOneLoad(onPage(stage), admin)
+
   test('shows requests, latency, cache hits, callers, errors with their meaning, and slow requests', async () => {
     for (const query of ['used.numbers?n=1', 'used.numbers?n=1', 'used.slow']) await call(query)
     await stage.service().statistics?.flush()
-    await visit(page('used.numbers', 'usage'), admin(), async (tab) => {
+    await walk(page('used.numbers', 'usage'), async (tab) => {
       await tab.getByRole('slider', { name: 'Requests in the last hour: 2, 0 errors' }).waitFor()
       await tab.getByRole('slider', { name: /^Latency in the last hour: p50 .*, p95 .*, p99 / }).waitFor()
       await tab.getByRole('slider', { name: 'Cache hits in the last hour: 1 of 2 requests' }).waitFor()
@@ -38,7 +40,7 @@ describe('usage of an endpoint', () => {
       await tab.getByRole('button', { name: '1 day' }).click()
       await tab.getByRole('slider', { name: 'Requests in the last day: 2, 0 errors' }).waitFor()
     })
-    await visit(page('used.slow', 'usage'), admin(), async (tab) => {
+    await walk(page('used.slow', 'usage'), async (tab) => {
       await tab.getByRole('slider', { name: 'Requests in the last hour: 1, 1 error' }).waitFor()
       const errors = tab.getByRole('region', { name: 'Errors in the last hour' })
       await errors.getByText('504 query_timeout').waitFor()
@@ -48,7 +50,7 @@ describe('usage of an endpoint', () => {
     })
     await call('used.lasting?rows=1000')
     await stage.service().statistics?.flush()
-    await visit(page('used.lasting', 'usage'), admin(), async (tab) => {
+    await walk(page('used.lasting', 'usage'), async (tab) => {
       const requests = tab.getByRole('region', { name: 'Slowest and failed requests' })
       await requests
         .getByRole('button', { name: /^Details of the request/ })
@@ -60,7 +62,7 @@ describe('usage of an endpoint', () => {
 
   test('shows cached results, and drops them after a question', async () => {
     await call('used.dropped?n=7')
-    await visit(page('used.dropped', 'cache'), admin(), async (tab) => {
+    await walk(page('used.dropped', 'cache'), async (tab) => {
       const row = tab.getByRole('row').filter({ hasText: 'n=7' })
       await row.getByText('fresh').waitFor()
       await tab.getByRole('button', { name: 'Drop cached results' }).click()
@@ -74,7 +76,7 @@ describe('usage of an endpoint', () => {
   })
 
   test('leads to the settings if results are not cached', () =>
-    visit(page('used.slow', 'cache'), admin(), async (tab) => {
+    walk(page('used.slow', 'cache'), async (tab) => {
       await tab.getByRole('heading', { name: 'Results are not cached' }).waitFor()
       await tab.getByRole('main').getByRole('link', { name: 'settings' }).click()
       await tab.getByLabel('Cache lifetime, seconds').waitFor()
@@ -83,7 +85,7 @@ describe('usage of an endpoint', () => {
   test('fits each size with a chart in view', async () => {
     await call('used.looks?n=9')
     await stage.service().statistics?.flush()
-    await visit(page('used.looks', 'usage'), admin(), async (tab) => {
+    await walk(page('used.looks', 'usage'), async (tab) => {
       const chart = tab.getByRole('slider', { name: /^Requests in/ })
       for (const width of [1440, 1024, 390]) {
         await show(tab, width, 'light')
@@ -92,7 +94,7 @@ describe('usage of an endpoint', () => {
         const { y, height } = await boxOf(chart)
         expect(y + height).toBeLessThan(844)
       }
-      await tab.goto(page('used.looks', 'cache'))
+      await follow(tab, page('used.looks', 'cache'))
       await tab.getByText('fresh').first().waitFor()
       for (const width of [390, 1440]) {
         await show(tab, width, 'light')

@@ -62,6 +62,9 @@ export function onPage({ service, browser, tab }: Pick<Stage, 'service' | 'brows
   }
 }
 
+/** Says that there is no such page, without a request. */
+const nowhere = '/console/nowhere'
+
 /**
  * Loads the console once for all journeys of a `describe`. Each begins by following a link to its page, which loads nothing
  * again. So what a journey looks at needs a name of its own, and exists before the journeys, or is shown on no page before.
@@ -78,7 +81,7 @@ export function onOneLoad(
       leave = resolve
     })
     await new Promise<void>((resolve, reject) => {
-      whole = visit('/console/endpoints', options(), (opened) => {
+      whole = visit(nowhere, options(), (opened) => {
         page = opened
         resolve()
         return left
@@ -97,7 +100,7 @@ export function onOneLoad(
     await page.emulateMedia({ colorScheme: 'light' })
     const shown = new URL(page.url())
     // A page that is shown already would keep its state.
-    if (new URL(path, shown).pathname === shown.pathname) await follow(page, '/docs')
+    if (new URL(path, shown).pathname === shown.pathname) await follow(page, nowhere)
     await follow(page, path)
     await journey(page)
   }
