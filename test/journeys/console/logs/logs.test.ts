@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { openRelay } from '../../../support/network/relay.ts'
-import { openConsole } from '../stage/browser.ts'
+import { follow, openConsole } from '../stage/browser.ts'
 import { projects } from '../stage/data.ts'
-import { onPage, openStage } from '../stage/stage.ts'
+import { onOneLoad, onPage, openStage } from '../stage/stage.ts'
 
 const [shop] = projects
 
@@ -15,7 +15,6 @@ const firstRead = `(() => {
 })()`
 
 const stage = openStage()
-const visit = onPage(stage)
 const { admin, asAdmin } = stage
 const send = async (source: string, entries: object[]) => {
   const body = entries.map((entry) => ({ project: shop, event_message: '', ...entry }))
@@ -29,9 +28,11 @@ const search = async (page: Page, query: string) => {
 }
 
 describe('logs in the console', () => {
+  const walk = onOneLoad(onPage(stage), admin)
+
   test('a search uses the typed text, reaches up to now, and can be extended', async () => {
     await makeSource('console_search')
-    await visit('/console/logs?source=console_search', admin(), async (page) => {
+    await walk('/console/logs?source=console_search', async (page) => {
       await page.getByText('0 entries', { exact: true }).waitFor()
       await send('console_search', [
         { event_message: 'x%41y one', metadata: { 'dotted.key': 'a%3Ab', n: 5 } },
@@ -60,7 +61,7 @@ describe('logs in the console', () => {
   })
 
   test('a custom range ends a live view, is shown in the field, and can be refreshed', () =>
-    visit('/console/logs?source=realtime_logs&live=1', admin(), async (page) => {
+    walk('/console/logs?source=realtime_logs&live=1', async (page) => {
       await page.getByText('New entries appear here as they arrive.').waitFor()
       await page.getByLabel('Time', { exact: true }).selectOption('choose')
       await page.getByLabel(/^From/).fill('2026-01-01T10:00:00')
@@ -124,7 +125,7 @@ describe('logs in the console', () => {
 
   test('the histogram of a live view moves on and counts new entries', async () => {
     await makeSource('console_counted')
-    await visit('/console/logs?source=console_counted&live=1', admin(), async (page) => {
+    await walk('/console/logs?source=console_counted&live=1', async (page) => {
       const histogram = page.locator('svg.histogram')
       await page.getByRole('img', { name: /^0 entries from/ }).waitFor()
       const before = await histogram.getAttribute('aria-label')
@@ -152,12 +153,12 @@ describe('logs in the console', () => {
       { event_message: 'wide', metadata: wide },
       { event_message: 'long', metadata: { text: 'L'.repeat(50_000) } },
     ])
-    await visit('/console/sources/console_wide', { ...admin(), width: 360 }, async (page) => {
+    await walk({ path: '/console/sources/console_wide', width: 360 }, async (page) => {
       await page.getByText(/^First 200 of 1,004\. .* 101 more paths that are less frequent/).waitFor()
       expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(3000)
       await page.getByRole('searchbox', { name: 'Search the schema' }).fill('KEY_399')
       await page.getByRole('cell', { name: /^metadata\.key_399/ }).waitFor()
-      await page.goto('/console/logs?source=console_wide&q=long')
+      await follow(page, '/console/logs?source=console_wide&q=long')
       await page.getByRole('button', { name: /long/ }).click()
       const value = page.locator('.json .value', { hasText: 'LLL' })
       expect((await value.textContent())?.length).toBeLessThan(500)
