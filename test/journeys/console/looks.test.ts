@@ -77,13 +77,10 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    `/console/logs?source=edge_logs&range=24h&q=${few}`,
+    '/console/logs?source=edge_logs&q=nowhere',
     async (page) => {
-      await page.getByText('Fields', { exact: true }).click()
-      await page.locator('.facets:not(.old) section').first().waitFor()
-      await page.locator('.split-legend').waitFor()
-      await page.locator('.entry').first().click()
-      await page.locator('.json').waitFor()
+      await page.getByRole('button', { name: 'Remove nowhere' }).waitFor()
+      await page.locator('.facets.old').waitFor({ state: 'detached' })
     },
   ],
   [
@@ -95,10 +92,13 @@ const pages: LoadedPage[] = [
     },
   ],
   [
-    '/console/logs?source=edge_logs&q=nowhere',
+    `/console/logs?source=edge_logs&range=24h&q=${few}`,
     async (page) => {
-      await page.getByRole('button', { name: 'Remove nowhere' }).waitFor()
-      await page.locator('.facets.old').waitFor({ state: 'detached' })
+      await page.getByText('Fields', { exact: true }).click()
+      await page.locator('.facets:not(.old) section').first().waitFor()
+      await page.locator('.split-legend').waitFor()
+      await page.locator('.entry').first().click()
+      await page.locator('.json').waitFor()
     },
   ],
   [
