@@ -102,6 +102,8 @@ interface CallerKind {
   outcomes: Outcomes
   /** Sends the cookie of an admin with these headers instead of a token. */
   page?: (url: string) => Record<string, string>
+  /** Its requests arrive over a connection. Those of the others begin where a connection has been read. */
+  isConnected?: boolean
   /** Routes that refuse it although its scope matches: the endpoint or source is another one. */
   refused?: readonly string[]
 }
@@ -113,7 +115,7 @@ const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints
 const usageRoutes = ['GET /api/project-usage']
 
 const callers: Record<string, CallerKind> = {
-  'no token': { outcomes: { ...noAccess, optional: 'allowed' } },
+  'no token': { outcomes: { ...noAccess, optional: 'allowed' }, isConnected: true },
   'a wrong token': { outcomes: noAccess },
   'a revoked token': { fields: { scopes: ['query', 'ingest'] }, outcomes: noAccess },
   admin: { outcomes: { ...deploying, ingest: 'allowed', admin: 'allowed' } },
@@ -128,7 +130,7 @@ const callers: Record<string, CallerKind> = {
   },
   deploy: { fields: { scopes: ['deploy'] }, outcomes: deploying },
   edit: { fields: { scopes: ['edit'] }, outcomes: editing },
-  read: { fields: { scopes: ['read'] }, outcomes: reading },
+  read: { fields: { scopes: ['read'] }, outcomes: reading, isConnected: true },
   query: { fields: { scopes: ['query'] }, outcomes: querying, refused: usageRoutes },
   'query:<the endpoint>': {
     fields: { scopes: ['query:logs.all'] },
@@ -197,6 +199,33 @@ export function routeMatrix(running: () => RunningService): void {
       tokens.set('a wrong token', `wh_${'0'.repeat(38)}`)
     })
 
+    async function send(
+      { isConnected = false }: CallerKind,
+      token: string | undefined,
+      method: string,
+      url: string,
+      body: unknown,
+      more: Record<string, string> = {},
+    ): Promise<{ status: number; vary: string }> {
+      if (isConnected) {
+        const { status, headers } = await ask(running(), token, method, url, body, more)
+        return { status, vary: headers.get('vary') ?? '' }
+      }
+      const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+      const { statusCode, headers } = await running().http.inject({
+        method: method as 'GET',
+        url,
+        headers: {
+          host: new URL(running().url).host,
+          ...(token !== undefined && { 'X-API-KEY': token }),
+          ...(payload !== undefined && { 'Content-Type': 'application/json' }),
+          ...more,
+        },
+        ...(payload !== undefined && { payload }),
+      })
+      return { status: statusCode, vary: String(headers.vary ?? '') }
+    }
+
     test.each(Object.entries(callers))(
       '%s has access only where its scopes allow it',
       async (name, caller) => {
@@ -221,10 +250,16 @@ export function routeMatrix(running: () => RunningService): void {
           if (caller.page === ownPage && path === '/auth/logout') continue
           for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
             const cell = `${sent} ${path}`
-            const answer = await ask(running(), tokens.get(name), sent, target, body, headers)
+            const { status: answered, vary } = await send(
+              caller,
+              tokens.get(name),
+              sent,
+              target,
+              body,
+              headers,
+            )
             // A cache of a browser or proxy must not send a response to another token.
-            const varies = /\bX-API-KEY, Authorization, Cookie\b/.test(answer.headers.get('vary') ?? '')
-            answers[cell] = [answer.status, varies]
+            answers[cell] = [answered, /\bX-API-KEY, Authorization, Cookie\b/.test(vary)]
             expected[cell] = [outcome === 'allowed' ? status : outcome, access !== 'public']
           }
         }
