@@ -1,4 +1,5 @@
 import { BrokenStream, eventsOf } from '../src/shared/event-stream.ts'
+import { isTemporary } from '../src/shared/is-temporary.ts'
 
 /** What `wellhead types` adds to: parameters and rows of each endpoint, by its name. */
 // biome-ignore lint/suspicious/noEmptyInterface: a generated file declares its members.
@@ -198,7 +199,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
               lastId = undefined
               onError?.(asError(error))
               if (!(error instanceof WellheadError)) return
-              if (error.status > 0 && error.status < 500 && error.status !== 429) return
+              if (!isTemporary(error.status)) return
             }
           }
           await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), ender.signal)

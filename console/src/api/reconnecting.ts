@@ -1,3 +1,4 @@
+import { isTemporary } from '../../../src/shared/is-temporary.ts'
 import { ApiError } from './api.ts'
 import { connection } from './connection.ts'
 
@@ -23,7 +24,8 @@ export async function reconnecting(
       await follow(alive)
     } catch (error) {
       signal.throwIfAborted()
-      if (!isTemporary(error)) throw error
+      // Another request may solve it.
+      if (error instanceof ApiError && !isTemporary(error.status)) throw error
       if (!(error instanceof ApiError)) lost()
     }
     signal.throwIfAborted()
@@ -31,9 +33,4 @@ export async function reconnecting(
     await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures++), signal)
     signal.throwIfAborted()
   }
-}
-
-/** Whether reconnecting may solve it. */
-function isTemporary(error: unknown): boolean {
-  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }

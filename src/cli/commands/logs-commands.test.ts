@@ -48,7 +48,7 @@ describe('logs tail', () => {
       (response) =>
         void response.end(`retry: 500\n\nid: 0\n\n${entry('1', 'one')}${entry('2', 'half').slice(0, 40)}`),
       (response) => void response.destroy(),
-      refuse(503),
+      refuse(408),
       (response) => void response.write(`event: missed\ndata: {"count":2}\n\n${entry('2', 'two')}`),
     )
     const { io, ended, stop, pausesMs } = openTail(url)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { eventsOf, type StreamEvent } from '../../shared/event-stream.ts'
+import { isTemporary } from '../../shared/is-temporary.ts'
 import { addExamples, addServiceAction, addServiceCommand, instant, wholeNumber } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { findInputs } from '../logs/log-input.ts'
@@ -175,7 +176,8 @@ export async function tailSource(
   for (let failures = 0, wasReached = false; !io.signal.aborted; ) {
     const problem = await follow().catch((error: unknown) => {
       if (io.signal.aborted) return ''
-      if (!wasReached || !isTemporary(error)) throw error
+      const isRefused = error instanceof ServiceFailure && !isTemporary(error.details.status)
+      if (!wasReached || isRefused) throw error
       return (error as Error).message
     })
     if (io.signal.aborted) return
@@ -243,10 +245,4 @@ function keyOf({ timestamp, id }: LoggedEntry): string {
 async function closed(response: Response, error: unknown): Promise<never> {
   await response.body?.cancel()
   throw error
-}
-
-function isTemporary(error: unknown): boolean {
-  if (!(error instanceof ServiceFailure)) return true
-  const { status } = error.details
-  return status === 0 || status === 429 || status >= 500
 }

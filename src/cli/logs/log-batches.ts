@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IntakeOutcome } from '../../intake/entry-store.ts'
+import { isTemporary } from '../../shared/is-temporary.ts'
 import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 import type { ReadEntry } from './log-input.ts'
 
@@ -77,9 +78,6 @@ const firstPauseMs = 500
 const longestPauseMs = 30_000
 const longestRetryAfterMs = 300_000
 
-/** Temporary failures. The idempotency key makes a retry safe even if the first attempt was stored. */
-const retryableStatuses = new Set([0, 408, 429, 500, 502, 503, 504, 507])
-
 interface SentBatch extends Omit<IntakeOutcome, 'overQuota'> {
   /** Whether an earlier command had already stored the batch. */
   repeated: boolean
@@ -103,7 +101,8 @@ export async function sendBatch(batch: LogBatch, key: string, options: SendOptio
       if (!(error instanceof ServiceFailure)) throw error
       const { status, code, retryAfterSeconds = 0 } = error.details
       if (code === 'invalid_body') return allRejected(batch)
-      const isRetryable = retryableStatuses.has(status) && (status !== 0 || wasReached)
+      // The idempotency key makes a retry safe even if the first attempt was stored.
+      const isRetryable = isTemporary(status) && (status !== 0 || wasReached)
       if (!isRetryable || attempt >= maxAttempts) throw error
       const ms = Math.max(
         Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)),

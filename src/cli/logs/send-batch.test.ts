@@ -43,6 +43,10 @@ test('pauses longer after each failure, and at least as long as Retry-After', as
   })
 })
 
+test.each([408, 522])('tries again after %d of a proxy', async (status) => {
+  expect((await send([failure(status), stored])).pauses).toEqual([500])
+})
+
 test('reports a replay, unless an attempt of its own may have stored the batch', async () => {
   expect((await send([stored], { repeated: true })).result.repeated).toBe(true)
   expect((await send([failure(503), stored], { repeated: true })).result.repeated).toBe(false)
