@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../base/clock.ts'
 import { backupUnavailable, diskFull } from '../base/errors.ts'
-import { unlessMissing } from '../base/files/disk.ts'
+import { isDiskFull, unlessMissing } from '../base/files/disk.ts'
 import { erasuresName, restoredErasuresName } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -171,8 +171,7 @@ async function* unlessStalled(archive: Pack, afterMs: number): AsyncGenerator<Bu
 }
 
 function backupError(error: unknown): Error {
-  const { code } = error as NodeJS.ErrnoException
-  if (!diskFull.is(error) && code !== 'ENOSPC' && code !== 'EDQUOT') return error as Error
+  if (!diskFull.is(error) && !isDiskFull(error)) return error as Error
   return backupUnavailable('The disk of the service is full. Free some space on it and try again.')
 }
 

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { diskFull, engineUnavailable, invalidQuery, WellheadError } from '../base/errors.ts'
+import { isDiskFull } from '../base/files/disk.ts'
 import type { Log } from '../base/log.ts'
 import { codeTokens, identifierOf } from '../sql/tokens.ts'
 import { ClickHouseClient } from './clickhouse-client.ts'
@@ -288,8 +289,7 @@ class EmbeddedNode implements EngineNode {
 
 /** The disk refused to be read or synced. */
 function diskTrouble(error: unknown): never {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT') throw diskFull()
+  if (isDiskFull(error)) throw diskFull()
   throw error instanceof WellheadError ? error : engineUnavailable('The disk fails at the moment.', error)
 }
 

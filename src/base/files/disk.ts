@@ -7,6 +7,12 @@ export function unlessMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
+/** Whether the operating system refused to write because the disk, or the share of this user, is full. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 /** Brings a file or the entries of a directory to disk, if it exists. */
 export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r').catch(unlessMissing)

@@ -6,6 +6,7 @@ import type { Manifest } from '../../backup/manifest.ts'
 import { checkRestored, receiveBackup, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
 import { WellheadError } from '../../base/errors.ts'
+import { isDiskFull } from '../../base/files/disk.ts'
 import { createLog } from '../../base/log.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { engineVariables, readSettings, type Settings } from '../../base/settings.ts'
@@ -203,8 +204,8 @@ function amountOf({ tables, files, bytes }: Manifest): string {
 function explain(error: unknown, what: string, target: string, retry: string, io: CommandIo): unknown {
   const isExplained = error instanceof CommandFailure || error instanceof OperatorError
   if (isExplained || io.signal.aborted) return error
-  const { message, code, cause } = error as NodeJS.ErrnoException
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  const { message, cause } = error as Error
+  const isFull = isDiskFull(error)
   // A connection that breaks has its reason in the cause.
   const reason = isFull ? `the disk of ${target} is full` : cause instanceof Error ? cause.message : message
   const next = isFull ? 'Free some space on it, or choose a directory on another disk.' : retry
