@@ -9,10 +9,11 @@ import { readSource, type Source } from '../catalog/source.ts'
 import { singleServer, type Topology } from '../engine/cluster/topology.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
-import { createLookupTable, type LookupColumn, readLookupTables } from '../engine/lookup-tables.ts'
+import { createLookupTable, readLookupTables } from '../engine/lookup-tables.ts'
 import { usageDays, usageSql } from '../engine/project-tables.ts'
 import { tableNames } from '../engine/stored-tables.ts'
 import { createSourceTable, keptDays, readFindsWords } from '../engine/tables.ts'
+import type { TableColumn } from '../shared/column-types.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
@@ -84,14 +85,14 @@ async function readSources(engine: Engine): Promise<Source[]> {
 
 interface FilledTable {
   name: string
-  columns: LookupColumn[]
+  columns: TableColumn[]
 }
 
 /** Tables that users fill. */
 async function readFilled(engine: Engine): Promise<FilledTable[]> {
   const found = await queryRows<Record<keyof FilledTable, string>>(engine, { sql: readLookupTables }, limits)
   const filled = found.filter(({ name }) => !name.startsWith('_'))
-  return filled.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as LookupColumn[] }))
+  return filled.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as TableColumn[] }))
 }
 
 interface CopiedTable {

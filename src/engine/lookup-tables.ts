@@ -1,12 +1,8 @@
+import type { TableColumn } from '../shared/column-types.ts'
 import { retiredName, tenantColumn } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 import { onCluster, type Topology } from './cluster/topology.ts'
 import { dropTable } from './tables.ts'
-
-export interface LookupColumn {
-  name: string
-  type: 'text' | 'number' | 'boolean' | 'timestamp'
-}
 
 const types = {
   text: 'String',
@@ -15,7 +11,7 @@ const types = {
   timestamp: "DateTime64(6, 'UTC')",
 } as const
 
-export const engineTypeOf = ({ type }: LookupColumn) => `Nullable(${types[type]})`
+export const engineTypeOf = ({ type }: TableColumn) => `Nullable(${types[type]})`
 
 /**
  * Tables that users fill. The tenant of a row has a character before it; `*`: it belongs to nobody. Each table has that column, so
@@ -24,7 +20,7 @@ export const engineTypeOf = ({ type }: LookupColumn) => `Nullable(${types[type]}
  */
 export function createLookupTable(
   name: string,
-  columns: readonly LookupColumn[],
+  columns: readonly TableColumn[],
   id: string,
   { database, replicated, cluster }: Topology,
 ): string {
@@ -45,8 +41,8 @@ export function createLookupTable(
 export function convertLookupRows(
   from: string,
   to: string,
-  before: readonly LookupColumn[],
-  after: readonly LookupColumn[],
+  before: readonly TableColumn[],
+  after: readonly TableColumn[],
 ): string {
   const values = after.map((column) => {
     const old = before.find(({ name }) => name === column.name)

@@ -17,8 +17,9 @@ import {
   sentFields,
 } from '../../definitions/kind.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { createLookupTable, type LookupColumn } from '../../engine/lookup-tables.ts'
+import { createLookupTable } from '../../engine/lookup-tables.ts'
 import { createScratchTable, storedColumns } from '../../engine/tables.ts'
+import type { TableColumn } from '../../shared/column-types.ts'
 import { within } from '../../sql/edits.ts'
 import { errorInTypedText } from '../../sql/errors.ts'
 import { queryOf } from '../../sql/query.ts'
@@ -50,8 +51,8 @@ interface CompileOptions {
 
 /** Columns of the tables that users fill: as they are, and of a definition. */
 export interface TableColumns {
-  readonly readable: ReadonlyMap<string, readonly LookupColumn[]>
-  columnsOf(table: Saved): readonly LookupColumn[]
+  readonly readable: ReadonlyMap<string, readonly TableColumn[]>
+  columnsOf(table: Saved): readonly TableColumn[]
 }
 
 interface EndpointParts extends CompileOptions {
@@ -271,7 +272,7 @@ function mayUse(query: string, name: string, endpoints: KnownSources['endpoints'
 /** Sources and tables, for compiling SQL. */
 export function withTables<Known extends KnownSources>(
   sources: Known,
-  tables: ReadonlyMap<string, readonly LookupColumn[]>,
+  tables: ReadonlyMap<string, readonly TableColumn[]>,
 ): Known {
   return {
     ...sources,
@@ -285,7 +286,7 @@ export async function brokenBy(
   { engine, catalog, readable }: Omit<CompileOptions, 'tableColumns'>,
   endpoints: Endpoints,
   table: string,
-  columns: readonly LookupColumn[],
+  columns: readonly TableColumn[],
 ): Promise<string[]> {
   const sources = readable()
   const readers = endpoints

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { invalidQuery } from '../../base/errors.ts'
+import type { TableColumn } from '../../shared/column-types.ts'
 import { isolationSettings, rowFilterSettings } from '../../sql/isolation.ts'
 import { sqlText } from '../../sql/names.ts'
 import type { Statement } from '../engine.ts'
 import { engineCodeOf } from '../engine-errors.ts'
-import { createLookupTable, type LookupColumn } from '../lookup-tables.ts'
+import { createLookupTable } from '../lookup-tables.ts'
 import { tableNames } from '../stored-tables.ts'
 import { createSourceTable, dropSourceTable, type StoredSource } from '../tables.ts'
 import { distributedReads } from './cluster-settings.ts'
@@ -20,7 +21,7 @@ const accessDenied = 497
 const maxQuotedLength = 200
 
 /** Of a table that users fill, as the probes read them. */
-const lookupColumns: LookupColumn[] = [
+const lookupColumns: TableColumn[] = [
   { name: 'timestamp', type: 'timestamp' },
   ...['project', 'id', 'event_message', 'secret'].map((name) => ({ name, type: 'text' as const })),
 ]
