@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { invalidParameter } from '../base/errors.ts'
+import { endpointNotFound, invalidParameter } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type DefinitionView, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
@@ -168,7 +168,7 @@ function checkQuery(
   endpoints: AlertEndpoints,
 ): void {
   const endpoint = endpoints.find(reference)
-  if (!endpoint) throw invalidParameter('endpoint', `No endpoint has the id or name "${reference}".`)
+  if (!endpoint) throw invalidParameter('endpoint', endpointNotFound(reference).message)
   refuseUnknown(endpoint, parameters)
   endpoint.compiled.check(parameters)
   for (const column of by) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
 import type { Author } from '../base/author.ts'
-import { invalidParameter, WellheadError } from '../base/errors.ts'
+import { endpointNotFound, invalidParameter, WellheadError } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
 import type { Items } from '../catalog/items.ts'
 import { kindForm, type NextDefinitions, type Opened } from '../definitions/kind.ts'
@@ -118,9 +118,7 @@ export function maySee(
 /** Throws if a panel cannot be shown: its endpoint, its parameters or its columns do not fit. */
 function checkPanel(path: string, panel: Panel, dashboard: DashboardFields, next: NextDefinitions): void {
   const endpoint = next.find<SavedEndpoint>('endpoints', panel.endpoint)
-  if (!endpoint) {
-    throw invalidParameter(`${path}.endpoint`, `No endpoint has the id or name "${panel.endpoint}".`)
-  }
+  if (!endpoint) throw invalidParameter(`${path}.endpoint`, endpointNotFound(panel.endpoint).message)
   try {
     checkParameters(panel, dashboard, endpoint)
   } catch (error) {
