@@ -32,7 +32,7 @@ export const tableShape = z.strictObject({
     .array(columnShape)
     .max(maxColumns, `must have at most ${maxColumns} columns`)
     .refine((columns) => new Set(columns.map(({ name }) => name)).size === columns.length, 'must be distinct')
-    .refine((columns) => columns.every(({ name, type }) => name !== 'project' || type === 'text'), {
+    .refine((columns) => columns.every(({ name, type }) => name !== tenantSource || type === 'text'), {
       error: 'must have the type text for project',
     })
     .default([])

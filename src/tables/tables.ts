@@ -144,7 +144,7 @@ export class Tables extends Items<SavedTable> {
         const count = columns ? await this.#countOf(table.name, columns, project) : 0
         if (!columns || count === 0) return 0
         await this.#fill(table, columns, by, async (beside) => {
-          const kept = `ifNull(project, '') != ${sqlText(project)} OR isNull(project)`
+          const kept = `ifNull(${tenantSource}, '') != ${sqlText(project)} OR isNull(${tenantSource})`
           const names = columns.map(({ name }) => sqlName(name)).join(', ')
           const sql = `INSERT INTO ${beside} (${names}) SELECT ${names} FROM ${sqlName(table.name)} WHERE ${kept}`
           await this.#options.engine.command({ sql }, limits)
@@ -159,8 +159,8 @@ export class Tables extends Items<SavedTable> {
   }
 
   async #countOf(name: string, columns: readonly TableColumn[], project: string): Promise<number> {
-    if (columns.every((column) => column.name !== 'project')) return 0
-    return this.#count(`SELECT count() FROM ${sqlName(name)} WHERE project = ${sqlText(project)}`)
+    if (!hasTenants(columns)) return 0
+    return this.#count(`SELECT count() FROM ${sqlName(name)} WHERE ${tenantSource} = ${sqlText(project)}`)
   }
 
   async #count(sql: string): Promise<number> {
@@ -341,13 +341,14 @@ async function inSlices<T>(
   }
 }
 
+const hasTenants = (columns: readonly TableColumn[]) => columns.some(({ name }) => name === tenantSource)
+
 function refuseBreaking(
   { name }: SavedTable,
   before: readonly TableColumn[],
   after: readonly TableColumn[],
   users: readonly string[],
 ): void {
-  const hasTenants = (columns: readonly TableColumn[]) => columns.some(({ name }) => name === tenantSource)
   const lost = before.find((old) => !after.some(({ name, type }) => name === old.name && type === old.type))
   const readers = users.map((user) => `endpoints/${user}`).join(', ')
   const messages = [

@@ -37,7 +37,7 @@ interface FoundEntry {
   json: string
 }
 
-/** The most entries that the service returns at once. */
+/** Entries of one request, fewer than the service returns at most. */
 const pageSize = 500
 
 /** Newest first, at most this many. */
