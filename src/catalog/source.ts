@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reservedColumns } from '../shared/column-names.ts'
+import { maxTypedColumns, reservedColumns } from '../shared/column-names.ts'
 import { sourceForm } from '../shared/names.ts'
 import { keysOf } from '../shared/path-text.ts'
 import { type CatalogRecord, readBody } from './catalog-state.ts'
@@ -21,8 +21,6 @@ export const sourceName = z
   .string()
   .regex(sourceForm, 'must be lowercase letters, digits and _, starting with a letter, at most 64 characters')
   .refine((name) => !name.endsWith('_local'), 'must not end with _local')
-
-export const maxTypedColumns = 32
 
 const typedColumns = z
   .array(typedColumnShape)

@@ -3,6 +3,9 @@ import { keysOf } from './path-text.ts'
 /** Columns that every table of entries has. */
 export const reservedColumns = new Set(['project', 'id', 'timestamp', 'event_message', 'metadata'])
 
+/** Maximum number of typed columns of a source. */
+export const maxTypedColumns = 32
+
 const key = /^[\p{L}\p{N}_@$][\p{L}\p{N}_.:@$/-]{0,199}$/u
 
 /** Whether a typed column can have the path. */

@@ -1,5 +1,5 @@
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
-import { columnNameOf } from '../../shared/column-names.ts'
+import { columnNameOf, maxTypedColumns } from '../../shared/column-names.ts'
 import { keysOf } from '../../shared/path-text.ts'
 import { isAggregate } from '../functions.ts'
 import { columnRead, metadata, typeFor } from '../metadata-path.ts'
@@ -33,9 +33,6 @@ export const manyEntries = 100_000
 
 /** A longer query is not checked to its end. */
 const maxPaths = 500
-
-/** A source cannot have more typed columns. */
-const maxTypedColumns = 32
 
 /** The form of paths that a typed column can have. */
 const columnPath = /^[A-Za-z_][\w-]*(?:(?:\.|%2E)[A-Za-z_][\w-]*)*$/
