@@ -2,6 +2,7 @@ import { hash, randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { dataFiles } from '../base/files/data-files.ts'
 import { writeWhole } from '../base/files/disk.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -40,7 +41,7 @@ export function hashToken(token: string): Buffer {
 }
 
 export function loadAdminToken(dataDir: string, configured: string | undefined) {
-  const path = join(dataDir, 'admin-token')
+  const path = join(dataDir, dataFiles.adminToken)
   const known = configured ?? readKept(path)
   const token = known ?? createToken()
   return {

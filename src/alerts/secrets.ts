@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dataFiles } from '../base/files/data-files.ts'
 import { writeWhole } from '../base/files/disk.ts'
 import type { SavedAlert } from './alert.ts'
 
@@ -15,7 +16,7 @@ export const unreadableSecret =
  * salt, and a mark that tells whether the key is the right one.
  */
 export function webhookSecrets(dataDir: string, configured: string | undefined) {
-  const path = join(dataDir, 'alert-key')
+  const path = join(dataDir, dataFiles.alertKey)
   let key = configured
   // Installations without webhooks have no key. A missing one is not replaced before a secret is created with it, so that
   // it can be put back.

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { WellheadError } from '../base/errors.ts'
+import { dataFiles } from '../base/files/data-files.ts'
 import { ResultCache } from '../cache/result-cache.ts'
 import { WarmKeysFile } from '../cache/warm-keys-file.ts'
 import { type Call, onBehalfOfAll, recipeOf } from '../endpoints/call/call.ts'
@@ -121,7 +122,7 @@ export function createEndpoints({ settings, log, time }: ServiceOptions, storage
     results,
     calls,
     warmKeys: new WarmKeysFile({
-      path: join(settings.dataDir, 'warm-keys.json'),
+      path: join(settings.dataDir, dataFiles.warmKeys),
       time,
       ...warmKeys,
       read: (limit) => cache.warmKeys(limit),

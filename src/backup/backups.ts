@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../base/clock.ts'
 import { backupUnavailable, diskFull } from '../base/errors.ts'
+import { dataFiles } from '../base/files/data-files.ts'
 import { isDiskFull, unlessMissing } from '../base/files/disk.ts'
-import { erasuresName, restoredErasuresName } from '../base/files/restored-file.ts'
 import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DataVersion, ownVersion, readDataVersion } from '../catalog/data-version.ts'
@@ -36,15 +36,6 @@ interface BackupsOptions {
   /** A reader that takes nothing for this time loses the backup, because its snapshot takes space. */
   stalledAfterMs: number
 }
-
-const ownFiles = [
-  'admin-token',
-  'alert-key',
-  'warm-keys.json',
-  'version.json',
-  erasuresName,
-  restoredErasuresName,
-]
 
 /** Takes backups of a running service, one at a time. */
 export class Backups {
@@ -181,7 +172,7 @@ function ownDirectory(snapshot: TableSnapshot): string {
 
 async function copyOwnFiles(dataDir: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
-  for (const name of ownFiles) {
+  for (const name of Object.values(dataFiles)) {
     await copyFile(join(dataDir, name), join(to, name)).catch(unlessMissing)
   }
 }

@@ -5,12 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import {
-  erasuresName,
-  restoredErasuresName,
-  restoredFile,
-  restoredText,
-} from '../base/files/restored-file.ts'
+import { dataFiles } from '../base/files/data-files.ts'
+import { restoredFile, restoredText } from '../base/files/restored-file.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { singleServer } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -63,7 +59,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   if (erasures === undefined && listed.length > 0) {
     throw new OperatorError(
       'Entries were erased before this backup was taken, and may have been since. Name the list of the original data directory with ' +
-        `--erasures <directory>/${erasuresName}. If it is lost, use --no-erasures.`,
+        `--erasures <directory>/${dataFiles.erasures}. If it is lost, use --no-erasures.`,
     )
   }
   const erased = erasures ? await readErasures(erasures, listed) : undefined
@@ -71,7 +67,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   try {
     await checkSpace(dirname(staged.path), manifest)
     const copied = (bytes: number) => onBytes?.(bytes, manifest.bytes)
-    const isReplaced = (path: string) => erased && basename(path) === restoredErasuresName
+    const isReplaced = (path: string) => erased && basename(path) === dataFiles.restoredErasures
     await copyFiles(options, staged, copied, (path) => !isMutation(path) && !isReplaced(path))
     // Before the check, because the engine may remove files.
     await staged.flush()
@@ -79,7 +75,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     signal?.throwIfAborted()
     // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
     await copyFiles(options, staged, copied, isMutation)
-    if (erased) await staged.write(restoredErasuresName, Readable.from([erased]))
+    if (erased) await staged.write(dataFiles.restoredErasures, Readable.from([erased]))
     await staged.write(restoredFile, Readable.from([Buffer.from(restoredText(manifest.taken_at))]))
     await staged.commit()
     return manifest
@@ -97,7 +93,7 @@ async function readErasures(path: string, listed: readonly Erasure[]): Promise<B
   const ids = new Set(erasuresIn(content.toString()).map(({ id }) => id))
   if (ids.size > 0 && listed.every(({ id }) => ids.has(id))) return content
   throw new OperatorError(
-    `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${erasuresName} of the original data directory.`,
+    `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${dataFiles.erasures} of the original data directory.`,
   )
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { dataFiles } from '../base/files/data-files.ts'
 import { writeWhole } from '../base/files/disk.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { version } from '../base/package-file.ts'
@@ -8,7 +9,6 @@ import { engineLibraryVersion } from '../engine/embedded-engine.ts'
 import { refuseNewerSchema, schemaVersion, startNewer } from './migrations.ts'
 
 /** Which version has last opened a data directory; doctor and older versions read it before they start an engine. */
-const fileName = 'version.json'
 
 const shape = z.object({ wellhead: z.string(), schema: z.number().int(), library: z.string() })
 export type DataVersion = z.infer<typeof shape>
@@ -22,14 +22,14 @@ export const ownVersion = (): DataVersion => ({
 /** Undefined for a directory without the file, such as a new one. */
 export function readDataVersion(dataDir: string): DataVersion | undefined {
   try {
-    return shape.safeParse(JSON.parse(readFileSync(join(dataDir, fileName), 'utf8'))).data
+    return shape.safeParse(JSON.parse(readFileSync(join(dataDir, dataFiles.version), 'utf8'))).data
   } catch {
     return undefined
   }
 }
 
 export function writeDataVersion(dataDir: string): void {
-  writeWhole(join(dataDir, fileName), `${JSON.stringify(ownVersion())}\n`, 0o600)
+  writeWhole(join(dataDir, dataFiles.version), `${JSON.stringify(ownVersion())}\n`, 0o600)
 }
 
 /** Refuses data of a newer schema or engine, and names the version that can open it. `what` is "The data" or "The backup". */

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { dataFiles } from '../base/files/data-files.ts'
 import { writeWhole } from '../base/files/disk.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { type CommandIo, usageFailure } from './command-io.ts'
@@ -57,7 +58,7 @@ function findLocalUrl(dataDir: string, io: CommandIo): string | undefined {
 function readLocalToken(dataDir: string, { environment }: CommandIo): string | undefined {
   if (environment.WELLHEAD_ADMIN_TOKEN) return environment.WELLHEAD_ADMIN_TOKEN
   try {
-    return readFileSync(join(dataDir, 'admin-token'), 'utf8').trim() || undefined
+    return readFileSync(join(dataDir, dataFiles.adminToken), 'utf8').trim() || undefined
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

@@ -1,7 +1,7 @@
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { dataFiles } from '../base/files/data-files.ts'
 import { syncPath, unlessMissing } from '../base/files/disk.ts'
-import { erasuresName, restoredErasuresName } from '../base/files/restored-file.ts'
 import { type Erasure, storedErasureShape } from './erasure.ts'
 
 /** The erasures of a data directory, outside of the engine: whoever restores an old backup takes this file along. */
@@ -22,7 +22,7 @@ export class ErasureFile {
 
   async add(erasure: Erasure): Promise<void> {
     if (this.#listed.has(erasure.id)) return
-    const path = join(this.#dataDir, erasuresName)
+    const path = join(this.#dataDir, dataFiles.erasures)
     // A line of its own, also after a crash in the middle of another.
     await appendFile(path, `\n${JSON.stringify(erasure)}\n`, { mode: 0o600 })
     await syncPath(path)
@@ -33,7 +33,7 @@ export class ErasureFile {
 export async function readErasureFiles(directory: string): Promise<[listed: Erasure[], restored: Erasure[]]> {
   const read = async (name: string) =>
     erasuresIn((await readFile(join(directory, name), 'utf8').catch(unlessMissing)) ?? '')
-  return [await read(erasuresName), await read(restoredErasuresName)]
+  return [await read(dataFiles.erasures), await read(dataFiles.restoredErasures)]
 }
 
 /** A crash may have left half a line, of an erasure that was not acknowledged. */

@@ -5,12 +5,6 @@ import { join } from 'node:path'
 /** Left in a restored data directory, for the audit of the service that starts with it. */
 export const restoredFile = 'restored.json'
 
-/** The erasures of a data directory. */
-export const erasuresName = 'erasures.jsonl'
-
-/** Those of the original data directory, beside those of the backup. */
-export const restoredErasuresName = 'erasures-restored.jsonl'
-
 interface Restored {
   id: string
   at: string

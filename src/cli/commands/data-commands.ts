@@ -6,6 +6,7 @@ import type { Manifest } from '../../backup/manifest.ts'
 import { checkRestored, receiveBackup, restoreBackup } from '../../backup/restore-backup.ts'
 import { checkSpace } from '../../backup/staged-directory.ts'
 import { WellheadError } from '../../base/errors.ts'
+import { dataFiles } from '../../base/files/data-files.ts'
 import { isDiskFull } from '../../base/files/disk.ts'
 import { createLog } from '../../base/log.ts'
 import { OperatorError } from '../../base/operator-error.ts'
@@ -154,7 +155,7 @@ async function restore(directory: string, options: RestoreOptions, io: CommandIo
       },
     })
     progress.end()
-    if (needsKey && !existsSync(join(target, 'alert-key')) && !io.environment.WELLHEAD_ALERT_KEY) {
+    if (needsKey && !existsSync(join(target, dataFiles.alertKey)) && !io.environment.WELLHEAD_ALERT_KEY) {
       await io.stderr.write(
         'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
           `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,

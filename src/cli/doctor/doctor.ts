@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { withDeadline } from '../../base/clock.ts'
 import { freeBelow, minFreeBytes } from '../../base/files/data-directory.ts'
+import { dataFiles } from '../../base/files/data-files.ts'
 import { unlessMissing } from '../../base/files/disk.ts'
 import { createLog } from '../../base/log.ts'
 import { version } from '../../base/package-file.ts'
@@ -128,7 +129,7 @@ function checkData(settings: Settings): Finding[] {
   const directory = checkDirectory(settings, existing)
   const space = judgeSpace(freeBelow(existing), clickhouseUrl === undefined ? diskReserve : 0)
   if (existing !== dataDir || directory.status === 'problem') return [directory, space]
-  const token = checkAdminToken(join(dataDir, 'admin-token'), adminToken !== undefined)
+  const token = checkAdminToken(join(dataDir, dataFiles.adminToken), adminToken !== undefined)
   return [directory, space, token]
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { type Service, startService } from '../../app.ts'
 import { systemTime } from '../../base/clock.ts'
+import { dataFiles } from '../../base/files/data-files.ts'
 import { createLog, type Log, standardOutput } from '../../base/log.ts'
 import { version } from '../../base/package-file.ts'
 import type { Settings } from '../../base/settings.ts'
@@ -100,7 +101,7 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
 
 /** A shell expression for the admin token; a token that was set is in no file and must not be printed. */
 export function shownToken({ adminToken, dataDir }: Pick<Settings, 'adminToken' | 'dataDir'>): string {
-  return adminToken === undefined ? `$(cat ${dataDir}/admin-token)` : '$WELLHEAD_ADMIN_TOKEN'
+  return adminToken === undefined ? `$(cat ${dataDir}/${dataFiles.adminToken})` : '$WELLHEAD_ADMIN_TOKEN'
 }
 
 /** The token is shown only if this start created it. */
@@ -110,7 +111,7 @@ export function banner(
   demo: boolean,
   { bold }: CommandOutput['colors'],
 ): string {
-  const file = `${settings.dataDir}/admin-token`
+  const file = `${settings.dataDir}/${dataFiles.adminToken}`
   const where = settings.adminToken === undefined ? `stored in ${file}` : 'set by WELLHEAD_ADMIN_TOKEN'
   const token = adminToken.made ? `${adminToken.token}  (shown only once, ${where})` : where
   // Returns a whole series, even without entries.
