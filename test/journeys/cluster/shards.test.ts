@@ -119,6 +119,14 @@ test('requests to either node see the entries of both', async () => {
   }
 })
 
+test('an erasure counts the entries of the other shard, too', async () => {
+  for (const [at, service] of services.entries()) {
+    const project = stored[1 - at]
+    const { body } = await admin(service, 'POST', '/api/erasures', { project, dry_run: true })
+    expect(body).toMatchObject({ project, entries: perProject })
+  }
+})
+
 test('a tenant sees only its entries, on either shard and through either node', async () => {
   for (const service of services) {
     for (const project of stored) {
