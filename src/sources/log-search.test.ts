@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { queryTimeout } from '../base/errors.ts'
 import type { Sources } from '../catalog/sources.ts'
 import type { Engine, Statement } from '../engine/engine.ts'
@@ -16,17 +16,13 @@ const reader = {
   signal: new AbortController().signal,
 }
 
-/** A search whose statements get these results, each after a while: lines, or the time limit. */
-function searchWith(results: (string | 'timeout')[], eachTakesMs = 200) {
+/** A search whose statements get these results: lines, or the time limit. */
+function searchWith(results: (string | 'timeout')[]) {
   const statements: Statement[] = []
-  let elapsedMs = 0
-  const time = vi.spyOn(performance, 'now').mockImplementation(() => elapsedMs)
-  onTestFinished(() => time.mockRestore())
   const engine = {
     database: 'wellhead',
     query: async (statement: Statement) => {
       statements.push(statement)
-      elapsedMs += eachTakesMs
       const result = results.shift() ?? ''
       if (result === 'timeout') throw queryTimeout(30)
       return { body: Buffer.from(result), readRows: 0, readBytes: 0 }
@@ -66,18 +62,6 @@ test('reads the whole range in parts without gaps, or only as much as a page nee
   const page = searchWith(['{}\n{}\n'])
   await page.entries({ limit: 2 })
   expect(page.statements).toHaveLength(1)
-})
-
-test.each([
-  [200, 4],
-  [10, 50],
-  [0, 256],
-])('if a part took %i ms, the next one is %i times as long', async (eachTakesMs, growth) => {
-  const { entries, statements } = searchWith([], eachTakesMs)
-  await entries({ from: '1970-01-01T00:00:00Z' })
-  const starts = statements.map(({ parameters }) => Number(parameters?.slice_from))
-  const hours = starts.map((start, index) => ((starts[index - 1] ?? nowMs / 1000) - start) / 3600)
-  expect(hours.slice(0, 3)).toEqual([1, growth, growth ** 2])
 })
 
 test('reads entries with the timestamp of the cursor, also at the start of the range', async () => {

@@ -27,7 +27,7 @@ import {
 import { facetsOf } from './facets.ts'
 import { histogramOf } from './histogram.ts'
 import { cursorShape, entryFilterShape, histogramShape, searchShape, valuesShape } from './search-shape.ts'
-import { dateOf, timedSlicesOf } from './search-slices.ts'
+import { dateOf, slicesOf } from './search-slices.ts'
 import { pathSettings, seenPaths } from './seen-paths.ts'
 
 interface EmptyResult {
@@ -84,7 +84,7 @@ export class LogSearch extends EntryQueries {
     const inRange = `${rangeConditions(search.filter, search.nowMicros).sql}${again}`
     const found: Buffer[] = []
     let [count, skip] = [0, before?.skip ?? 0]
-    for (const slice of timedSlicesOf(search, before?.timestamp)) {
+    for (const slice of slicesOf(search, before?.timestamp)) {
       const where = `WHERE ${search.sql}${after}${slice.sql}`
       const statement = {
         // Entries can have the same timestamp and id, so nothing else may decide their order. Only those that can be on the

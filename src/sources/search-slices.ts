@@ -3,10 +3,7 @@ import { formatMicros } from '../shared/timestamps.ts'
 import { rangeOf, type Search, searchDeadlineMs } from './entry-queries.ts'
 
 const firstSliceMicros = 3_600_000_000n
-const smallestGrowth = 4n
-/** The next part of a range may take this long if it has as many entries for its length as the one before. */
-const sliceMs = 500
-const largestGrowth = 256
+const sliceGrowth = 4n
 
 /** A part of the range of a search, as conditions to add. */
 export interface Slice {
@@ -16,25 +13,11 @@ export interface Slice {
   toMicros: bigint | undefined
 }
 
-/** The parts of a search, of which those that were read fast are followed by much longer ones. */
-export function* timedSlicesOf(search: Pick<Search, 'filter' | 'nowMicros'>, before: number | undefined) {
-  let begunMs = 0
-  const growth = () => {
-    const times = Math.floor(sliceMs / (performance.now() - begunMs))
-    return BigInt(Math.max(Number(smallestGrowth), Math.min(largestGrowth, times)))
-  }
-  for (const slice of slicesOf(search, before, firstSliceMicros, growth)) {
-    begunMs = performance.now()
-    yield slice
-  }
-}
-
 /** Divides the range of a search, or of its entries before an instant, into parts. The newest one comes first. */
 export function* slicesOf(
   { filter, nowMicros }: Pick<Search, 'filter' | 'nowMicros'>,
   before: number | undefined,
   firstMicros = firstSliceMicros,
-  growth = () => smallestGrowth,
 ): Generator<Slice> {
   const { from, to = nowMicros } = rangeOf(filter, nowMicros)
   const end = before === undefined || BigInt(before) > to ? to : BigInt(before)
@@ -43,6 +26,7 @@ export function* slicesOf(
   do {
     start -= length
     if (start < from) start = from
+    length *= sliceGrowth
     const upper = toMicros === undefined ? '' : " AND timestamp < {slice_to:DateTime64(6, 'UTC')}"
     yield {
       sql: ` AND timestamp >= {slice_from:DateTime64(6, 'UTC')}${upper}`,
@@ -53,7 +37,6 @@ export function* slicesOf(
       toMicros,
     }
     toMicros = start
-    length *= growth()
   } while (start > from)
 }
 
