@@ -7,9 +7,19 @@ import type { SavedAlert } from './alert.ts'
 import type { AlertParts } from './alert-parts.ts'
 import type { AlertState, Notification } from './alert-state.ts'
 
-type EventFields = Readonly<Record<string, unknown>>
+interface EventFields extends Readonly<Record<string, unknown>> {
+  /** Of a group, as it is evaluated. */
+  key?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** An entry of the source of alerts that is not stored yet. */
+interface WaitingEvent {
+  line: string
+  projects: readonly unknown[]
+}
 
 const maxEvents = 50_000
+const retryEventsEveryMs = 5_000
 const writeWithinMs = 10_000
 /** Of one insert, so that neither writing it nor its deadline depends on how much has changed. */
 const insertLength = 2 ** 20
@@ -28,10 +38,11 @@ export class AlertStore {
   #tenure = {}
   /** The stored notifications of each alert, by id. */
   #stored = new Map<string, ReadonlySet<string>>()
-  /** Lines of entries that are not stored yet. */
-  #events: string[] = []
-  /** Lines that may be stored already; they are sent with their token until they are. */
-  #sent: { lines: Buffer; token: string } | undefined
+  #events: WaitingEvent[] = []
+  /** Those that may be stored already; they are sent with their token until they are. */
+  #sent: { events: WaitingEvent[]; token: string } | undefined
+  #retryEventsMs = -Infinity
+  readonly #erased = new Set<unknown>()
   #writing = Promise.resolve(true)
   #next: Promise<boolean> | undefined
   #sequence = 0
@@ -85,12 +96,27 @@ export class AlertStore {
   /** An entry of the source of alerts, stored by the next flush. */
   record({ id: alert_id, definition }: SavedAlert, message: string, fields: EventFields): void {
     if (this.#events.length >= maxEvents) return
+    if (this.#events.length === maxEvents - 1) {
+      this.#parts.log.warn('too many events of alerts wait to be stored; the next ones are lost')
+    }
     const atMs = this.#parts.time.wall.now()
     // An erasure of the project finds it by this.
     const { project } = definition.parameters
     const metadata = { alert_id, ...(project !== undefined && { project }), ...fields }
     // Ids are in the order of events that happened at the same time.
-    this.#events.push(serviceLine({ id: uuidv7(), atMs, message, metadata }))
+    const line = serviceLine({ id: uuidv7(), atMs, message, metadata })
+    this.#events.push({ line, projects: [project, fields.key?.project] })
+  }
+
+  /** Drops what waits to be stored of an erased project, with the next flush. */
+  forget(project: string): void {
+    this.#erased.add(project)
+  }
+
+  /** Stores events that wait because they could not be stored, also while another service evaluates. */
+  retry(): void {
+    const isWaiting = this.#sent !== undefined || this.#events.length > 0
+    if (isWaiting && this.#parts.time.now() >= this.#retryEventsMs) void this.flush()
   }
 
   /** Stores what has changed. Returns whether the states are on disk. While one flush runs, at most one more waits. */
@@ -148,15 +174,43 @@ export class AlertStore {
   }
 
   async #storeEvents(): Promise<void> {
+    this.#dropErased()
+    const now = this.#parts.time.now()
+    if (now < this.#retryEventsMs && this.#endMs === Infinity) return
     try {
       while (this.#sent || this.#events.length > 0) {
-        this.#sent ??= { lines: Buffer.from(this.#events.splice(0).join('')), token: randomUUID() }
-        await this.#parts.storeEvents(this.#sent.lines, this.#sent.token)
+        this.#sent ??= { events: this.#takeEvents(), token: randomUUID() }
+        const { events, token } = this.#sent
+        await this.#parts.storeEvents(Buffer.from(events.map(({ line }) => line).join('')), token)
         this.#sent = undefined
       }
     } catch (error) {
+      this.#retryEventsMs = now + retryEventsEveryMs
       this.#parts.log.warn({ err: error }, 'events of alerts could not be stored; retrying')
     }
+  }
+
+  #takeEvents(): WaitingEvent[] {
+    let [count, length] = [0, 0]
+    for (const { line } of this.#events) {
+      if (length >= insertLength) break
+      length += line.length
+      count++
+    }
+    return this.#events.splice(0, count)
+  }
+
+  #dropErased(): void {
+    const isKept = ({ projects }: WaitingEvent) => !projects.some((project) => this.#erased.has(project))
+    if (this.#erased.size === 0) return
+    this.#events = this.#events.filter(isKept)
+    const sent = this.#sent?.events ?? []
+    if (!sent.every(isKept)) {
+      // Others of the batch may be stored twice, if it was stored without a response.
+      this.#events.unshift(...sent.filter(isKept))
+      this.#sent = undefined
+    }
+    this.#erased.clear()
   }
 
   /** Stores what can be stored in time, then nothing more, and lets another service take over. */

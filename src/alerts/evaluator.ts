@@ -107,6 +107,7 @@ export class Evaluator {
       this.#entries?.set(id, { alert, state, dueMs: this.#parts.time.now() })
       this.#store.set(id, state)
     }
+    this.#store.forget(project)
     await this.#store.flush()
   }
 
@@ -116,6 +117,7 @@ export class Evaluator {
 
   #tick(): void {
     this.#work()
+    this.#store.retry()
     this.#following ??= this.#followLease()
       .catch((error) =>
         this.#parts.log.warn({ err: error }, 'the lease or states of alerts could not be read; retrying'),

@@ -4,6 +4,8 @@ import { queryRows } from './json-rows.ts'
 import { localName } from './tables.ts'
 
 const commandLimits = { deadlineMs: 120_000 }
+/** Of counts of several tables, for which a request may wait. */
+const maxDeadlineMs = 600_000
 
 /** Begins to remove rows from a source or an internal table, by writing the parts that have some again: decision 27. */
 export async function removeRows(
@@ -68,7 +70,9 @@ export async function countRows(
     })
     const statement = { sql: counts.join(' UNION ALL '), settings: { skip_unavailable_shards: 0 } }
     type Row = { place: number; rows: string; newest: string }
-    const rows = await queryRows<Row>(engine, statement, { deadlineMs: deadlineMs * some.length })
+    const rows = await queryRows<Row>(engine, statement, {
+      deadlineMs: Math.min(deadlineMs * some.length, maxDeadlineMs),
+    })
     const byPlace = new Map(rows.map((row) => [row.place, row]))
     for (const [place, { table }] of some.entries()) {
       const { rows: count = 0, newest = 0 } = byPlace.get(place) ?? {}

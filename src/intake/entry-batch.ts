@@ -97,8 +97,10 @@ export class EntryBatchWriter implements EntrySink<EntryBatch> {
   add(reader: EntryReader, text: Buffer, { index = this.#count, ...place }: Place = {}): void {
     const result = reader.store(this.#terms, this.#lines, { ...place, hits: this.#hits })
     if (result === undefined) this.#indices.push(this.#counted(index))
-    else if (!result.dropped) this.#reject(result.reason, result.kept ?? text, { ...place, index })
-    else {
+    else if (!result.dropped) {
+      const own = result.kept ?? reader.withoutIdleProject(text, this.#terms, place)
+      this.#reject(result.reason, own, { ...place, index })
+    } else {
       this.#counted(index)
       this.#dropped++
     }

@@ -69,7 +69,7 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
     batch.addName(source?.name ?? name)
     const index = this.#index++
     if (source) batch.add(reader, text, { index, ...nature })
-    else batch.add(reader, text, { index, problem: sourceNotFound(name).message, source: name })
+    else batch.add(reader, text, { ...nature, index, problem: sourceNotFound(name).message, source: name })
   }
 
   reject(reason: string, text: Buffer): void {

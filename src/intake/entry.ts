@@ -259,14 +259,31 @@ export class EntryReader {
     else lines.copy(this.#bytes, start, end)
   }
 
-  #writeProject({ owner, projectPath }: EntryTerms, lines: LineWriter, nature: EntryNature): void {
-    const sent = this.#present(this.#project?.value)
-    const span =
-      (nature.isProjectLast ? undefined : sent) ??
+  /** A project that is named elsewhere than in the field `project`. */
+  #projectWithin({ projectPath }: Pick<EntryTerms, 'projectPath'>): Span | undefined {
+    return (
       (projectPath && this.#scalarAt(projectPath)) ??
       this.#present(this.#innerRef ?? this.#otherValue(entryKeys.projectRef)) ??
-      this.#present(this.#innerProject) ??
-      sent
+      this.#present(this.#innerProject)
+    )
+  }
+
+  /** The text of the entry, without a project that does not count: an erasure reads there whose it is. */
+  withoutIdleProject(
+    text: Buffer,
+    terms: Pick<EntryTerms, 'projectPath'>,
+    { isProjectLast }: EntryNature,
+  ): Buffer {
+    const project = this.#project
+    if (!isProjectLast || !project || !this.#projectWithin(terms)) return text
+    // What names the other one follows.
+    return Buffer.concat([text.subarray(0, project.key.start), text.subarray(project.value.end + 1)])
+  }
+
+  #writeProject(terms: EntryTerms, lines: LineWriter, nature: EntryNature): void {
+    const { owner } = terms
+    const sent = this.#present(this.#project?.value)
+    const span = (nature.isProjectLast ? undefined : sent) ?? this.#projectWithin(terms) ?? sent
     if (owner === undefined) {
       if (span) this.#writeName(span, 'project', maxProjectLength, lines)
       else lines.copy(syntax.emptyText)

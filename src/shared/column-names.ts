@@ -25,6 +25,6 @@ export function snakeCase(keys: readonly string[]): string {
 
 /** A name for the column of a path. */
 export function columnNameOf(path: string): string {
-  const name = snakeCase(keysOf(path))
+  const name = snakeCase(keysOf(path)) || 'field'
   return reservedColumns.has(name) ? `metadata_${name}` : name
 }

@@ -160,7 +160,7 @@ export const queries = {
           body: { query: `alert_id:"${id}"`, from: beginningOfTime, limit: 200 },
           signal,
         }),
-      refetchInterval: 5_000,
+      refetchInterval: 10_000,
     }),
   /** The newest entry of a source, if there is any. */
   newestEntry: (source: string) =>

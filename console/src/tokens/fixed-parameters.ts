@@ -23,7 +23,7 @@ export function readPairs(pairs: readonly Pair[]): ReadPairs {
       name === ''
         ? 'Enter the name of the parameter.'
         : !parameterForm.test(name)
-          ? `“${name}” is not a parameter name. Use letters, digits and _, starting with a letter.`
+          ? `“${name}” is not a parameter name. Use at most 64 letters, digits and _, starting with a letter.`
           : Object.hasOwn(parameters, name)
             ? `${name} is declared twice.`
             : name === 'project'

@@ -82,7 +82,8 @@ interface TokenFormProps {
 
 function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) {
   const [permissions, setPermissions] = useState(() => readScopes(token?.scopes ?? ['query']))
-  const zone = useZone()
+  // The zone in which the form was opened: another one would shift the time that it shows.
+  const [zone] = useState(useZone())
   const [fields, setFields] = useState(() => textsOf(token, zone))
   const [pairs, setPairs] = useState<Pair[]>(() => pairsOf(token))
   const [showProblem, setShowProblem] = useState(false)

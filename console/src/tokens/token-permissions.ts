@@ -41,7 +41,7 @@ export interface Permissions extends Record<Kind, boolean> {
   others: readonly string[]
 }
 
-/** Whether there is one that shows every project, so that no project can limit the token. */
+/** Whether a role is among them. A role cannot be limited to a project. */
 export const hasRole = ({ admin, deploy, edit, read }: Record<Kind, boolean>): boolean =>
   admin || deploy || edit || read
 

@@ -162,7 +162,9 @@ function addChangesOf(
   const [then, now] = [typeText(was), typeText(is)]
   if (then !== now) {
     const isWider = accepts(is, was)
-    const outcome = isWider ? 'all previous values are still accepted' : 'some values are no longer accepted'
+    const outcome = isWider
+      ? 'all previous values are still accepted'
+      : 'some requests fail or mean something else'
     const message = `The type of parameter ${parameter} changed from ${then} to ${now}; ${outcome}.`
     add('parameter_type_changed', message, { breaking: !isWider })
   }

@@ -177,11 +177,15 @@ describe('events', () => {
     [{ project_ref: text('own') }, 'theirs', 'wellhead.project'],
   ])('with the body %j has the project %s', (members, project, attribute = 'project') => {
     const resource = { attributes: [{ key: attribute, value: text('theirs') }] }
-    const logRecords = [{ eventName: 'happened', body: list(members) }]
+    const tooLong = { ...members, id: text('x'.repeat(1000)) }
+    const logRecords = [members, tooLong].map((each) => ({ eventName: 'happened', body: list(each) }))
     const body = Buffer.from(JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] }))
     const job = { kind: 'otlp', encoding: 'json', defaultSource: 'logs', sources } as const
     const [batch] = decodeBody(body, { ...job, nowMs: Date.UTC(2026, 0, 1), owner: undefined })
     expect(JSON.parse(String(batch?.lines.at(0))).project).toBe(project)
+    // An erasure reads the field before any other.
+    const rejected = JSON.parse(JSON.parse(String(batch?.quarantine.at(0))).event_message)
+    expect(rejected.project ?? 'own').toBe(project)
   })
 })
 

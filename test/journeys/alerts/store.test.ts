@@ -132,7 +132,15 @@ test('events that could not be stored are sent again with their token, before ne
   store.record(alert, 'a is firing', { kind: 'state' })
   await store.flush()
   store.record(alert, 'a is ok', { kind: 'later' })
+  const erased = { id: 'b', definition: { parameters: { project: 'erased' } } } as unknown as SavedAlert
+  store.record(erased, 'b is firing', { kind: 'erased' })
+  store.record(alert, 'a is firing for erased', { kind: 'group', key: { project: 'erased' } })
+  store.forget('erased')
+  // The next attempt is after a while, and flushes before it send nothing.
   isAway = false
+  await store.flush()
+  time.advance(5_000)
+  store.retry()
   await store.flush()
   await store.flush()
   const [[token]] = sent as [string[]]
