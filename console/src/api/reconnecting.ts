@@ -24,7 +24,7 @@ export async function reconnecting(
       await follow(alive)
     } catch (error) {
       signal.throwIfAborted()
-      // Another request may solve it.
+      // Reconnecting would not solve it.
       if (error instanceof ApiError && !isTemporary(error.status)) throw error
       if (!(error instanceof ApiError)) lost()
     }
