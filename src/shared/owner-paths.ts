@@ -1,7 +1,7 @@
 import { keysOf } from './path-text.ts'
 
 const owner = 'project|customer|tenant|org(?:anization|anisation)?|account|workspace|team|company|shop|client'
-const name = new RegExp(`(?:^|[._])(?:${owner})(?:[._-]?(?:id|ref|slug|key|name))?$`, 'i')
+const name = new RegExp(`(?:^|[._])(?:${owner})(?:[._-]?(?:id|ref|slug))?$`, 'i')
 
 /** Whether the name of a path says that its values identify whom an entry belongs to. */
 export function isOwnerPath(path: string): boolean {
