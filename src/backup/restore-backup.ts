@@ -177,23 +177,24 @@ export async function receiveBackup(
   onBytes: (bytes: number) => void = () => {},
 ): Promise<Manifest> {
   const staged = await StagedDirectory.create(directory)
+  const source = Readable.from(archive)
   try {
-    const manifest = await unpack(archive, staged, onBytes)
+    const manifest = await unpack(source, staged, onBytes)
     await staged.commit()
     return manifest
   } catch (error) {
     await staged.abandon()
-    throw error
+    // A file that was being unpacked says only that its stream was destroyed.
+    throw source.errored ?? error
   }
 }
 
 async function unpack(
-  archive: AsyncIterable<Uint8Array>,
+  source: Readable,
   staged: StagedDirectory,
   onBytes: (bytes: number) => void,
 ): Promise<Manifest> {
   const unpacker = extract()
-  const source = Readable.from(archive)
   source.on('error', (error) => unpacker.destroy(error))
   source.pipe(unpacker)
   const hash = createHash('sha256')
