@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { many } from '../../support/engines.ts'
+import { logClient } from '../../support/log-client.ts'
 import { onOneLoad, onPage, openStage, write } from './stage/stage.ts'
 
 function partsOf(page: Page) {
@@ -20,6 +21,16 @@ const stage = openStage()
 const visit = onPage(stage)
 
 describe('the SQL editor', () => {
+  // Paths of the four largest sources are completed; other files fill some, too.
+  const largest = 'largest_of_editor'
+  beforeAll(async () => {
+    const entries = Array.from({ length: 4_000 }, () => ({ metadata: { response: { status_code: 200 } } }))
+    expect((await stage.asAdmin('POST', '/api/sources', { name: largest })).status).toBe(201)
+    const sent = await logClient(stage.service).send(largest, JSON.stringify(entries))
+    expect(sent.body.accepted).toBe(4_000)
+  })
+  afterAll(() => stage.asAdmin('DELETE', `/api/sources/${largest}?confirm=${largest}`))
+
   const walk = onOneLoad(visit, stage.admin)
   const edit = (journey: (page: Page, parts: ReturnType<typeof partsOf>) => Promise<void>) =>
     walk('/console/new-endpoint', (page) => journey(page, partsOf(page)))
