@@ -129,11 +129,11 @@ export async function boxOf(element: Locator) {
   return box
 }
 
-/** Fails if the page is wider than its window. */
+/** Fails if the page stays wider than its window. Charts follow its size when they have been rendered again. */
 export async function expectNoOverflow(page: Page): Promise<void> {
   const { width = 0 } = page.viewportSize() ?? {}
-  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-  expect(wide).toBeLessThanOrEqual(width)
+  const wide = () => page.evaluate<number>('document.documentElement.scrollWidth')
+  await expect.poll(wide).toBeLessThanOrEqual(width)
 }
 
 /**
