@@ -74,6 +74,7 @@ const form = kindForm<AlertFields>({
     offline: (fields) => ({ ...fields, notify: [] }),
   }),
   docs: {
+    about: 'Evaluate endpoints at intervals, and notify when a condition is met.',
     fieldsName: 'NewAlert',
     view: {
       ...viewShape,

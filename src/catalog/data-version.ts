@@ -9,7 +9,6 @@ import { engineLibraryVersion } from '../engine/embedded-engine.ts'
 import { refuseNewerSchema, schemaVersion, startNewer } from './migrations.ts'
 
 /** Which version has last opened a data directory; doctor and older versions read it before they start an engine. */
-
 const shape = z.object({ wellhead: z.string(), schema: z.number().int(), library: z.string() })
 export type DataVersion = z.infer<typeof shape>
 

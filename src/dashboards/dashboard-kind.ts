@@ -71,6 +71,7 @@ const form = kindForm<DashboardFields>({
   refersTo: { endpoints: (fields) => panelsOf(fields).map(({ panel }) => panel.endpoint) },
   file: yamlFile('dashboard', dashboardShape, { example: 'title: Traffic', inLines: ['parameters', 'rows'] }),
   docs: {
+    about: 'Charts of endpoints on one page.',
     fieldsName: 'NewDashboard',
     changes: 'edit',
     reads: 'query or dashboard',

@@ -123,6 +123,8 @@ export interface FileForm {
 
 /** How the API describes a kind. */
 interface KindDocs {
+  /** What the kind is for. */
+  about: string
   /** Name of the fields among the components of OpenAPI. */
   fieldsName: string
   /** What callers may send, if it is more than the fields. */

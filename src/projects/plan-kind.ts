@@ -18,6 +18,7 @@ const form = kindForm<Plan>({
   fields: planShape,
   file: yamlFile('plan', planShape, { example: 'retention_days: 7' }),
   docs: {
+    about: 'What a project may store and call.',
     fieldsName: 'NewPlan',
     changes: 'admin',
     view: {},

@@ -44,6 +44,7 @@ const form = kindForm<NewSource>({
     inLines: ['columns'],
   }),
   docs: {
+    about: 'Where entries are stored, and for how long.',
     fieldsName: 'SourceFields',
     view: { id: z.uuid().describe('Stays the same for the lifetime of the source.') },
     example: { name: 'my_app', retention_days: 30 },

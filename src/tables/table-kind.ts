@@ -55,6 +55,7 @@ const form = kindForm<TableFields>({
     },
   },
   docs: {
+    about: 'Rows that you upload, for endpoints to join with entries.',
     fieldsName: 'NewTable',
     view: viewShape,
     example: {

@@ -34,7 +34,7 @@ export function defineErase(erase: Command, io: CommandIo): void {
   addServiceOptions(erase)
     .requiredOption('--project <name>', 'project whose entries are erased')
     .option('--source <name>', 'only entries of this source')
-    .option('--from <time>', 'only entries from this time on', time)
+    .option('--from <time>', 'only entries from this time on, such as 30d or 2026-01-31T12:00:00Z', time)
     .option('--to <time>', 'only entries before this time (default: all that are stored now)', time)
     .option('--id <id...>', 'only entries with these ids')
     .option('--dry-run', 'count the entries, and erase nothing')

@@ -136,6 +136,7 @@ const form = kindForm<EndpointDefinition>({
   remainder: ({ id, name }) => ({ definition: { id, name, query: 'SELECT 1' }, columns: [] }),
   file,
   docs: {
+    about: 'Create, change and delete endpoints.',
     fieldsName: 'EndpointFields',
     fields: sentShape,
     view: { parameters: z.record(z.string(), parameterView).describe(parametersText), columns, ...related },

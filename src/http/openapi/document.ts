@@ -117,9 +117,9 @@ export function documentsOf(routes: readonly ListedRoute[]) {
 }
 
 /** Without tags and components that no operation uses. */
-function withoutUnused<
-  T extends { paths: Paths; tags: readonly (typeof tags)[number][]; components: Components },
->(document: T): T {
+function withoutUnused<T extends { paths: Paths; tags: typeof tags; components: Components }>(
+  document: T,
+): T {
   const { components } = document
   const paths = JSON.stringify(document.paths)
   const used = new Set<string>()

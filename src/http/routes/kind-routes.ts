@@ -9,7 +9,7 @@ import { noteShape } from '../../definitions/deployment.ts'
 import { commonView, type KindForm, type Saved } from '../../definitions/kind.ts'
 import { kinds } from '../../kinds.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
-import { type Tag, tags } from '../openapi/tags.ts'
+import { tagOf } from '../openapi/tags.ts'
 import { authorOf, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -158,10 +158,6 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
       return definitions.restore(folder, reference, version, termsOf(request))
     },
   })
-}
-
-function tagOf(folder: string): Tag {
-  return tags.find(({ name }) => name.toLowerCase() === folder)?.name as Tag
 }
 
 const confirmation = z.object({

@@ -3,12 +3,11 @@ import type { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 import { firstProblem, type JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
-import type { Tag } from '../openapi/tags.ts'
 import type { RouteAccess } from '../route-access.ts'
 
 export interface Operation {
   id: string
-  tag: Tag
+  tag: string
   access: RouteAccess
   summary: string
   description?: string
