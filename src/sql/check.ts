@@ -13,6 +13,7 @@ import {
 } from './hints/name-hints.ts'
 import { sqlName } from './names.ts'
 import { type Query, queryOf } from './query.ts'
+import { comparesWithTable, isGivenName, isPlainName } from './subquery-names.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
 import { type ParseLimits, parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
 
@@ -55,7 +56,6 @@ const clauses: Record<string, string> = {
   ColumnsApplyTransformer: 'APPLY',
 }
 
-const comparesWithTable = /^((global)?(not)?(null)?in|exists)$/i
 const namesAggregate = /^(arrayreduce|arrayreduceinranges|initializeaggregation)$/i
 const namesType = /^(_?cast|accuratecast\w*|reinterpret)$/i
 
@@ -85,7 +85,7 @@ export async function checkSql(
   const nodes = await parseEdited(engine, statement, edited)
   const names = queryOf(statement.sql).subqueriesBy
   const checkTable = (name: string) => {
-    if (sources.has(name) || (names.has(name) && isPlainName(name))) return
+    if (sources.has(name) || (names.has(name) && (isPlainName(name) || isGivenName(name)))) return
     if (sources.endpoints?.named(name) !== undefined) {
       const message = `${name} is an endpoint. Read it with FROM ${sqlName(name)}.`
       throw invalidQuery(message, positionOfTable(name, edited.source))
@@ -107,11 +107,6 @@ export function parseEdited(
   })
 }
 
-/** Whether it cannot mean a table out of scope: one of another database, of a shard, or the service's own. */
-export function isPlainName(name: string): boolean {
-  return /^[A-Za-z]\w*$/.test(name) && !name.endsWith('_local')
-}
-
 /** Checks a syntax tree against the allow list. The caller decides which tables can be read. */
 export function checkTree(
   nodes: readonly SqlNode[],
@@ -122,13 +117,14 @@ export function checkTree(
   authorSql = '',
 ): void {
   const aliases = plainAliases(nodes)
+  const subqueries = subqueryAliases(nodes)
   for (const node of nodes) {
     if (!allowedKinds.has(node.kind)) {
       const clause = clauses[node.kind] ?? node.kind
       throw invalidQuery(`${clause} is not allowed in this SQL.`, positionOfClause(clause, authorSql))
     }
     if (node.kind === 'TableIdentifier') checkTable(node.name)
-    if (node.kind === 'Identifier') checkColumn(node.name, authorSql)
+    if (node.kind === 'Identifier') checkColumn(node, subqueries, authorSql)
     // The state of an aggregate function is raw memory of the engine. No text must be read as one.
     if (node.kind === 'Literal' && /AggregateFunction/i.test(node.name)) {
       throw invalidQuery('The type AggregateFunction is not allowed.')
@@ -159,9 +155,22 @@ export function tableAliases(nodes: readonly SqlNode[]): string[] {
   return [...compared, ...tables.flatMap(({ alias }) => alias ?? [])]
 }
 
-function checkColumn(name: string, sql: string): void {
+/** Names that qualify columns of subqueries. */
+function subqueryAliases(nodes: readonly SqlNode[]): Set<string> {
+  const subqueries = nodes.filter(
+    ({ kind, name, parent }) =>
+      parent?.kind === 'TableExpression' &&
+      (kind === 'Subquery' || (kind === 'TableIdentifier' && isGivenName(name))),
+  )
+  return new Set(subqueries.flatMap(({ alias }) => alias ?? []))
+}
+
+function checkColumn({ name, parent }: SqlNode, subqueries: ReadonlySet<string>, sql: string): void {
   const [first = '', ...path] = name.split('.')
-  if (first.startsWith('_') || path.some((part) => engineColumns.test(part.replaceAll('`', '')))) {
+  const isQualifier = (path.length > 0 || parent?.kind === 'QualifiedAsterisk') && subqueries.has(first)
+  const isReserved =
+    first.startsWith('_') && !isGivenName(first) && !(isQualifier && !engineColumns.test(first))
+  if (isReserved || path.some((part) => engineColumns.test(part.replaceAll('`', '')))) {
     throw invalidQuery(
       `The column ${name} is not allowed. Names that start with _ are reserved for the engine.`,
       positionOfPart(name, sql),

@@ -9,6 +9,7 @@ import {
   within,
 } from './edits.ts'
 import { type Query, queryOf } from './query.ts'
+import { withWrittenNames } from './subquery-names.ts'
 
 interface AuthorPosition extends SqlPosition {
   /** Whether it is after everything that the author wrote. */
@@ -24,7 +25,7 @@ export function authorError(error: unknown, place: (at: SqlPosition) => AuthorPo
   const at = line !== undefined && column !== undefined ? place({ line, column }) : undefined
   const { inner } = at ?? {}
   const where = inner ? ` This is in ${inner.name}, line ${inner.line}.` : ''
-  const message = authorMessage(error.message, at?.isEnd ?? false) + where
+  const message = withWrittenNames(authorMessage(error.message, at?.isEnd ?? false)) + where
   const details = at === undefined ? {} : { line: at.line, column: at.column }
   return new WellheadError(invalidQuery, message, { details, cause: error.cause })
 }

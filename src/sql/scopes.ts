@@ -18,6 +18,8 @@ export interface ReadTable {
   qualifier: string | undefined
   /** Index of the last token of its name, or of the bracket that opens a subquery. */
   at: number
+  /** Whether the author wrote an alias. */
+  isAliased: boolean
 }
 
 /** One SELECT of a statement, without its subqueries. */
@@ -151,7 +153,7 @@ function readTables(
     (isKeyword(tokens[at], 'JOIN') || !isSymbol(tokens[at + 1], '('))
   let at = from
   while (at < end) {
-    const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined, at }
+    const table: ReadTable = { name: undefined, alias: undefined, qualifier: undefined, at, isAliased: false }
     if (isSymbol(tokens[at], '(')) {
       at = closingOf(tokens, at) + 1
     } else {
@@ -178,6 +180,7 @@ function readTables(
       if (named > at || !isKeyword(tokens[named], ...afterTable)) {
         table.alias = identifierOf(tokens[named])
         table.qualifier = tokens[named]?.text
+        table.isAliased = true
         tableTokens.add(named)
         at = named + 1
       }

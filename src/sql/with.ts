@@ -17,7 +17,7 @@ export function namedSubqueries(tokens: readonly CodeToken[]) {
       at--
     }
     const name = identifierOf(tokens[at])
-    return name === undefined ? [] : [{ name, open, renamesColumns }]
+    return name === undefined ? [] : [{ name, at, open, renamesColumns }]
   })
 }
 

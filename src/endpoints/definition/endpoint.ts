@@ -1,12 +1,13 @@
 import { invalidQuery } from '../../base/errors.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { checkSql, checkTokens, isPlainName, type SourceNames } from '../../sql/check.ts'
+import { checkSql, checkTokens, type SourceNames } from '../../sql/check.ts'
 import { withHint } from '../../sql/hints/with-hint.ts'
 import { sqlName } from '../../sql/names.ts'
 import { queryOf, type WithClause } from '../../sql/query.ts'
+import { isPlainName } from '../../sql/subquery-names.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { EndpointDefinition } from './definition.ts'
-import type { KnownEndpoints } from './inner-endpoints.ts'
+import { type KnownEndpoints, nothingExpanded } from './inner-endpoints.ts'
 import { otherValues, sampleNowMicros } from './parameter-declaration.ts'
 import { bindQuery, type CompiledQuery, type SourceColumns, sampleParameters, withNow } from './parameters.ts'
 import { describeColumns, type ResultColumn } from './result-columns.ts'
@@ -44,7 +45,7 @@ async function compile(
 ): Promise<Endpoint> {
   checkTokens(queryOf(definition.query))
   if (definition.sandbox) sandboxViews(definition.query)
-  const nesting = { path: [definition.name], expanded: { count: 0 }, comparesTypes: !onlyRun }
+  const nesting = { path: [definition.name], expanded: nothingExpanded(), comparesTypes: !onlyRun }
   const compiled = bindQuery(definition.query, definition.parameters, sources, nesting)
   const parameters = onlyRun
     ? withNow(compiled.check(onlyRun.values), onlyRun.nowMicros)
@@ -66,7 +67,7 @@ async function compile(
 function unusedSubqueries({ sql, prunedSql }: CompiledQuery): string | undefined {
   const clause = queryOf(sql).leadingWith
   const kept = queryOf(prunedSql).leadingWith?.names ?? []
-  const unused = clause?.names.filter((name) => !kept.includes(name) && isPlainName(name)) ?? []
+  const unused = clause?.names.filter((name) => !kept.includes(name)) ?? []
   if (!clause || sql === prunedSql || unused.length === 0) return undefined
   return clause.text + unused.map((name) => `SELECT 1 FROM ${sqlName(name)}`).join('\nUNION ALL\n')
 }
@@ -95,7 +96,7 @@ async function checkColumnNames(
 /** The named subqueries of the leading WITH clause, which are all that a caller's SQL can read. Throws if there are none. */
 export function sandboxViews(query: string): WithClause {
   const clause = queryOf(query).leadingWith
-  const names = clause?.names.filter((name) => /^[A-Za-z]\w*$/.test(name)) ?? []
+  const names = clause?.names.filter(isPlainName) ?? []
   if (!clause || names.length === 0) {
     throw invalidQuery(
       'The query of a sandbox must start with the views that callers can read: WITH name AS (SELECT …).',

@@ -17,10 +17,20 @@ export interface KnownEndpoints {
   names(): readonly string[]
 }
 
+/** What all parts of one statement share: how many endpoints were expanded, and the names of their subqueries. */
+interface Expanded {
+  count: number
+  readonly subqueries: Set<string>
+}
+
+export function nothingExpanded(): Expanded {
+  return { count: 0, subqueries: new Set() }
+}
+
 /** Where a query is expanded: the endpoints around it, and how many have been expanded in all. */
 export interface Nesting {
   readonly path: readonly string[]
-  readonly expanded: { count: number }
+  readonly expanded: Expanded
   /** Whether parameters must have the types of those that they are handed to. Those of an ad-hoc query have no types of their own. */
   readonly comparesTypes?: boolean
 }
@@ -32,11 +42,11 @@ const maxExpanded = 100
 function quotedTables(query: Query) {
   const { tokens, selects, subqueriesBy } = query
   return selects.flatMap(({ tables }) =>
-    tables.flatMap(({ name, alias, at }) => {
+    tables.flatMap(({ name, isAliased, at }) => {
       const token = tokens[at] as CodeToken
       const isQuoted = token.text.startsWith('`') && !isSymbol(tokens[at - 1], '.')
       if (name === undefined || !isQuoted || subqueriesBy.has(name)) return []
-      return [{ name, isNamed: alias !== name, token }]
+      return [{ name, isAliased, token }]
     }),
   )
 }
@@ -75,7 +85,7 @@ export function expansions(
   bind: (inner: InnerDefinition, nesting: Nesting) => CompiledQuery,
 ): Expansion[] {
   if (!query.sql.includes('`')) return []
-  return quotedTables(query).flatMap(({ name, isNamed, token: { start, end } }) => {
+  return quotedTables(query).flatMap(({ name, isAliased, token: { start, end } }) => {
     if (isSource(name)) return []
     const refuse = (message: string): never => {
       throw invalidQuery(message, positionOf(query.sql, start))
@@ -99,7 +109,7 @@ export function expansions(
     if (hidden !== undefined) {
       refuse(`${name} reads the source ${hidden}, and a subquery here has that name. Rename the subquery.`)
     }
-    const text = `(\n${compiled.sql}\n)${isNamed ? '' : ` AS ${sqlName(name)}`}`
+    const text = `(\n${compiled.sql}\n)${isAliased ? '' : ` AS ${sqlName(name)}`}`
     return { edit: { start, end, text, inner: { name, edited: compiled.edited, at: 2 } }, inner, compiled }
   })
 }

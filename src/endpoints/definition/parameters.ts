@@ -8,8 +8,15 @@ import { type EditedSql, editSql, positionOf, type SqlEdit } from '../../sql/edi
 import { matchesEdits } from '../../sql/matches.ts'
 import { type ColumnsOf, pathEdits } from '../../sql/paths.ts'
 import { type Query, queryOf } from '../../sql/query.ts'
+import { subqueryEdits } from '../../sql/subquery-names.ts'
 import type { CodeToken } from '../../sql/tokens.ts'
-import { expansions, type InnerDefinition, type KnownEndpoints, type Nesting } from './inner-endpoints.ts'
+import {
+  expansions,
+  type InnerDefinition,
+  type KnownEndpoints,
+  type Nesting,
+  nothingExpanded,
+} from './inner-endpoints.ts'
 import {
   declarationOf,
   isAllowed,
@@ -75,7 +82,7 @@ export function bindQuery(
   sql: string,
   declared: ParameterDeclarations,
   sources: SourceColumns & Partial<Pick<SourceNames, 'has'>> = {},
-  nesting: Nesting = { path: [], expanded: { count: 0 } },
+  nesting: Nesting = { path: [], expanded: nothingExpanded() },
 ): CompiledQuery {
   const { typedColumns, endpoints } = sources
   const query = queryOf(sql)
@@ -91,11 +98,13 @@ export function bindQuery(
   const isSource = (name: string) => sources.has?.(name) ?? false
   const bindInner = (inner: InnerDefinition, place: Nesting) =>
     bindQuery(inner.query, inner.parameters, sources, place)
+  const renamed = subqueryEdits(query, nesting.expanded.subqueries)
   const expanded = endpoints ? expansions(query, nesting, endpoints, isSource, bindInner) : []
   const matches = matchesEdits(query, placeholder)
   const edits: SqlEdit[] = [
     ...pathEdits(query, typedColumns),
     ...matches,
+    ...renamed,
     ...expanded.map(({ edit }) => edit),
   ]
   for (const at of [...query.parameters.values()].flat()) {

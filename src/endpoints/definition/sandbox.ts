@@ -2,14 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { tableNames } from '../../engine/stored-tables.ts'
-import {
-  callerTokens,
-  checkTokens,
-  checkTree,
-  isPlainName,
-  parseEdited,
-  tableAliases,
-} from '../../sql/check.ts'
+import { callerTokens, checkTokens, checkTree, parseEdited, tableAliases } from '../../sql/check.ts'
 import { editSql, positionOf } from '../../sql/edits.ts'
 import { authorError } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
@@ -23,7 +16,8 @@ import {
 } from '../../sql/isolation.ts'
 import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
-import { Query, type WithClause } from '../../sql/query.ts'
+import { Query, queryOf, type WithClause } from '../../sql/query.ts'
+import { isGivenName, subqueryEdits } from '../../sql/subquery-names.ts'
 import { parseSql, type SqlNode } from '../../sql/tree.ts'
 import { type Endpoint, sandboxViews } from './endpoint.ts'
 import { type BoundValues, factsOf, sampleParameters } from './parameters.ts'
@@ -56,9 +50,12 @@ async function compile(
   limits: () => Limits = () => ({ deadlineMs: maxCheckMs }),
 ): Promise<Endpoint> {
   const query = readSandboxed(sql)
-  const { sql: own, subqueriesBy } = query
-  const edited = editSql(own, [...pathEdits(query), ...matchesEdits(query)])
+  const { sql: own } = query
+  // The engine would find a subquery of the caller inside the views as well.
+  const taken = new Set([...queryOf(endpoint.compiled.sql).subqueriesBy.keys()].filter(isGivenName))
+  const edited = editSql(own, [...pathEdits(query), ...matchesEdits(query), ...subqueryEdits(query, taken)])
   const { text } = edited
+  const { subqueriesBy } = new Query(text)
   const views = sandboxViews(endpoint.compiled.sql)
   const nodes = await parseEdited(engine, { sql: text }, edited, limits())
   const subqueries = [...subqueriesBy.keys()]
@@ -73,11 +70,9 @@ async function compile(
   }
   checkTree(nodes, checkTable, checkSandboxFunction, own)
   const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
-  const unusable = subqueries.find((name) => !isPlainName(name))
-  if (unusable !== undefined) {
-    throw invalidQuery(`The subquery ${unusable} needs a plain name of letters, digits and underscores.`)
-  }
   checkNames(checking, [...subqueries, ...tableAliases(nodes)], views)
+  const imitated = tableAliases(nodes).find(isGivenName)
+  if (imitated !== undefined) throw invalidQuery(`The name ${imitated} is taken. Choose another.`)
   const read = views.names.filter((view) =>
     nodes.some(({ kind, name }) => tableKinds.has(kind) && name === view),
   )

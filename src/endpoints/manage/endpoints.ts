@@ -14,6 +14,7 @@ import {
   type InnerDefinition,
   innerDefinitions,
   type KnownEndpoints,
+  nothingExpanded,
   possibleEndpoints,
 } from '../definition/inner-endpoints.ts'
 import { bindQuery, type CompiledQuery } from '../definition/parameters.ts'
@@ -102,7 +103,7 @@ function read(record: CatalogRecord, sources: () => KnownSources, endpoints: Kno
   let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
   const compiledOrBroken = (current: KnownSources): CompiledQuery => {
     try {
-      const nesting = { path: [name], expanded: { count: 0 } }
+      const nesting = { path: [name], expanded: nothingExpanded() }
       return bindQuery(query, parameters, { ...current, endpoints }, nesting)
     } catch (error) {
       // An endpoint that it reads was changed although this breaks it. Requests say so, and lists still show it.

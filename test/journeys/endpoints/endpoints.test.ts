@@ -429,6 +429,13 @@ describe('requests to saved queries', () => {
   test.each([
     'SELECT 1 AS one',
     'WITH a AS (SELECT id FROM edge_logs), b AS (SELECT * FROM a) SELECT * FROM b WHERE id IN (SELECT id FROM auth_logs)',
+    // Any name can be that of a subquery.
+    'WITH _a AS (SELECT 1 AS x) SELECT x, _a.x AS y, _a.* FROM _a',
+    'WITH edge_logs_local AS (SELECT 1 AS x), "a b" AS (SELECT x FROM edge_logs_local) SELECT "a b".x FROM "a b" WHERE x IN edge_logs_local',
+    'WITH `ä` AS (SELECT 1 AS x), `a.b` AS (SELECT x FROM `ä` AS `_c`) SELECT * FROM `a.b`, `ä` AS d WHERE in(d.x, `a.b`)',
+    'WITH _projects AS (SELECT 1 AS x), _catalog AS (SELECT x FROM _projects) SELECT x FROM _catalog',
+    'WITH system AS (SELECT 1 AS x), `system.tables` AS (SELECT 2 AS y) SELECT x, y FROM system, `system.tables`',
+    'SELECT _s.x FROM (SELECT 1 AS x) AS _s',
     'SELECT number, @x AS x FROM numbers(10) WHERE number IN (1, 2) AND toString(number) = @x',
   ])('saves %s', async (sql) => {
     expect((await compile(sql)).columns.length).toBeGreaterThan(0)

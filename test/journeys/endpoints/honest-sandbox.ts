@@ -74,6 +74,21 @@ export const honestSandbox: readonly (readonly [sql: string, rows: readonly Row[
     [{ edge_logs: 'a3' }],
   ],
   ['SELECT 1 AS one', [{ one: 1 }]],
+  // Any name can be that of a subquery.
+  [
+    'WITH _a AS (SELECT min(id) AS id FROM entries) SELECT id, _a.id AS own FROM _a',
+    [{ id: 'a1', own: 'a1' }],
+  ],
+  ['WITH x_local AS (SELECT 7 AS id) SELECT * FROM x_local', [{ id: 7 }]],
+  [
+    'WITH _other AS (SELECT 1 AS x), `system.one` AS (SELECT 2 AS y) SELECT x, y FROM _other, `system.one`',
+    [{ x: 1, y: 2 }],
+  ],
+  [
+    'WITH "a b" AS (SELECT status FROM entries), `ä` AS (SELECT 500 AS n) SELECT count() AS n, any("a b".status) AS s FROM "a b" WHERE status IN `ä`',
+    [{ n: 1, s: 500 }],
+  ],
+  ['SELECT _s.n AS n, _s.* FROM (SELECT 1 AS n) AS _s', [{ n: 1, '_s.n': 1 }]],
   ['SELECT count() AS n FROM entries', [{ n: 4 }]],
   ['SELECT count() FROM entries', [{ 'count()': 4 }]],
   ['select id from entries order by id limit 2;', [{ id: 'a1' }, { id: 'a2' }]],

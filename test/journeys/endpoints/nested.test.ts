@@ -105,6 +105,30 @@ describe('endpoints over endpoints', () => {
     ).toMatchObject({ code: 'invalid_query' })
   })
 
+  test('have subqueries with the names of those around them, or of those beside them', async () => {
+    const inner = (
+      n: number,
+    ) => `WITH base AS (SELECT ${n} AS n), other AS (SELECT n FROM base AS b WHERE b.n IN base)
+      SELECT base.n AS n, n IN (base) AS one, in(n, base) AS two FROM base JOIN other USING (n)`
+    await create('nested.first', inner(1))
+    await create('nested.second', `WITH base AS (SELECT n FROM \`nested.first\`) SELECT n + 1 AS n FROM base`)
+    expect(await rows('nested.second')).toEqual([{ n: 2 }])
+    const query = `WITH base AS (SELECT * FROM \`nested.first\`), other AS (SELECT n, base.n AS m FROM \`nested.second\`, base)
+      SELECT other.n AS n, m, base.one AS one, b.two AS two, b.n AS again FROM other, base, \`nested.first\` AS b`
+    await create('nested.third', query)
+    expect(await rows('nested.third')).toEqual([{ n: 2, m: 1, one: 1, two: 1, again: 1 }])
+    await create(
+      'nested.fourth',
+      'WITH base AS (SELECT n, again FROM `nested.third` AS base) SELECT * FROM base',
+    )
+    expect(await rows('nested.fourth')).toEqual([{ n: 2, again: 1 }])
+    const absent = await refusal(
+      'nested.absent',
+      'WITH base AS (SELECT x FROM `nested.first`) SELECT * FROM base',
+    )
+    expect(absent?.message).toContain('There is no column x.')
+  })
+
   test('are read more than once, with qualified columns and over several levels', async () => {
     const query = `SELECT a.status AS status, \`nested.by-status\`.requests + a.requests AS twice
       FROM \`nested.by-status\` JOIN \`nested.outer\` AS a ON a.status = \`nested.by-status\`.status ORDER BY status`
@@ -276,9 +300,64 @@ describe('endpoints over endpoints', () => {
     expect(await sql('SELECT count() AS n, any(project) AS p FROM entries')).toEqual({
       result: [{ n: 1, p: 'nested-b' }],
     })
+    // Whatever its subqueries are called.
+    const named = async (name: string, used = name) =>
+      sql(`WITH ${name} AS (SELECT project FROM entries) SELECT ${used}.project AS p FROM ${used}`)
+    for (const name of ['_a', 'x_local', '"a b"', '`ä`', 'system', '`system.tables`'])
+      expect([name, await named(name)]).toEqual([name, { result: [{ p: 'nested-b' }] }])
+    const local = await sql('WITH edge_logs_local AS (SELECT 1 AS n) SELECT n FROM edge_logs_local')
+    expect([
+      { result: [{ n: 1 }] },
+      { error: expect.objectContaining({ code: 'invalid_query' }) },
+    ]).toContainEqual(local)
+    const outOfScope = (name: string) => [
+      `SELECT * FROM ${name} WHERE 1 IN (WITH ${name} AS (SELECT 1) SELECT * FROM ${name})`,
+      `SELECT 1 IN ${name}, (WITH ${name} AS (SELECT 1 AS n) SELECT n FROM ${name}) AS n`,
+    ]
+    const tables = [
+      'edge_logs',
+      'edge_logs_local',
+      '_catalog',
+      '_projects',
+      'system.tables',
+      '`system.tables`',
+    ]
+    for (const text of [
+      ...tables.flatMap(outOfScope),
+      'WITH edge_logs AS (SELECT 1) SELECT * FROM edge_logs',
+    ])
+      expect([text, await sql(text)]).toMatchObject([text, { error: { code: 'invalid_query' } }])
     for (const out of ['`nested.rows`', '`nested.published`', 'edge_logs'])
       expect(await sql(`SELECT * FROM ${out}`)).toMatchObject({ error: { code: 'invalid_query' } })
     expect(await get('nested.rows')).toMatchObject({ error: { code: 'endpoint_not_found' } })
+  })
+
+  test('show tenants rows of their project only, whatever their subqueries are called', async () => {
+    const query = `WITH _rows AS (SELECT project FROM edge_logs), "a b" AS (SELECT project FROM _rows), edge_logs_local AS (SELECT project FROM "a b"),
+      views AS (SELECT project FROM edge_logs_local) SELECT project FROM views`
+    await create('nested.oddly-named', query, {}, { published: true, sandbox: true })
+    const outer =
+      'WITH edge_logs_local AS (SELECT project FROM `nested.oddly-named`) SELECT DISTINCT project AS p FROM edge_logs_local'
+    await create('nested.odd-outer', outer, {}, { published: true })
+    const { body } = await json('/api/access-tokens', 'POST', {
+      ...{ description: 'oddly named', scopes: ['query'], project: 'nested-b' },
+    })
+    const key = { 'X-API-KEY': String(body.token) }
+    const get = async (path: string) =>
+      (await fetch(`${service.url}/api/endpoints/query/${path}`, { headers: key })).json()
+    expect(await get('nested.odd-outer')).toEqual({ result: [{ p: 'nested-b' }] })
+    expect(await get('nested.oddly-named')).toEqual({ result: [{ project: 'nested-b' }] })
+    const sql = (text: string) => get(`nested.oddly-named?sql=${encodeURIComponent(text)}`)
+    expect(await sql('SELECT project FROM views')).toEqual({ result: [{ project: 'nested-b' }] })
+    // Subqueries with other names than those of views are the endpoint's own.
+    for (const name of ['_rows', '"a b"', 'edge_logs_local', '_named_1__rows', '_named_2__rows'])
+      expect([name, await sql(`SELECT * FROM ${name}`)]).toMatchObject([
+        name,
+        { error: { code: 'invalid_query' } },
+      ])
+    expect(await sql('WITH _rows AS (SELECT 1 AS n) SELECT n, project FROM _rows, views')).toEqual({
+      result: [{ n: 1, project: 'nested-b' }],
+    })
   })
 
   test('get what a token fixes, also if it is not handed on', async () => {
