@@ -1,4 +1,5 @@
 import { closestName, didYouMean } from './text/closest-name.ts'
+import { withArticle } from './text/with-article.ts'
 
 /** All errors of the API: a stable code, a status and a message. docs/reference/errors.md lists the same codes; a test compares the two. */
 export interface ErrorDetails {
@@ -150,7 +151,11 @@ export const notAcceptable = define('not_acceptable', 406, (allowed: string[]) =
 export const nameTaken = define(
   'name_taken',
   409,
-  (name: string) => `The name "${name}" is already taken. Choose another.`,
+  /** The owner is what has the name, such as "source", if it is of another kind. */
+  (name: string, owner?: string) => {
+    const by = owner === undefined ? '' : ` by ${withArticle(owner)}`
+    return `The name "${name}" is already taken${by}. Choose another.`
+  },
 )
 export const backupUnavailable = define('backup_unavailable', 409, waiting)
 export const deletedId = define(

@@ -158,6 +158,8 @@ export interface KindForm<Fields = any> extends RecordKind {
   readonly folder: string
   /** What authors write. */
   readonly fields: z.ZodObject
+  /** Whether SQL reads it by name. Such kinds share their names, aliases included. */
+  readonly isReadBySql?: boolean
   /** Whether a new definition may come with an id. */
   readonly takesId?: boolean
   /** Names or ids of what it may use, by folder. */

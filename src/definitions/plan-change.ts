@@ -7,6 +7,7 @@ import { namesOf } from '../catalog/items.ts'
 import { mayReadItem, refuseAudit, shownName } from './audit-rule.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
+import { refuseSharedNames } from './shared-names.ts'
 import { catalogChanges, naming, type Step, type Wanted } from './step.ts'
 
 interface PlanOptions {
@@ -55,6 +56,7 @@ export async function planChange(
       }
       if (kind.refersTo[kind.folder]) steps.push(...(await readAgain(kind, kinds, steps, next, at, terms)))
     }
+    await refuseSharedNames(kinds, steps, next)
     // Before anything is created, and in a dry run as well.
     for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
     catalog.refuseMany(catalogChanges(steps))

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { inUse, invalidParameter, nameTaken, sourceNotFound } from '../base/errors.ts'
+import { inUse, invalidParameter, sourceNotFound } from '../base/errors.ts'
 import { closestName } from '../base/text/closest-name.ts'
 import { readShape } from '../base/validation.ts'
 import { isBuiltIn, isWrittenByService } from '../catalog/built-in-sources.ts'
@@ -31,6 +31,7 @@ const limits = { deadlineMs: 30_000 }
 const form = kindForm<NewSource>({
   name: 'source',
   folder: 'sources',
+  isReadBySql: true,
   most: 1_000,
   fields: newSourceShape,
   fieldsOf,
@@ -63,9 +64,8 @@ export const sources = {
     items: sources,
     notFound: (reference, names) => sourceNotFound(reference, closestName(reference, names)),
     reads: ({ name }) => ({ source: name }),
-    async prepare(fields, { current, next }) {
+    async prepare(fields, { current }) {
       const sent = readShape(newSourceShape, fields)
-      if (next.find('tables', sent.name)) throw nameTaken(sent.name)
       if (current && current.name !== sent.name) {
         throw invalidParameter('name', 'The name of a source cannot be changed.')
       }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { inUse, invalidParameter, nameTaken, WellheadError } from '../base/errors.ts'
+import { inUse, invalidParameter, WellheadError } from '../base/errors.ts'
 import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type DefinitionChange, type DefinitionView, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
@@ -32,6 +32,7 @@ const file = yamlFile('table', tableShape, {
 const form = kindForm<TableFields>({
   name: 'table',
   folder: 'tables',
+  isReadBySql: true,
   most: 1_000,
   fields: tableShape,
   file: {
@@ -81,14 +82,11 @@ export const tables = {
   ...form,
   open: ({ tables }: { tables: Tables }): Opened<SavedTable> => ({
     items: tables,
-    async prepare(fields, { current, next }) {
+    async prepare(fields, { current }) {
       const definition = readShape(tableShape, fields)
       const { name } = definition
       if (current && current.name !== name)
         throw invalidParameter('name', 'The name of a table cannot be changed.')
-      // Also by one that the author may not see.
-      const isTaken = (folder: string) => next.list(folder).some((item) => item.name === name)
-      if (isTaken('sources') || isTaken('endpoints')) throw nameTaken(name)
       return { stored: { definition } }
     },
     changesReaders: (before, after) =>

@@ -310,6 +310,37 @@ describe('a table', () => {
     }
     expect((await admin('POST', '/api/sources', { name: 't_taker' })).status).toBe(409)
     expect((await endpoint('t_taker', 'SELECT 1 AS one')).status).toBe(409)
+    const source = (fields: object) => admin('POST', '/api/sources', fields)
+    expect((await source({ name: 't_taken' })).body.error).toMatchObject({
+      code: 'name_taken',
+      message: 'The name "t_taken" is already taken by an endpoint. Choose another.',
+    })
+    expect((await source({ name: 't_aliased', aliases: ['t_taker'] })).status).toBe(409)
+    expect((await source({ name: 't_aliased', aliases: ['t-taken.a'] })).status).toBe(201)
+    for (const aliases of [['t_taken'], ['t_taker']])
+      expect((await admin('PATCH', '/api/sources/t_aliased', { aliases })).status).toBe(409)
+    for (const name of ['t_aliased', 't-taken.a', 'cloudflare.logs.prod', 'edge_logs'])
+      expect([name, (await endpoint(name, 'SELECT 1 AS one')).status]).toEqual([name, 409])
+    expect((await endpoint('T_aliased', 'SELECT 1 AS one')).status).toBe(201)
+  })
+
+  test('hands its name on in one deployment, unless an endpoint would then read something else', async () => {
+    const deploy = (body: object) => admin('POST', '/api/deployments', { allow_breaking: true, ...body })
+    const both = { sources: [{ name: 't_swap' }], endpoints: [{ name: 't_swap', query: 'SELECT 1 AS one' }] }
+    expect((await deploy(both)).body.error.code).toBe('name_taken')
+    const { id } = (await endpoint('t_swap', 'SELECT 1 AS one')).body
+    const reader = (await endpoint('t_swap.reader', 'SELECT 1 AS n FROM `t_swap`')).body
+    const renamed = {
+      sources: [{ name: 't_swap' }],
+      endpoints: [{ id, name: 't_swapped', query: 'SELECT 1 AS one' }],
+    }
+    const refused = await deploy(renamed)
+    expect(refused.body.error).toMatchObject({ code: 'in_use', users: ['endpoints/t_swap.reader'] })
+    expect((await admin('DELETE', '/api/endpoints/t_swap')).body.error.code).toBe('in_use')
+    const other = { id: reader.id, name: 't_swap.reader', query: 'SELECT 1 AS n FROM t_swap' }
+    expect((await deploy({ ...renamed, endpoints: [...renamed.endpoints, other] })).status).toBe(200)
+    const restored = await admin('POST', '/api/endpoints/t_swapped/versions/1/restore')
+    expect(restored.body.error.code).toBe('name_taken')
   })
 
   test('is created with an endpoint that reads it, and cannot be deleted while one does', async () => {
