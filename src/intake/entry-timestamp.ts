@@ -1,4 +1,4 @@
-import { formatMicros, parseIsoTimestamp } from '../shared/timestamps.ts'
+import { formatMicros, parseIsoInstant, parseIsoTimestamp } from '../shared/timestamps.ts'
 
 /** Upper bounds of seconds, milliseconds and microseconds; larger integers are nanoseconds. */
 const bounds = { seconds: 10n ** 11n, millis: 10n ** 14n, micros: 10n ** 17n } as const
@@ -14,7 +14,7 @@ export function readTimestamp(value: unknown): bigint | undefined {
 }
 
 function fromText(text: string): bigint | undefined {
-  return /^-?\d{9,20}$/.test(text) ? fromInteger(BigInt(text)) : parseIsoTimestamp(text)
+  return /^-?\d{9,20}$/.test(text) ? fromInteger(BigInt(text)) : parseIsoInstant(text)
 }
 
 const lastDay = { day: 0, midnightMicros: 0 }

@@ -100,6 +100,16 @@ describe('an entry', () => {
     },
   )
 
+  test.each(['time', 'timestamp'])('is rejected if its %s is too far ahead or too old', (name) => {
+    const ahead = 'timestamp is more than one hour in the future'
+    const old = "timestamp is older than the source's retention of 7 days"
+    for (const value of ['2026-11-14T14:00:00Z', now + 7_200_000, '2027-01-01', '2199-01-01T00:00:00Z'])
+      expect([value, read({ [name]: value })]).toEqual([value, ahead])
+    for (const value of ['2026-11-01T00:00:00Z', now - 8 * dayMs, '2026-11-06', '1999-12-31'])
+      expect([value, read({ [name]: value }, { retentionDays: 7 })]).toEqual([value, old])
+    expect(read({ [name]: '2026-11-14' })).toMatchObject({ timestamp: '1794614400.000000', metadata: {} })
+  })
+
   test('may have escaped keys', () => {
     expect(readText('{"\\u0069d":"a","m\\u0065tadata":{"proj\\u0065ct":"p"}}')).toMatchObject({
       id: 'a',

@@ -11,6 +11,9 @@ import { applyToLine, type LineParts, withheld } from './ruled-line.ts'
 const dayMs = 86_400_000
 /** A smaller `time` is a duration. */
 const earliestTimeMs = Date.UTC(2000, 0, 1)
+/** Larger numbers are durations in smaller units. */
+const maxTimeAheadMs = 366 * dayMs
+const hyphen = 0x2d
 const letterN = 0x6e
 
 /** Turns entries into lines for the engine. Values that are stored as sent are located and copied, never parsed. */
@@ -324,15 +327,13 @@ export class EntryReader {
     this.#writeName(id, 'id', entryLimits.maxIdLength, lines)
   }
 
-  /** Other programs call the duration of a request `time`, or its hour. */
+  /** Other programs call the duration of a request `time`, or its hour. Whether an instant is accepted is decided as for `timestamp`. */
   #isTimestamp(span: Span, { nowMs }: EntryTerms): boolean {
     if (!this.#present(span)) return true
     const micros = this.#readMicros(span)
-    return (
-      micros !== undefined &&
-      micros > earliestTimeMs * 1000 &&
-      micros < (nowMs + entryLimits.maxAheadMs) * 1000
-    )
+    if (micros === undefined) return false
+    const isDate = this.#bytes[span.start] === quote && this.#bytes[span.start + 5] === hyphen
+    return isDate || (micros > earliestTimeMs * 1000 && micros < (nowMs + maxTimeAheadMs) * 1000)
   }
 
   #readMicros(span: Span): number | bigint | undefined {

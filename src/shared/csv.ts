@@ -6,8 +6,12 @@ export class CsvProblem extends Error {}
 
 const [quote, newline, carriageReturn] = [0x22, 0x0a, 0x0d]
 
-/** Reads CSV record by record, in time linear in the length. Blank lines and a byte order mark are skipped. */
-export function* csvRecords(text: string, separator = ','): Generator<CsvField[]> {
+/** Reads CSV record by record, in time linear in the length. A byte order mark is skipped. */
+export function* csvRecords(
+  text: string,
+  separator = ',',
+  blankLines: 'skipped' | 'read' = 'skipped',
+): Generator<CsvField[]> {
   const between = separator.charCodeAt(0)
   let at = text.startsWith('\ufeff') ? 1 : 0
   for (let row = 1; at < text.length; row++) {
@@ -35,7 +39,7 @@ export function* csvRecords(text: string, separator = ','): Generator<CsvField[]
       at++
     }
     at += text.charCodeAt(at) === carriageReturn ? 2 : 1
-    if (fields.length > 1 || fields[0] !== null) yield fields
+    if (blankLines === 'read' || !isBlank(fields)) yield fields
   }
 }
 
@@ -46,8 +50,11 @@ export function csvTable(text: string, separator?: string) {
   return {
     names: header.map((name) => name ?? ''),
     *rows() {
+      // The null of a table with one column is a blank line.
+      const blankLines = header.length === 1 ? 'read' : 'skipped'
       let row = 0
-      for (const record of csvRecords(text, separator)) {
+      for (const record of csvRecords(text, separator, blankLines)) {
+        if (row === 0 && isBlank(record)) continue
         if (row++ === 0) continue
         if (record.length !== header.length) {
           const is = `has ${record.length} fields, and the header ${header.length}`
@@ -57,6 +64,10 @@ export function csvTable(text: string, separator?: string) {
       }
     },
   }
+}
+
+function isBlank(fields: readonly CsvField[]): boolean {
+  return fields.length === 1 && fields[0] === null
 }
 
 function endsLine(text: string, at: number): boolean {

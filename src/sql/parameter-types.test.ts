@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inferredTypes } from './parameter-types.ts'
+import { inferredTypes, usedAsLists } from './parameter-types.ts'
 import { Query } from './query.ts'
 
 const columns = [
@@ -49,4 +49,18 @@ test('are not told by columns of sources that the SQL does not read', () => {
 test('are read from long SQL', () => {
   const sql = `SELECT ${'match('.repeat(20_000)}${'@p,'.repeat(20_000)}`
   expect(inferredTypes(new Query(sql)).get('p')).toBe('regex')
+})
+
+test.each([
+  ['level IN @p', 'string'],
+  ['level NOT IN @p', 'string'],
+  ['metadata.n::Nullable(UInt16) IN @p', 'number'],
+  ['empty(@p) OR status_code NOT IN @p', 'number'],
+  ['has(@p, level)', 'string'],
+  ['empty(@p)', 'string'],
+  ['empty(@p) OR level = @p', undefined],
+  ['level IN (@p)', undefined],
+  ['has(tags, @p)', undefined],
+])('in %s the parameter is a list of %s', (condition, of) => {
+  expect(usedAsLists(new Query(`SELECT 1 FROM edge_logs e WHERE ${condition}`), columnsOf).get('p')).toBe(of)
 })

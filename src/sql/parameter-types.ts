@@ -1,5 +1,6 @@
 import type { ColumnsOf } from './paths.ts'
 import type { Query } from './query.ts'
+import { identifierOf, isKeyword, isSymbol } from './tokens.ts'
 
 type InferredType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'regex'
 
@@ -55,6 +56,34 @@ export function inferredTypes(query: Query, columnsOf: ColumnsOf = () => undefin
       if (type) found.set(name, agreed(found.has(name) ? found.get(name) : type, type))
   }
   return new Map([...found].flatMap(([name, type]) => (type ? [[name, type] as const] : [])))
+}
+
+/** Parameters that the SQL uses as lists, with the type of their values: on the right of IN, and in functions that take an array. */
+export function usedAsLists(query: Query, columnsOf: ColumnsOf = () => undefined) {
+  const { sql, tokens, parameters } = query
+  const types = inferredTypes(query, columnsOf)
+  const columns = [...query.possibleSources].flatMap((source) => columnsOf(source) ?? [])
+  const isNumeric = (at: number) => {
+    const operand = isKeyword(tokens[at - 2], 'NOT') ? at - 3 : at - 2
+    const column = columns.find(({ name }) => name === identifierOf(tokens[operand]))
+    const text = sql.slice(Math.max(0, (tokens[operand]?.end ?? 0) - reach), tokens[operand]?.end)
+    return column?.type === 'number' || /::(?:Nullable\()?(?:U?Int|Float|Decimal)\d*\)?$/i.test(text)
+  }
+  const lists = new Map<string, 'string' | 'number'>()
+  for (const [name, uses] of parameters) {
+    for (const at of uses) {
+      const [before, open, after] = [identifierOf(tokens[at - 2]), tokens[at - 1], tokens[at + 1]]
+      const isCall = (names: RegExp, end: string) =>
+        names.test(before ?? '') && isSymbol(open, '(') && isSymbol(after, end)
+      const isIn = isKeyword(open, 'IN')
+      // Text can be empty, too.
+      const isList =
+        isIn || isCall(/^has(?:Any|All)?$/, ',') || (isCall(/^(?:not)?empty$/i, ')') && !types.has(name))
+      if (isList)
+        lists.set(name, (isIn && isNumeric(at)) || lists.get(name) === 'number' ? 'number' : 'string')
+    }
+  }
+  return lists
 }
 
 const nullTest = /@(\w+) IS (?:NOT )?NULL\b|\bis(?:Not)?Null \( @(\w+)/gi

@@ -121,15 +121,13 @@ export function bindQuery(
   const bound = queryOf(edited.text)
   // Declared parameters are checked even if the SQL does not use them: callers read the declaration.
   const checked = new Set([...Object.keys(declared), ...names])
+  refuseMissing(sql, expanded, checked)
   for (const { inner, edit } of expanded) {
     const refuse = (message: string) => {
       throw invalidQuery(`${inner.name} ${message}`, positionOf(sql, edit.start))
     }
     for (const [name, taken] of Object.entries(inner.parameters)) {
-      if (!checked.has(name)) {
-        if (taken.required) refuse(`requires the parameter ${name}. Declare it here to hand it on.`)
-        continue
-      }
+      if (!checked.has(name)) continue
       const handed = declarationOf(declared, name)
       const types = `the type ${typeText(taken)}, and here it has the type ${typeText(handed)}`
       if (nesting.comparesTypes && !reads(taken, handed))
@@ -175,6 +173,29 @@ export function bindQuery(
       return Object.freeze(Object.fromEntries(values))
     },
   }
+}
+
+/** Throws if endpoints that the query reads require parameters that it does not have. */
+function refuseMissing(
+  sql: string,
+  expanded: ReturnType<typeof expansions>,
+  ownNames: ReadonlySet<string>,
+): void {
+  const missing = new Map<string, { names: string[]; at: number }>()
+  for (const { inner, edit } of expanded) {
+    const required = Object.entries(inner.parameters).filter(([, taken]) => taken.required)
+    const names = required.flatMap(([name]) => (ownNames.has(name) ? [] : name))
+    if (names.length > 0 && !missing.has(inner.name)) missing.set(inner.name, { names, at: edit.start })
+  }
+  const [first] = missing.values()
+  if (!first) return
+  const sentences = [...missing].map(
+    ([name, { names }]) =>
+      `${name} requires the parameter${names.length > 1 ? 's' : ''} ${names.join(', ')}.`,
+  )
+  const isOne = new Set([...missing.values()].flatMap(({ names }) => names)).size === 1
+  const advice = isOne ? 'Declare it here to hand it on.' : 'Declare them here to hand them on.'
+  throw invalidQuery(`${sentences.join(' ')} ${advice}`, positionOf(sql, first.at))
 }
 
 /** Values that fit, for checking a query without a request: for endpoints that it reads, too. */

@@ -1,8 +1,10 @@
+import { queryOf } from '../../sql/query.ts'
 import { findWarnings } from '../../sql/warnings/find-warnings.ts'
 import type { SampledSources } from '../../sql/warnings/path-warnings.ts'
 import type { Warning } from '../../sql/warnings/warning.ts'
 import type { EndpointDefinition } from '../definition/definition.ts'
 import type { KnownSources } from '../definition/endpoint.ts'
+import { possibleEndpoints } from '../definition/inner-endpoints.ts'
 
 export type WarningsOf = (
   definition: EndpointDefinition,
@@ -18,9 +20,14 @@ export function endpointWarnings(
     throw error
   },
 ): WarningsOf {
-  return async ({ parameters, sandbox }, typed, { typedColumns } = sources()) => {
+  return async ({ parameters, sandbox }, typed, { typedColumns, endpoints } = sources()) => {
     const columnsOf = typedColumns ?? (() => undefined)
-    const found = findWarnings({ sql: typed, declared: Object.keys(parameters), sandbox, columnsOf }, sampled)
+    const inner = endpoints ? possibleEndpoints(typed).flatMap((name) => endpoints.named(name) ?? []) : []
+    const handedOn = new Set(
+      inner.flatMap((each) => [...Object.keys(each.parameters), ...queryOf(each.query).parameterNames]),
+    )
+    const warned = { sql: typed, declared: Object.keys(parameters), handedOn, sandbox, columnsOf }
+    const found = findWarnings(warned, sampled)
     // Warnings never keep anybody from saving.
     return found.catch((error) => {
       onFailure(error)

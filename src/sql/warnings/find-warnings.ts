@@ -11,6 +11,8 @@ import type { Finding, Warning } from './warning.ts'
 export interface WarnedQuery {
   sql: string
   declared: readonly string[]
+  /** Parameters that endpoints which it reads take. */
+  handedOn?: ReadonlySet<string>
   columnsOf: ColumnsOf
   /** Whether callers can send SQL of their own over the named subqueries. */
   sandbox: boolean
@@ -43,11 +45,11 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     .map(({ code, message, at }) => ({ code, message, ...(query.positionAt(at) ?? { line: 1, column: 1 }) }))
 }
 
-function parameterWarnings(query: Query, { declared }: WarnedQuery): Finding[] {
+function parameterWarnings(query: Query, { declared, handedOn }: WarnedQuery): Finding[] {
   const { tokens, parameters: used } = query
   const known = new Set([...declared, reservedName])
   const undeclared = [...used].filter(([name]) => !known.has(name))
-  const unused = declared.filter((name) => !used.has(name))
+  const unused = declared.filter((name) => !used.has(name) && !handedOn?.has(name))
   const findings = undeclared.map(([name, [at = -1]]): Finding => {
     const closest = closestName(name, known)
     const help = closest === undefined ? 'Declare it.' : `Did you mean @${closest}?`

@@ -103,3 +103,9 @@ test('tests the project and the time of the newest fixture', () => {
 test('leaves names that cannot be declared to the check of the file', () => {
   expect(parametersOf(`SELECT @_x, @${'y'.repeat(65)}, @now, @z, @z`)).toEqual(['z'])
 })
+
+test('declares lists for parameters that the SQL uses as lists', () => {
+  const query = 'SELECT 1 FROM edge_logs WHERE (empty(@a) OR id IN @a) AND has(@b, 1) AND id = @c'
+  const { parameters } = create(query, { b: [1] }).definition
+  expect(parameters).toMatchObject({ a: { type: 'list', of: 'string' }, b: { type: 'list', of: 'number' }, c: { type: 'string' } })
+})

@@ -8,7 +8,7 @@ import { columnNameOf } from '../../shared/column-names.ts'
 import { isOwnerPath } from '../../shared/owner-paths.ts'
 import { leavesOf } from '../../sources/seen-paths.ts'
 import { sources } from '../../sources/source-kind.ts'
-import { inferredTypes, nullTested } from '../../sql/parameter-types.ts'
+import { inferredTypes, nullTested, usedAsLists } from '../../sql/parameter-types.ts'
 import type { ColumnsOf } from '../../sql/paths.ts'
 import { queryOf } from '../../sql/query.ts'
 import type { Workspace } from '../workspace.ts'
@@ -39,8 +39,10 @@ export function newEndpointFiles(
   const project = /^[A-Za-z][\w-]*$/.test(newest?.project ?? '') ? (newest?.project as string) : 'demo'
   const told = inferredTypes(queryOf(query), columnsOf)
   const optional = nullTested(queryOf(query))
+  const lists = usedAsLists(queryOf(query), columnsOf)
   const exampleOf = (parameter: string): JsonValue => {
     if (Object.hasOwn(values, parameter)) return values[parameter] as JsonValue
+    if (lists.has(parameter)) return []
     if (optional.has(parameter)) return null
     const type = told.get(parameter) ?? 'string'
     const isText = type === 'string' || type === 'regex'
@@ -51,8 +53,15 @@ export function newEndpointFiles(
   )
   const now = new Date(Math.ceil(((newest?.ms ?? nowMs) + 1) / hourMs) * hourMs)
   const parameters: Record<string, object> = declarationsOf(examples)
+  for (const [parameter, told] of lists) {
+    const sent = [examples[parameter] ?? []].flat()
+    const of = sent.length > 0 && sent.every((value) => typeof value === 'number') ? 'number' : told
+    // An omitted list is empty.
+    if (parameters[parameter])
+      parameters[parameter] = { type: 'list', of, ...(sent.length > 0 && { example: sent }) }
+  }
   for (const [parameter, type] of told)
-    if (parameters[parameter]) Object.assign(parameters[parameter], { type })
+    if (parameters[parameter] && !lists.has(parameter)) Object.assign(parameters[parameter], { type })
   for (const parameter of optional)
     if (parameters[parameter]) Object.assign(parameters[parameter], { required: false })
   const content = formatDefinition(parseDefinition({ id, name, query, parameters, published }))

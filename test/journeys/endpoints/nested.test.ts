@@ -157,6 +157,13 @@ describe('endpoints over endpoints', () => {
         line: 2,
       },
     )
+    await create('nested.needy', 'SELECT @a AS a, @b AS b', { a: { required: true }, b: { required: true } })
+    const all = await refusal('nested.missing', 'SELECT 1 AS n FROM `nested.needy`, `nested.by-status`', {
+      b: {},
+    })
+    expect(all?.message).toBe(
+      'nested.needy requires the parameter a. nested.by-status requires the parameter project. Declare them here to hand them on.',
+    )
     expect((await refusal('nested.unknown', 'SELECT * FROM `nested.by-statuss`'))?.message).toContain(
       'Did you mean nested.by-status?',
     )
@@ -174,6 +181,14 @@ describe('endpoints over endpoints', () => {
     expect(changed.body.error?.message).toContain('nested.default → nested.with → nested.default')
     const own = 'SELECT * FROM `nested.own`'
     expect((await refusal('nested.own', own))?.message).toContain('in a circle: nested.own → nested.own')
+  })
+
+  test('use the parameters that are handed on, and warn about others', async () => {
+    const parameters = { project: { required: true }, least: { type: 'integer' }, unused: {} }
+    const { body } = await save('nested.warned', 'SELECT requests FROM `nested.by-status`', parameters)
+    expect(body.warnings).toMatchObject([
+      { code: 'unused_parameter', message: expect.stringContaining('The parameter unused is') },
+    ])
   })
 
   test('hand on parameters of the same type', async () => {
