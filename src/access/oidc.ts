@@ -111,6 +111,7 @@ export class Oidc {
         idTokenExpected: true,
       })
       let claims = tokens.claims() as Claims
+      this.#checkIdToken(claims)
       if (config.serverMetadata().userinfo_endpoint && this.#lacks(claims)) {
         const more = await client.fetchUserInfo(config, tokens.access_token, String(claims.sub))
         claims = { ...more, ...claims }
@@ -152,6 +153,15 @@ export class Oidc {
       this.#options.log.warn({ err: error }, 'the issuer of sign-ins cannot be reached')
       throw signInUnavailable()
     }
+  }
+
+  /** Rules of OpenID Connect Core that the library leaves to its caller. */
+  #checkIdToken({ sub, azp, iat }: Claims): void {
+    if (String(sub).trim() === '') throw new Error('The claim sub of the ID token is empty.')
+    if (azp !== undefined && azp !== this.#options.settings.oidcClientId)
+      throw new Error('The claim azp of the ID token names another client.')
+    if (Number(iat) > this.#options.clock.now() / 1000 + clockToleranceSeconds)
+      throw new Error('The claim iat of the ID token is in the future.')
   }
 
   #lacks(claims: Claims): boolean {

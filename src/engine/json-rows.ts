@@ -37,6 +37,8 @@ interface RowMember {
   sql: string
   /** The value is JSON text, which becomes part of the row unchanged. */
   isJson?: boolean
+  /** Whether its texts are certainly UTF-8, as stored ones are. */
+  isCertain?: boolean
 }
 
 /** A value with the size that it has in the output: the engine counts a constant, or a dictionary's text, only once. */
@@ -53,11 +55,22 @@ export function withinBytes(columns: readonly string[], maxBytes: number): strin
 
 /** Expression for a row as JSON text, which keeps stored JSON byte for byte. Invalid JSON becomes a JSON string. */
 export function jsonRowSql(members: readonly RowMember[]): string {
-  const parts = members.map(({ name, sql, isJson }, index) => {
-    const key = sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)
-    return `${key}, ifNull(${isJson ? jsonText(sql) : `toJSONString(${sql})`}, 'null')`
+  const parts = members.map((member, index) => {
+    const key = sqlText(`${index === 0 ? '{' : ','}${JSON.stringify(member.name)}:`)
+    return `${key}, ${jsonValueSql(member)}`
   })
   return `${written(`concat(${parts.join(', ')}, '}')`, 'String')} AS r`
+}
+
+/** Expression for a value as JSON text. */
+export function jsonValueSql({ sql, isJson, isCertain = true }: Omit<RowMember, 'name'>): string {
+  const json = `ifNull(${isJson ? jsonText(sql) : `toJSONString(${sql})`}, 'null')`
+  return isCertain ? json : validText(json)
+}
+
+/** Text with U+FFFD in place of bytes that are not UTF-8. */
+export function validText(sql: string): string {
+  return `toValidUTF8(${sql})`
 }
 
 /** JSON text for a row, or other text as a JSON string. A byte order mark is JSON for the engine, but for no other parser. */

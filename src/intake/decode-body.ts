@@ -25,7 +25,8 @@ export type DecodeJob = {
 export function decodeBody(body: Buffer, job: DecodeJob): EntryBatch[] {
   if (job.kind === 'otlp') return decodeOtlp(body, job)
   const { nowMs, owner, contentType } = job
-  if (job.kind === 'events') return readLogEntries(body, contentType, () => new EntryRouter(job))
+  if (job.kind === 'events')
+    return readLogEntries(body, contentType, (namedSource) => new EntryRouter({ ...job, namedSource }))
   const { source } = job
   const batch = () => new EntryBatchWriter(source.name, { nowMs, owner, ...source }, body.length)
   return [readLogEntries(body, contentType, batch)]

@@ -3,6 +3,7 @@ import { quarantineSource } from '../catalog/built-in-sources.ts'
 import type { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter, type EntrySink } from './entry-batch.ts'
 import type { EntryNature } from './entry-terms.ts'
+import { sourceFields } from './log-entries.ts'
 import { otlpLimits } from './otlp/budget.ts'
 import { withheld } from './ruled-line.ts'
 
@@ -21,6 +22,8 @@ interface RouterOptions {
   nowMs: number
   owner: string | undefined
   sources: KnownSources
+  /** Source of every event, named beside them. */
+  namedSource?: string | undefined
 }
 
 /** Sorts the entries of one request by their sources. */
@@ -38,10 +41,12 @@ export class EntryRouter implements EntrySink<EntryBatch[]> {
 
   /** Adds the scanned event to the source that it names. */
   add(reader: EntryReader, text: Buffer): void {
-    const name = reader.textOf('source')
+    const { namedSource } = this.#options
+    const name = namedSource ?? sourceFields.flatMap((field) => reader.textOf(field) ?? [])[0]
     if (name === undefined)
       this.#refuse('the entry has no field "source" that names its source', reader, text)
-    else if (this.#options.sources.get(name)?.isOpen) this.addTo(name, reader, text, { isEvent: true })
+    else if (this.#options.sources.get(name)?.isOpen)
+      this.addTo(name, reader, text, { isEvent: namedSource === undefined })
     else {
       this.#batch(quarantineSource).addName(name)
       // Does not tell whether the source exists.

@@ -33,6 +33,7 @@ describe('the entries of a body', () => {
     ['{"batch":[]}', '', []],
     ['{"source":"ot","batch":[{"id":"a"},{"id":"b"}]}', '', ['a', 'b']],
     [' {"batch":[{"id":"a"}], "source_name" : "ot" } ', '', ['a']],
+    ['{"collection":"ot","batch":[{"id":"a"}],"collection_name":null}', '', ['a']],
     ['{"source":"ot","id":"a"}', '', ['a']],
     ['{"id":"a","batch":[{"id":"b"}]}', '', ['a']],
     ['{"batch":[{"id":"b"}],"id":"a"}', '', ['a']],

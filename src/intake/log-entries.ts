@@ -4,15 +4,21 @@ import { JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts
 import { EntryReader } from './entry.ts'
 import type { EntrySink } from './entry-batch.ts'
 
+/** Fields that name a source, in a body and in the address: the first that does counts. */
+export const sourceFields = ['source', 'source_name', 'collection', 'collection_name'] as const
+
 const newline = 0x0a
 const recordSeparator = 0x1e
-const besideBatch = new Set(['"source"', '"source_name"'])
+const besideBatch = new Map(sourceFields.map((name) => [JSON.stringify(name), name]))
 
 const notJson =
   'The body is not valid JSON. For one entry per line, send Content-Type: application/x-ndjson; curl needs --data-binary.'
 
+/** Makes the sink of a body, whose source may be named beside `batch`. */
+type NewSink<T> = (namedSource?: string) => EntrySink<T>
+
 /** Reads one object, an array, {"batch":[…]}, or one JSON value per line. */
-export function readLogEntries<T>(body: Buffer, contentType: string, newSink: () => EntrySink<T>): T {
+export function readLogEntries<T>(body: Buffer, contentType: string, newSink: NewSink<T>): T {
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
   return new LogEntries(body, newSink).read(contentType)
 }
@@ -20,12 +26,12 @@ export function readLogEntries<T>(body: Buffer, contentType: string, newSink: ()
 class LogEntries<T> {
   readonly #body: Buffer
   readonly #start: number
-  readonly #newSink: () => EntrySink<T>
+  readonly #newSink: NewSink<T>
   readonly #scanner: JsonScanner
   readonly #reader: EntryReader
   #sink: EntrySink<T>
 
-  constructor(body: Buffer, newSink: () => EntrySink<T>) {
+  constructor(body: Buffer, newSink: NewSink<T>) {
     this.#body = body
     const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
     this.#start = hasByteOrderMark ? 3 : 0
@@ -59,17 +65,27 @@ class LogEntries<T> {
     const scanner = this.#scanner
     const start = scanner.at
     let array = -1
+    const named = new Map<string, string>()
     const found =
       scanner.peek() === openObject &&
       scanner.object(() => {
         const key = scanner.text(scanner.keyStart, scanner.keyEnd)
-        if (besideBatch.has(key)) return scanner.value()
+        const field = besideBatch.get(key)
+        if (field !== undefined) {
+          const at = scanner.at
+          if (!scanner.value()) return false
+          const value: unknown = JSON.parse(scanner.text(at, scanner.at))
+          if (typeof value === 'string' && value !== '' && !named.has(field)) named.set(field, value)
+          return true
+        }
         const isFirst = array < 0 && key === '"batch"'
         if (!isFirst || scanner.peek() !== openArray) return false
         array = scanner.at
         return scanner.value()
       })
     const end = found && array >= 0 ? scanner.at : undefined
+    const name = sourceFields.flatMap((field) => named.get(field) ?? [])[0]
+    if (end !== undefined && name !== undefined) this.#sink = this.#newSink(name)
     scanner.at = end === undefined ? start : array
     return end
   }

@@ -1,13 +1,22 @@
+import { type CertainTexts, certainTexts } from './certain-texts.ts'
 import { metadata } from './metadata-path.ts'
 import type { Query } from './query.ts'
 import { closingOf, identifierOf, isAlias, isKeyword, isSymbol } from './tokens.ts'
 
 const counts = ['count', 'countif', 'uniq', 'uniqif', 'uniqexact', 'uniqexactif']
 
-/** Result columns that are certainly counts, which a double holds exactly, or metadata as a source stored it. */
-export function certainColumns(query: Query): { counts: ReadonlySet<string>; stored: ReadonlySet<string> } {
+export interface CertainColumns {
+  /** Counts, which a double holds exactly. */
+  counts: ReadonlySet<string>
+  /** Metadata as a source stored it. */
+  stored: ReadonlySet<string>
+  texts: CertainTexts
+}
+
+/** What is certain about result columns from the text of a query alone. */
+export function certainColumns(query: Query): CertainColumns {
   const { tokens } = query
-  const found = { counts: new Set<string>(), stored: new Set<string>() }
+  const found = { counts: new Set<string>(), stored: new Set<string>(), texts: certainTexts(query) }
   const final = query.scopes.of[tokens.length - 1]
   if (!final || final.depth > 0 || final.first > 0 || tokens.some((token) => isKeyword(token, 'INTERPOLATE')))
     return found

@@ -25,7 +25,12 @@ import { queryOf } from '../../sql/query.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
 import type { OutputForm } from '../definition/output-types.ts'
 import { type BoundValues, withNow } from '../definition/parameters.ts'
-import { isJsonColumn, outputSettings, type ResultColumn, wrapQuery } from '../definition/result-columns.ts'
+import {
+  isWrittenAsJson,
+  outputSettings,
+  type ResultColumn,
+  wrapQuery,
+} from '../definition/result-columns.ts'
 import { blameFor, type Call, isUnseen, type RunPurpose } from './call.ts'
 import type { OutputFormat } from './output-formats.ts'
 import type { QueryQueue } from './query-queue.ts'
@@ -299,7 +304,8 @@ function writeStatement(
   const { sortedColumns, isoTimestamps } = format
   const byName = (one: ResultColumn, other: ResultColumn) => (one.name < other.name ? -1 : 1)
   const columns = sortedColumns ? endpoint.columns.toSorted(byName) : endpoint.columns
-  const { form, ...rest } = output ?? outputOf(format, columns, json)
+  const { form, ...rest } =
+    output ?? outputOf(format, columns, (column) => isWrittenAsJson(column, compiled.certain, json))
   // One extra row shows whether the result is truncated.
   const rows = format.cut ? maxRows + 1 : maxRows
   return { ...rest, sql: wrapQuery(compiled, columns, { rows, form, json, isoTimestamps, maxRowBytes }) }
@@ -307,9 +313,13 @@ function writeStatement(
 
 type Output = Pick<Statement, 'format' | 'settings'> & { form: OutputForm | 'text-rows' | 'template' }
 
-function outputOf(format: OutputFormat, columns: readonly ResultColumn[], json: readonly string[]): Output {
+function outputOf(
+  format: OutputFormat,
+  columns: readonly ResultColumn[],
+  isJson: (column: ResultColumn) => boolean,
+): Output {
   const { form, engineFormat, textRows: asText, settings = {} } = format
-  const members = columns.map((column) => ({ name: column.name, isJson: isJsonColumn(column, json) }))
+  const members = columns.map((column) => ({ name: column.name, isJson: isJson(column) }))
   if (!asText || !members.some(({ isJson }) => isJson)) return { form, format: engineFormat, settings }
   const template = templateRows(members, format.name === 'json')
   return { form: 'template', format: 'Template', settings: { ...settings, ...template } }

@@ -1,3 +1,4 @@
+import { validText } from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
 
 interface Output {
@@ -5,7 +6,8 @@ interface Output {
   type: string
 }
 
-type Conversion = (value: string, type: EngineType) => Output | undefined
+/** Text that is not certain to be UTF-8 may have to be converted before it is read. */
+type Conversion = (value: string, type: EngineType, isCertain: boolean) => Output | undefined
 
 interface TypeRule {
   types: RegExp
@@ -60,8 +62,8 @@ const asExactDecimal: Conversion = (value, type) => {
 }
 
 /** Text as it is, anything else as JSON. */
-const asBareText: Conversion = (value) => {
-  const json = `toJSONString(${value})`
+const asBareText: Conversion = (value, _type, isCertain) => {
+  const json = isCertain ? `toJSONString(${value})` : validText(`toJSONString(${value})`)
   return {
     sql: `multiIf(${value} IS NULL, NULL, startsWith(${json}, '"'), JSONExtractString(${json}), ${json})`,
     type: 'Nullable(String)',
@@ -99,9 +101,12 @@ const typeRules: readonly TypeRule[] = [
   {
     types: /^Decimal$/,
     json: asExactDecimal,
-    typed: (value, type) => (Number(digitsOf(type)[0]) > maxDecimalDigits ? asText(value, type) : undefined),
+    typed: (value, type, isCertain) =>
+      Number(digitsOf(type)[0]) > maxDecimalDigits ? asText(value, type, isCertain) : undefined,
   },
-  { types: /^(?:Enum(?:8|16)|UUID|IPv[46]|Time(?:64)?|FixedString)$/, typed: asText },
+  { types: /^(?:Enum(?:8|16)|UUID|IPv[46]|Time(?:64)?)$/, typed: asText },
+  // Without the NULs that fill it up.
+  { types: /^FixedString$/, json: asText, csv: asText, typed: asText },
   { types: /^BFloat16$/, typed: (value) => ({ sql: `toFloat32(${value})`, type: 'Float32' }) },
   { types: /^Interval/, typed: (value) => ({ sql: `toInt64(${value})`, type: 'Int64' }) },
   {
@@ -110,19 +115,38 @@ const typeRules: readonly TypeRule[] = [
   },
   { types: /^(?:Point|Ring|(?:Multi)?(?:LineString|Polygon))$/, typed: asShape },
   { types: /^(?:Variant|Dynamic)$/, csv: asBareText, typed: asBareText },
+  { types: /^AggregateFunction$/, csv: asBareText },
 ]
+
+/** Types whose values can be text, or contain it. */
+const textTypes = /String|Enum|Variant|Dynamic|AggregateFunction/
+
+export function mayHoldText(type: string): boolean {
+  return textTypes.test(type)
+}
 
 /** Types that CSV returns as JSON. */
 const containers = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineString|Polygon))$/
 
 export type OutputForm = 'json' | 'csv' | 'typed'
 
-export function outputSql(value: string, type: string, form: OutputForm, isoTimestamps: boolean): string {
+export interface OutputOptions {
+  form: OutputForm
+  /** Whether timestamps are ISO 8601 text. */
+  isoTimestamps: boolean
+  /** Whether texts are certainly UTF-8. */
+  isCertain: boolean
+}
+
+/** In JSON, texts stay as they are: the JSON of a value that is not certain is made valid as a whole. */
+export function outputSql(value: string, type: string, wanted: OutputOptions): string {
+  const { form, isCertain } = wanted
   const parsed = bareTypeOf(type)
   if (form === 'csv' && containers.test(parsed.name)) {
-    return `toJSONString(${convert(value, parsed, 'json', isoTimestamps)?.sql ?? value})`
+    const json = `toJSONString(${convert(value, parsed, { ...wanted, form: 'json' })?.sql ?? value})`
+    return isCertain ? json : validText(json)
   }
-  return convert(value, parsed, form, isoTimestamps)?.sql ?? value
+  return convert(value, parsed, wanted)?.sql ?? value
 }
 
 /** The type of a column's values, besides null. */
@@ -141,15 +165,10 @@ function withoutWrappers(type: EngineType): EngineType {
 }
 
 /** Undefined if the value stays as it is. Containers are converted with what they contain. */
-function convert(
-  value: string,
-  type: EngineType,
-  form: OutputForm,
-  isoTimestamps: boolean,
-  depth = 0,
-): Output | undefined {
+function convert(value: string, type: EngineType, wanted: OutputOptions, depth = 0): Output | undefined {
+  const { form, isoTimestamps, isCertain } = wanted
   const into = (inner: string, member: EngineType | undefined) =>
-    member && convert(inner, member, form, isoTimestamps, depth + 1)
+    member && convert(inner, member, wanted, depth + 1)
   const [first, second] = type.arguments
   switch (type.name) {
     case 'LowCardinality':
@@ -157,7 +176,7 @@ function convert(
     case 'SimpleAggregateFunction': {
       const bare = withoutWrappers(type)
       // A function of a nullable tuple's members would lose that the tuple is null.
-      const inner = bare.name === 'Tuple' ? undefined : convert(value, bare, form, isoTimestamps, depth)
+      const inner = bare.name === 'Tuple' ? undefined : convert(value, bare, wanted, depth)
       const isNullable = type.text.includes('Nullable(') && !/^(?:Nullable|Variant)\(/.test(inner?.type ?? '')
       return inner && { sql: inner.sql, type: isNullable ? `Nullable(${inner.type})` : inner.type }
     }
@@ -170,14 +189,14 @@ function convert(
       return convert(
         value,
         parseEngineType(`Array(Tuple${type.text.slice(type.name.length)})`),
-        form,
-        isoTimestamps,
+        wanted,
         depth,
       )
     case 'Map': {
       const [key, member] = [`k${depth}`, `v${depth}`]
       // Keys are text in JSON anyway.
-      const keys = form === 'typed' ? into(key, first?.type) : undefined
+      const isConverted = form === 'typed' || (first && withoutWrappers(first.type).name === 'FixedString')
+      const keys = isConverted ? into(key, first?.type) : undefined
       const values = into(member, second?.type)
       if (!keys && !values) return undefined
       return {
@@ -205,7 +224,10 @@ function convert(
   const rule = typeRules.find(
     ({ types, isTime }) => types.test(type.name) && !(isTime && isoTimestamps && form !== 'typed'),
   )
-  return rule?.[form]?.(value, type)
+  const output = rule?.[form]?.(value, type, isCertain)
+  if (isCertain || form === 'json') return output
+  const { sql, type: text } = output ?? { sql: value, type: type.name }
+  return /^(?:Nullable\()?String\b/.test(text) ? { sql: validText(sql), type: text } : output
 }
 
 /** A parsed type of the engine: `Map(String, Array(Int64))` has two arguments, of which the second has one. */

@@ -1,8 +1,23 @@
 import { z } from 'zod'
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
-import { jsonRowSql, jsonText, outputJson, queryRows, withinBytes, written } from '../../engine/json-rows.ts'
+import {
+  jsonRowSql,
+  jsonValueSql,
+  outputJson,
+  queryRows,
+  withinBytes,
+  written,
+} from '../../engine/json-rows.ts'
 import { sqlName, sqlText } from '../../sql/names.ts'
-import { bareTypeOf, type EngineType, type OutputForm, outputSql, parseEngineType } from './output-types.ts'
+import {
+  bareTypeOf,
+  type EngineType,
+  mayHoldText,
+  type OutputForm,
+  type OutputOptions,
+  outputSql,
+  parseEngineType,
+} from './output-types.ts'
 import type { CompiledQuery } from './parameters.ts'
 
 export interface ResultColumn {
@@ -42,9 +57,21 @@ export function isJsonColumn({ name, type }: ResultColumn, listed: readonly stri
   return bare === 'JSON' || ((name === 'metadata' || listed.includes(name)) && bare === 'String')
 }
 
+type Certain = CompiledQuery['certain']
+
+/** Whether the texts of a column are certainly UTF-8. */
+function isCertainText({ name, type }: ResultColumn, { texts }: Certain): boolean {
+  return !mayHoldText(type) || texts.has(name)
+}
+
+/** Whether the query itself writes a column as JSON: text that is JSON already, or that may not be UTF-8. */
+export function isWrittenAsJson(column: ResultColumn, certain: Certain, listed: readonly string[]): boolean {
+  return isJsonColumn(column, listed) || !isCertainText(column, certain)
+}
+
 interface Wrapping {
   rows: number
-  /** Rows of text are JSON that the query itself writes. In a template, text columns are JSON already. */
+  /** Rows of text are JSON that the query itself writes. In a template, some columns are JSON that it writes. */
   form: OutputForm | 'text-rows' | 'template'
   json?: readonly string[]
   isoTimestamps?: boolean | undefined
@@ -57,31 +84,33 @@ export function wrapQuery(
   columns: readonly ResultColumn[],
   { rows, form, json = [], isoTimestamps = false, maxRowBytes }: Wrapping,
 ): string {
+  const memberOf = (column: ResultColumn) => {
+    const { name, type } = column
+    const isCertain = isCertainText(column, certain)
+    if (isJsonColumn(column, json))
+      return { name, sql: `toString(${sqlName(name)})`, isJson: true, isCertain }
+    const wanted = { form: 'json', isoTimestamps, isCertain } as const
+    return { name, sql: outputSql(sqlName(name), type, wanted), isCertain }
+  }
   const columnSql = (column: ResultColumn): string => {
     const own = sqlName(column.name)
-    if (form === 'template' && isJsonColumn(column, json)) {
+    const isCertain = isCertainText(column, certain)
+    if (form === 'template' && isWrittenAsJson(column, certain, json)) {
       // Only rows that others inserted have no metadata.
       if (certain.stored.has(column.name)) return `if(empty(${own}), '""', ${own})`
-      return written(`ifNull(${jsonText(`toString(${own})`)}, 'null')`, 'String')
+      return written(jsonValueSql(memberOf(column)), 'String')
     }
     const output = form === 'template' || form === 'text-rows' ? 'json' : form
     if (output === 'json' && certain.counts.has(column.name)) return own
-    return writtenSql(column, output, isoTimestamps)
+    return writtenSql(column, { form: output, isoTimestamps, isCertain })
   }
   const names = columns.map(({ name }) => sqlName(name))
   const selected =
     form === 'text-rows'
-      ? jsonRowSql(columns.map((column) => rowMember(column, json, isoTimestamps)))
+      ? jsonRowSql(columns.map(memberOf))
       : columns.map((column, index) => `${columnSql(column)} AS ${names[index]}`).join(', ')
   const where = maxRowBytes === undefined ? '' : `WHERE ${withinBytes(names, maxRowBytes)} `
   return `SELECT ${selected} FROM (\n${prunedSql}\n) ${where}LIMIT ${rows}`
-}
-
-function rowMember(column: ResultColumn, json: readonly string[], isoTimestamps: boolean) {
-  const { name, type } = column
-  return isJsonColumn(column, json)
-    ? { name, sql: `toString(${sqlName(name)})`, isJson: true }
-    : { name, sql: outputSql(sqlName(name), type, 'json', isoTimestamps) }
 }
 
 /** The type without types that store a text once and refer to it, however often it is written. */
@@ -95,13 +124,13 @@ function withoutDictionaries({ name, arguments: parts, text }: EngineType): stri
 }
 
 /** A column as it leaves the service, with the size that the output has, except for what the format adds. */
-function writtenSql({ name, type }: ResultColumn, form: OutputForm, isoTimestamps: boolean): string {
+function writtenSql({ name, type }: ResultColumn, wanted: OutputOptions): string {
   const hasDictionary = /LowCardinality|Enum/.test(type)
   const full = hasDictionary ? withoutDictionaries(parseEngineType(type)) : type
   const value = hasDictionary ? `CAST(${sqlName(name)}, ${sqlText(full)})` : sqlName(name)
-  const sql = outputSql(value, full, form, isoTimestamps)
+  const sql = outputSql(value, full, wanted)
   // However many, empty tuples have no size. CSV has them as JSON anyway.
-  return written(form !== 'csv' && type.includes('Tuple()') ? `toJSONString(${sql})` : sql)
+  return written(wanted.form !== 'csv' && type.includes('Tuple()') ? `toJSONString(${sql})` : sql)
 }
 
 /** Keeps the order of the saved query, and keeps JSON values unchanged. */

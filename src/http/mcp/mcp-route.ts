@@ -40,6 +40,9 @@ const message = z.looseObject({
   id: z.union([z.string(), z.int()]).optional(),
   method: z.string().optional(),
 })
+const messages = z.union([message, z.array(message)])
+/** A response to something that is not a message has no id to repeat. */
+const refusal = message.extend({ id: z.null() })
 const example = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 /** JSON-RPC's code for a body that is not JSON. */
@@ -70,11 +73,11 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpParts): void {
     headers: z.object({
       'MCP-Protocol-Version': z.string().optional().describe('The version that `initialize` returned.'),
     }),
-    body: jsonBody(message, example),
+    body: jsonBody(messages, example),
     responses: {
-      200: json('One JSON-RPC response, or several.', message),
+      200: json('One JSON-RPC response, or several.', messages),
       202: json('The request had only notifications.'),
-      400: json('Not a message of JSON-RPC 2.0, or an unknown protocol version.', message),
+      400: json('Not a message of JSON-RPC 2.0, or an unknown protocol version.', refusal),
     },
     options: { errorHandler: handleMcpError },
     handler: async (request, reply) => {

@@ -8,7 +8,7 @@ import { consolePages } from '../../shared/console-pages.ts'
 import { pathOf } from '../request-recorder.ts'
 import { pageHeaders } from '../security-headers.ts'
 import { fileOf, type ServedFile, sendFile } from '../send-file.ts'
-import { fileResponses, pageResponses, routesOf, text } from './route.ts'
+import { fileResponses, knownPageResponses, pageResponses, routesOf, text } from './route.ts'
 
 const contentTypes: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -62,6 +62,7 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
   const { page, embed, assets, logo } = console
   const route = routesOf(server, { tag: 'Console', access: 'public' })
   const common = { responses: pageResponses, options }
+  const known = { responses: knownPageResponses, options }
   const sendPage = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -92,12 +93,12 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
   })
   route('GET /console', 'getConsoleStart', 'Open the first page of the console', first)
   route('GET /console/:page', 'getConsolePage', 'Open a page of the console', {
-    ...common,
+    ...known,
     params,
     handler: sendKnownPage,
   })
   route('GET /console/:page/:name', 'getConsolePageOf', 'Open the console page of one resource', {
-    ...common,
+    ...known,
     params: params.extend({ name: resource }),
     handler: sendKnownPage,
   })

@@ -155,6 +155,19 @@ export const pageResponses = fileResponses({
   headers: ['Content-Security-Policy', 'Cross-Origin-Resource-Policy', 'Referrer-Policy', 'X-Frame-Options'],
 })
 
+/** A page, or its absence: as a page, or as an error if the console was not built. */
+export const knownPageResponses = {
+  ...pageResponses,
+  404: {
+    ...pageResponses[200],
+    description: 'No page has this name. The body is the page of the console that says so.',
+    content: {
+      'text/html': { schema: { type: 'string' } },
+      'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+    },
+  },
+} as const
+
 export function jsonBody(
   schema: z.ZodType,
   example: object,

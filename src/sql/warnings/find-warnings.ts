@@ -6,6 +6,7 @@ import { type Query, queryOf } from '../query.ts'
 import { isKeyword, isSymbol, type TokenRange } from '../tokens.ts'
 import { pathWarnings, type SampledSources } from './path-warnings.ts'
 import { aliasWarnings, orderWarnings, timeWarnings } from './select-warnings.ts'
+import { textWarnings } from './text-warnings.ts'
 import type { Finding, Warning } from './warning.ts'
 
 export interface WarnedQuery {
@@ -37,6 +38,7 @@ export async function findWarnings(asked: WarnedQuery, sampled?: SampledSources)
     ...clockWarnings(query),
     ...intervalWarnings(query),
     ...orderWarnings(query),
+    ...textWarnings(query),
     ...(sampled ? await pathWarnings(query, columnsOf, sampled) : []),
   ]
   return findings

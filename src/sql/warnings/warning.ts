@@ -10,6 +10,7 @@ export const warningCodes = [
   'current_time',
   'mixed_intervals',
   'no_order',
+  'bytes_as_text',
   'slow_path',
 ] as const
 

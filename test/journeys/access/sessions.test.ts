@@ -352,7 +352,15 @@ describe('a cookie', () => {
     // Over HTTPS, browsers always say where a request comes from.
     expect((await send(cookie)).body.error.code).toBe('cross_site')
     expect((await send(cookie, 'GET', '/api/whoami', { 'Sec-Fetch-Site': 'same-origin' })).status).toBe(200)
-    expect((await signIn(service.adminToken.token, { Origin: 'https://other.example.com' })).status).toBe(403)
+    const other = { Origin: 'https://other.example.com', 'X-API-KEY': service.adminToken.token }
+    const refused = await send('', 'POST', '/auth/token', other)
+    expect([refused.status, refused.body.error]).toMatchObject([
+      403,
+      {
+        code: 'cross_site',
+        message: expect.stringMatching(/origin https:\/\/other\.example\.com\..* set WELLHEAD_PUBLIC_URL /),
+      },
+    ])
     expect((await signIn(service.adminToken.token, {})).status).toBe(204)
     expect((await signIn('wh_wrong')).status).toBe(401)
   })

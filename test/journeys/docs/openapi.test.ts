@@ -174,6 +174,20 @@ describe('the OpenAPI document', () => {
     await check({ method: 'GET', path: `${source}/recent`, address: '/api/sources/edge_logs/recent' }, 200)
     await check({ method: 'GET', path: `${source}/schema`, address: '/api/sources/edge_logs/schema' }, 200)
     for (const path of ['/health', '/ready', '/api/status']) await check({ method: 'GET', path }, 200)
+
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    const mcp = { method: 'POST', path: '/mcp' }
+    for (const body of [list, [list, { ...list, id: 'two' }]]) await check({ ...mcp, body }, 200)
+    for (const body of ['{', {}, { ...list, id: null }]) {
+      expect((await check({ ...mcp, body }, 400)).body).toMatchObject({ id: null })
+    }
+    for (const [path, address] of [
+      ['/console/{page}', '/console/nothing'],
+      ['/console/{page}/{name}', '/console/nothing/logs.all'],
+    ] as const) {
+      const { headers } = await check({ method: 'GET', path, address }, 404)
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    }
   })
 
   test('gives openapi-typescript the types of columns and parameters', async () => {

@@ -38,7 +38,8 @@ export function responseChecker(service: RunningService, document: object) {
     )
     expect([address, others]).toEqual([address, []])
     if (response.status === 204) return response
-    const check = ajv.compile({ $ref: `document#/${at}/content/application~1json/schema` })
+    const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
+    const check = ajv.compile({ $ref: `document#/${at}/content/${escaped(type)}/schema` })
     expect([address, check(response.body) ? [] : check.errors]).toEqual([address, []])
     return response
   }

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { tableFromIPC } from 'apache-arrow'
+import { type Data, DataType, tableFromIPC } from 'apache-arrow'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -116,6 +117,8 @@ const cases: readonly Case[] = [
   text("CAST('x', 'LowCardinality(String)')", 'x'),
   nothing("CAST(NULL, 'LowCardinality(Nullable(String))')"),
   text("toFixedString('ab', 2)", 'ab'),
+  // Without the NULs that fill it up.
+  text("toFixedString('ab', 4)", 'ab'),
   { ...text(mixed('5'), '5'), json: 5 },
   text(mixed("'x'"), 'x'),
   { ...text(mixed("['x']"), '["x"]'), json: ['x'] },
@@ -179,6 +182,12 @@ const cases: readonly Case[] = [
     `map(toIPv4('10.0.0.1'), [toUUID('${uuid}')])`,
     { '10.0.0.1': [uuid] },
     ['MAP(VARCHAR, VARCHAR[])', `{'10.0.0.1': ['${uuid}']}`],
+    'Map<{key:Utf8, value:List<Utf8>}>',
+  ),
+  nested(
+    "map(toFixedString('k', 3), [toFixedString('ab', 4)])",
+    { k: ['ab'] },
+    ['MAP(VARCHAR, VARCHAR[])', "{'k': ['ab']}"],
     'Map<{key:Utf8, value:List<Utf8>}>',
   ),
   nested(
@@ -330,6 +339,86 @@ export function formatJourneys(running: () => RunningService): void {
         }
       },
     )
+
+    describe('with bytes that are not UTF-8', () => {
+      const cut = "left('naïve', 3)"
+      const broken = 'na\ufffd'
+      const invalid: readonly [sql: string, json: unknown, typed?: string][] = [
+        [cut, broken],
+        ["'na\\xC3'", broken],
+        ["x'6E61C3'", broken],
+        ["unhex('4eEDA0804eC0804eF49080804e')", 'N\ufffdN\ufffdN\ufffdN'],
+        [`toNullable(${cut})`, broken],
+        [`toLowCardinality(${cut})`, broken],
+        [`toFixedString(${cut}, 4)`, broken],
+        [`CAST(${cut}, 'Enum8(\\'na\\xC3\\' = 1)')`, broken],
+        [`CAST(${cut}, 'Variant(UInt8, String)')`, broken],
+        [`CAST(${cut}, 'Dynamic')`, broken],
+        [`[${cut}, NULL]`, [broken, null], `['${broken}', NULL]`],
+        [`[[toLowCardinality(${cut})]]`, [[broken]], `[['${broken}']]`],
+        [`(${cut}, 1)`, [broken, 1], `{'1': '${broken}', '2': 1}`],
+        [
+          `CAST((${cut}, 1), 'Tuple(a Nullable(String), b UInt8)')`,
+          { a: broken, b: 1 },
+          `{'a': '${broken}', 'b': 1}`,
+        ],
+        [`map(${cut}, [${cut}])`, { [broken]: [broken] }, `{'${broken}': ['${broken}']}`],
+        [
+          `[tuple(${cut}, map(toFixedString(${cut}, 3), 1))]`,
+          [[broken, { [broken]: 1 }]],
+          `[{'1': '${broken}', '2': {'${broken}': 1}}]`,
+        ],
+      ]
+      const sql = `SELECT 'naïve' AS certain, ${invalid.map(([value], index) => `${value} AS i${index}`).join(', ')}`
+      const json = {
+        certain: 'naïve',
+        ...Object.fromEntries(invalid.map(([, value], index) => [`i${index}`, value])),
+      }
+      const texts = ['naïve', ...invalid.map(([, value, typed]) => typed ?? String(value))]
+      const valid = async (search: string) => {
+        const bytes = await body(search, sql)
+        expect([search, isUtf8(bytes)]).toEqual([search, true])
+        return bytes
+      }
+
+      test('has U+FFFD in JSON and CSV', async () => {
+        for (const search of ['', '_timestamps=iso']) {
+          expect(JSON.parse((await valid(search)).toString()).result).toEqual([json])
+          expect(JSON.parse((await valid(`_format=ndjson&${search}`)).toString())).toEqual(json)
+          const [head, row] = parse(await valid(`_format=csv&${search}`)) as string[][]
+          expect(head).toEqual(Object.keys(json))
+          expect(row).toEqual(
+            Object.values(json).map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+          )
+        }
+      })
+
+      test('has U+FFFD in Parquet and Arrow, which DuckDB and Apache Arrow read', async () => {
+        const path = file('invalid.parquet', await body('_format=parquet', sql))
+        const read = await readByDuck(`read_parquet('${path}')`)
+        expect(read.getRows()[0]?.map(String)).toEqual(texts)
+        const table = tableFromIPC(await body('_format=arrow', sql))
+        const utf8 = new TextDecoder('utf-8', { fatal: true })
+        expect(table.numRows).toBe(1)
+        const vectors = table.schema.fields.flatMap((_, index) => table.getChildAt(index) ?? [])
+        const leaves = (data: Data): Data[] => [data, ...data.children.flatMap(leaves)]
+        const strings = vectors.flatMap((vector) => vector.data.flatMap((data) => leaves(data as Data)))
+        const decoded = strings.flatMap(({ type, values }) =>
+          DataType.isUtf8(type) ? utf8.decode(values) : [],
+        )
+        expect(decoded.filter((value) => value.includes(broken)).length).toBeGreaterThan(invalid.length - 3)
+      })
+
+      test('is valid as states of aggregates, and as metadata that a query computes', async () => {
+        const states = `SELECT groupArrayState(${cut}) AS state, concat('{"a":"', ${cut}, '"}') AS metadata`
+        for (const search of ['', '_format=ndjson']) {
+          const bytes = await body(search, states)
+          expect(isUtf8(bytes)).toBe(true)
+          expect(bytes.toString()).toContain(`"metadata":"{\\"a\\":\\"${broken}\\"}"`)
+        }
+        expect(isUtf8(await body('_format=csv', states))).toBe(true)
+      })
+    })
 
     test('is CSV without formulas where a spreadsheet opens it', async () => {
       const sql = "SELECT '=1+1' AS a, -5 AS b, '-5' AS c, toDateTime64('2026-01-31 12:00:00', 3, 'UTC') AS d"

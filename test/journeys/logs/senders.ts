@@ -12,7 +12,7 @@ import { pino } from 'pino'
 import { createWriteStream } from 'pino-logflare'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import pinoTransport from '../../../client/pino.ts'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 
@@ -33,6 +33,84 @@ export function describeLogSenders(service: () => RunningService): void {
       await vi.waitFor(async () => expect(await seen()).toHaveLength(1))
       const [entry] = await seen()
       expect(JSON.stringify(entry?.metadata)).toContain('"user":{"id":7}')
+    })
+
+    test('works with winston and the core of the transports for Logflare', async () => {
+      const { token } = service().adminToken
+      const require = createRequire(import.meta.url)
+      // The package names a main file that it does not have.
+      const WinstonTransport = require('winston-logflare/dist/main.js')
+      const winston = require('winston')
+      const alias = '6f1c3f0b-7a11-4f0e-8c39-9d0e5f0b7a11'
+      await ask(service(), token, 'POST', '/api/sources', { name: 'winston_logs', aliases: [alias] })
+      const transport = new WinstonTransport({ apiKey: token, sourceToken: alias, apiBaseUrl: service().url })
+      const logger = winston.createLogger({ transports: [transport] })
+      for (let i = 0; i < 100; i++) logger.warn(`winston ${i}`, { project: 'from-winston', i })
+      const { HttpClient } = require('logflare-transport-core')
+      const named = [{ sourceToken: alias }, { sourceName: 'winston_logs' }]
+      for (const [index, one] of named.entries()) {
+        const client = new HttpClient({ apiKey: token, apiBaseUrl: service().url, ...one })
+        await client.postLogEvents([{ message: `core ${index}`, metadata: { project: 'from-core' } }])
+      }
+      const query = `SELECT countIf(project = 'from-winston' AND metadata.level::Nullable(String) = 'warn') AS winston,
+        countIf(project = 'from-core') AS core, countIf(metadata LIKE '%${alias}%') AS leaked FROM winston_logs`
+      const counts = async () => (await ask(service(), token, 'POST', '/api/sql', { query })).body.result
+      await vi.waitFor(async () => expect(await counts()).toEqual([{ winston: 100, core: 2, leaked: 0 }]))
+    })
+
+    test('names the source in every way of Logflare, in the address, a header, beside the batch and in an event', async () => {
+      const { token } = service().adminToken
+      const names = ['source', 'source_name', 'collection', 'collection_name']
+      for (const name of ['named_logs', 'other_named_logs']) {
+        await ask(service(), token, 'POST', '/api/sources', { name })
+      }
+      const send = async (id: string, path: string, body: object, headers: Record<string, string> = {}) => {
+        const sent = await ask(service(), token, 'POST', path, body, headers)
+        expect([id, sent.status, sent.body.accepted]).toEqual([id, 200, 1])
+      }
+      const batch = (id: string) => ({ batch: [{ id, message: 'named' }] })
+      const other = 'other_named_logs'
+      const ids = []
+      for (const path of ['/logs', '/api/logs']) {
+        for (const name of names) {
+          const id = `${path} ${name}`
+          await send(
+            `${id} query`,
+            `${path}?${name}=named_logs`,
+            { ...batch(`${id} query`), source: other },
+            { 'X-Source': other },
+          )
+          await send(`${id} batch`, path, { [name]: 'named_logs', ...batch(`${id} batch`) })
+          await send(`${id} event`, path, { [name]: 'named_logs', id: `${id} event`, message: 'named' })
+          ids.push(`${id} query`, `${id} batch`, `${id} event`)
+        }
+        for (const header of ['x-source', 'X-Collection']) {
+          const id = `${path} ${header}`
+          await send(id, path, { collection: other, ...batch(id) }, { [header]: 'named_logs' })
+          ids.push(id)
+        }
+        // The first of several names counts.
+        const id = `${path} first`
+        await send(id, path, {
+          collection_name: other,
+          source: 'named_logs',
+          collection: other,
+          ...batch(id),
+        })
+        ids.push(id)
+      }
+      const stored = await recent('named_logs')
+      expect(stored.map((entry) => entry.id).toSorted()).toEqual(ids.toSorted())
+      const besideBatch = stored.filter((entry) => !String(entry.id).endsWith('event'))
+      expect(besideBatch.filter((entry) => JSON.stringify(entry.metadata) !== '{}')).toEqual([])
+      const unknown = await ask(service(), token, 'POST', '/logs', {
+        collection: 'no_such_logs',
+        ...batch('x'),
+      })
+      expect([unknown.status, unknown.body.error.code]).toEqual([404, 'source_not_found'])
+      const owned = await makeToken(service(), { scopes: ['ingest:named_logs'], project: 'blue' })
+      const refused = await ask(service(), owned.token, 'POST', '/logs', { collection: other, ...batch('y') })
+      expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden'])
     })
 
     test('the pino transport of the client stores everything before the process ends', async () => {

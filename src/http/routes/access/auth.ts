@@ -5,7 +5,14 @@ import type { Audit } from '../../../access/audit.ts'
 import { attemptMs, type Oidc } from '../../../access/oidc.ts'
 import type { People } from '../../../access/people.ts'
 import type { SessionCookie } from '../../../access/sessions.ts'
-import { forbidden, notFound, signInRefused, unauthorized } from '../../../base/errors.ts'
+import {
+  crossSite,
+  forbidden,
+  notFound,
+  signInRefused,
+  unauthorized,
+  WellheadError,
+} from '../../../base/errors.ts'
 import { handleError, toKnownError } from '../../error-response.ts'
 import { pathOf } from '../../request-recorder.ts'
 import { tokenOf } from '../../route-access.ts'
@@ -46,8 +53,13 @@ export function addAuthRoutes(
     errors: [403],
     handler: async (request, reply) => {
       // A page of another site must not sign somebody in as somebody else.
-      if (request.headers.origin !== undefined && !cookies.isOwn(request)) {
-        throw forbidden('Only pages of this service can sign in.')
+      const { origin } = request.headers
+      if (origin !== undefined && !cookies.isOwn(request)) {
+        throw new WellheadError(
+          crossSite,
+          `Only pages of this service can sign in, and it does not know the origin ${origin.slice(0, 200)}. ` +
+            'If a proxy changes the host name, set WELLHEAD_PUBLIC_URL to the origin that browsers use.',
+        )
       }
       const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
       access.countSignIn(changedBy(request), request.ip)
@@ -56,7 +68,7 @@ export function addAuthRoutes(
     },
     options: {
       errorHandler: (error, request, reply) => {
-        const isRefused = unauthorized.is(error) || forbidden.is(error)
+        const isRefused = [unauthorized, forbidden, crossSite].some((refusal) => refusal.is(error))
         if (isRefused && tokenOf(request) !== undefined)
           audit.refuse('token.sign_in_refused', '', authorOf(request))
         handleError(error, request, reply)

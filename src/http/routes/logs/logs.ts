@@ -5,9 +5,11 @@ import type { Caller } from '../../../access/caller.ts'
 import { invalidParameter } from '../../../base/errors.ts'
 import type { FieldShapes } from '../../../base/validation.ts'
 import type { IntakeOutcome } from '../../../intake/entry-store.ts'
+import { sourceFields } from '../../../intake/log-entries.ts'
 import { type LogIntake, oneSource, type Upload } from '../../../intake/log-intake.ts'
 import { bodyLimits, bodyTooLarge } from '../../../intake/request-body.ts'
 import { nameComponents } from '../../openapi/json-schema.ts'
+import { text } from '../../request-recorder.ts'
 import { json, routesOf } from '../route.ts'
 
 const maxKeyLength = 256
@@ -28,6 +30,14 @@ const sentEntry = z.looseObject({
     .record(z.string(), z.unknown())
     .optional()
     .describe('Nested data, with all other keys of the entry.'),
+})
+
+const sentBatch = z.object({
+  batch: z.array(sentEntry),
+  source: z.string().optional().describe('Name or alias of the source, if address and headers name none.'),
+  source_name: z.string().optional().describe('Alias of source.'),
+  collection: z.string().optional().describe('Alias of source, after source_name.'),
+  collection_name: z.string().optional().describe('Alias of source, after collection.'),
 })
 
 const logResponse = z.object<
@@ -58,6 +68,12 @@ const query = z.object({
     example: 'edge_logs',
   }),
   source_name: z.string(oneSource).optional().describe('Alias of source.'),
+  collection: z.string(oneSource).optional().describe('Alias of source, after source_name.'),
+  collection_name: z.string(oneSource).optional().describe('Alias of source, after collection.'),
+})
+const sourceHeaders = z.object({
+  'X-Source': z.string().optional().describe('The source, if the address names none.'),
+  'X-Collection': z.string().optional().describe('Alias of X-Source.'),
 })
 export const idempotencyKey = z.object({
   'Idempotency-Key': z
@@ -86,12 +102,12 @@ export function addLogRoutes(server: FastifyInstance, { intake }: { intake: LogI
           'Status 200 means that all accepted entries are on disk and visible to the next query. ' +
           'The body can be compressed with `gzip` or `deflate`.',
         query,
-        headers: idempotencyKey,
+        headers: sourceHeaders.extend(idempotencyKey.shape),
         body: {
           required: true,
           content: {
             'application/json': {
-              schema: z.union([sentEntry, z.array(sentEntry), z.object({ batch: z.array(sentEntry) })]),
+              schema: z.union([sentEntry, z.array(sentEntry), sentBatch]),
               example,
             },
             'application/x-ndjson': { schema: { type: 'string', description: 'One entry per line.' } },
@@ -102,7 +118,7 @@ export function addLogRoutes(server: FastifyInstance, { intake }: { intake: LogI
         },
         errors: sendErrors,
         handler: async (request, reply) => {
-          const source = request.query.source || request.query.source_name || undefined
+          const source = namedSource(request)
           const contentType = request.headers['content-type'] ?? ''
           const { result, repeated } = await intake.receiveLogs(uploadOf(request), source, contentType)
           const { withoutProject, overQuota: _, ...counts } = result
@@ -113,6 +129,13 @@ export function addLogRoutes(server: FastifyInstance, { intake }: { intake: LogI
       })
     }
   })
+}
+
+/** The source that the address names, else a header. Logflare's clients use all of these names. */
+function namedSource({ query, headers }: FastifyRequest): string | undefined {
+  const sent = query as Partial<Record<(typeof sourceFields)[number], string>>
+  const names = [...sourceFields.map((name) => sent[name]), headers['x-source'], headers['x-collection']]
+  return names.map(text).find((name) => name !== undefined && name !== '')
 }
 
 /** The intake reads bodies itself, whatever their type, to limit and decompress them on the way. */

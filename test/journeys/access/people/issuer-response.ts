@@ -3,7 +3,7 @@ import { CookieJar, clientId, clientSecret } from '../../../support/network/issu
 import type { PeopleStage } from './stage.ts'
 
 export function issuerResponseJourneys(stage: PeopleStage): void {
-  const { who, login, whoami, comeBack } = stage
+  const { who, login, whoami, comeBack, clock } = stage
 
   describe('the response of the issuer', () => {
     /** Signs in with an ID token that the test makes. */
@@ -49,6 +49,15 @@ export function issuerResponseJourneys(stage: PeopleStage): void {
       expect(late.who).toMatchObject({ role: 'admin' })
       const early = await withToken(sign, (claims) => ({ ...claims, nbf: now() + 40 }))
       expect(early.who).toMatchObject({ role: 'admin' })
+      const ahead = await withToken(sign, (claims) => ({ ...claims, iat: clock.now() / 1000 + 40 }))
+      expect(ahead.who).toMatchObject({ role: 'admin' })
+    })
+
+    test('is accepted if it names this client as the authorized party, also beside other audiences', async () => {
+      for (const aud of [clientId, [clientId, 'another']]) {
+        const token = await withToken(sign, (claims) => ({ ...claims, aud, azp: clientId }))
+        expect(token.who).toMatchObject({ role: 'admin' })
+      }
     })
 
     test.each<[string, (claims: Record<string, unknown>) => Record<string, unknown>]>([
@@ -58,6 +67,11 @@ export function issuerResponseJourneys(stage: PeopleStage): void {
       ['is of another issuer', (claims) => ({ ...claims, iss: 'https://evil.example' })],
       ['is for another sign-in', (claims) => ({ ...claims, nonce: 'another' })],
       ['has no subject', ({ sub: _, ...claims }) => claims],
+      ['has an empty subject', (claims) => ({ ...claims, sub: '' })],
+      ['has a blank subject', (claims) => ({ ...claims, sub: ' ' })],
+      ['was issued to another client', (claims) => ({ ...claims, azp: 'another' })],
+      ['was issued to no client', (claims) => ({ ...claims, azp: null })],
+      ['was issued in the future', (claims) => ({ ...claims, iat: clock.now() / 1000 + 90 })],
     ])('is refused if the token %s', async (_name, change) => {
       expect(await withToken(sign, change)).toMatchObject({ status: 400, who: 401 })
     })
